@@ -76,13 +76,6 @@ def test_the_picture_is_a_file_of_the_asked_form(folder: Path, capsys: pytest.Ca
     assert "The picture is in lab.svg." in capsys.readouterr().err
 
 
-def test_without_a_file_the_picture_is_drawn_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["truncate", "chat.yml.j2", "--turns", "12", "--plot"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[-12:]] == [str(number) for number in range(1, 13)]
-    assert "█ read from the cache" in lines[-13]
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

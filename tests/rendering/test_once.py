@@ -26,3 +26,10 @@ def test_the_servers_side_imports_no_engine() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_worker_starts_without_what_only_some_jobs_need() -> None:
+    heavy = "('pydantic', 'numpy', 'promptls.semantic', 'promptls.datasets')"
+    code = f"import sys, promptls.rendering.process; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from promptls.ide.completion import CompletionList, Item
+from promptls.ide.completion import CompletionItem, CompletionList
 
 _CHOICE = re.compile(r"\$\{\d+\|([^,|]*)[^|]*\|\}")
 _NAMED = re.compile(r"\$\{\d+:((?:[^}\\]|\\.)*)\}")
 _STOP = re.compile(r"\$\{?\d+\}?")
 
 
-def accepted(text: str, found: CompletionList, item: Item, *, with_snippets: bool = True) -> str:
+def accepted(text: str, found: CompletionList, item: CompletionItem, *, with_snippets: bool = True) -> str:
     """The text with `item` in the place of the word; its placeholders filled in as they are."""
     new = item.snippet if item.snippet and with_snippets else item.plain_text
     if item.snippet and with_snippets:

@@ -24,12 +24,7 @@ from promptls.convert.opencompass_python import (
     parsed,
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
-from promptls.dialects.opencompass.vocabulary import (
-    INFERENCERS,
-    MORE_INFERENCERS,
-    RETRIEVERS,
-    TEMPLATE_TYPES,
-)
+from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
 from promptls.ide.call_findings import findings_in_calls
 from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES

@@ -16,13 +16,7 @@ from promptls.dialects.prompt_poet.vocabulary import escape
 from promptls.rendering.functions_file import line_in_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.source_map.mapping import (
-    RenderedMap,
-    item_words,
-    line_outside,
-    turns_at,
-    turns_words,
-)
+from promptls.rendering.source_map.mapping import RenderedMap, item_words, line_outside, turns_at, turns_words
 from promptls.rendering.source_map.pieces import Leaf
 from promptls.text.format import shortened
 

@@ -1,14 +1,12 @@
-"""`promptls truncate`: the truncation lab as a table or chart."""
+"""`promptls truncate`: the truncation lab as a table or picture."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from itertools import zip_longest
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
@@ -42,16 +40,12 @@ examples:
   promptls truncate chat.yml.j2
   promptls truncate chat.yml.j2 --limit 2000,4000 --turns 60
   promptls truncate chat.yml.j2 --step 100,400 --cache openai
-  promptls truncate chat.yml.j2 --plot
   promptls truncate chat.yml.j2 --plot truncation.svg
 
 exit codes: 0 done, 1 rendering or truncation failed, 2 usage error"""
 
 WIDTH = 100
 """The width that text is wrapped at."""
-
-IN_TERMINAL = "-"
-"""The value of `--plot` without a file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,9 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--plot",
         metavar="FILE",
-        nargs="?",
-        const=IN_TERMINAL,
-        help="draw a chart to FILE (.svg, .png or .pdf), or in the terminal",
+        help="draw a chart to FILE (.svg, .png or .pdf)",
     )
     form.add_argument("--json", action="store_true", help="print the complete result as JSON")
     add_trust_argument(parser)
@@ -96,7 +88,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
 
-    picture = _picture(arguments.plot)
+    picture = picture_file(arguments.plot) if arguments.plot is not None else None
     chosen, path = choose_one(arguments.file)
     refuse_other_files(chosen.snapshot, path)
     trust_to_render(chosen, [path], this_time=arguments.trust)
@@ -113,20 +105,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if picture is not None:
         save_picture(found, picture)
         print(f"The picture is in {printed_path(picture)}.", file=sys.stderr)
-    elif arguments.plot:
-        print(f"\n{bars(found)}")
     return int(any(cell["failures"] for cell in found["cells"] if cell["limit"] == _shown_limit(found)))
-
-
-def _picture(word: str | None) -> Path | None:
-    """Return the file for the chart.
-
-    Raises UsageError for an unsupported format, before anything is done.
-    """
-    if word in {None, IN_TERMINAL}:
-        return None
-
-    return picture_file(str(word))
 
 
 def _request(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> LabRequest:
@@ -272,7 +251,7 @@ def picture_file(word: str) -> Path:
     if find_spec("matplotlib") is None:
         raise UsageError(
             "pictures need matplotlib, which is not installed",
-            remedy="pip install 'promptls[plot]', or give `--plot` no file to draw in the terminal",
+            remedy="pip install 'promptls[plot]'",
         )
     return path
 
@@ -351,20 +330,6 @@ def _metadata(path: Path) -> dict[str, Any] | None:
     return {"Date": None} if path.suffix.lower() == ".svg" else None
 
 
-CACHED, FRESH, LOST = "█", "▒", "·"
-MAX_LINES = 40
-"""The maximum number of turns drawn; of more, only every second, third, … is drawn."""
-_LEAST_WIDTH, _BESIDE = 20, 34
-_MAX_WIDTH = 90
-
-
-def bars(found: LabJson) -> str:
-    """Return one line per turn for the best step under the current limit: cached, new and cut tokens."""
-    cell = drawn_cell(found)
-    width = min(_MAX_WIDTH, max(_LEAST_WIDTH, shutil.get_terminal_size().columns - _BESIDE))
-    return "\n".join(_lines(cell, width))
-
-
 def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:
     """Return the cell of a step, by default the best one, under the current limit, or the middle one."""
     limits = found["limits"]
@@ -373,20 +338,3 @@ def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:
         step = next(best["step"] for best in found["best"] if best["limit"] == limit)
     cells = [cell for cell in found["cells"] if cell["limit"] == limit]
     return next((cell for cell in cells if cell["step"] == step), cells[0])
-
-
-def _lines(cell: CellJson, width: int) -> Iterator[str]:
-    turns = cell["turns"]
-    yield paint(f"With a step of {cell['step']:,} under a limit of {cell['limit']:,} tokens:", "bold")
-    yield f"{paint(CACHED, 'green')} read from the cache   {FRESH} new   {paint(LOST, 'dim')} cut"
-    every = -(-len(turns["tokens"]) // MAX_LINES)
-    totals = [kept + lost for kept, lost in zip_longest(turns["tokens"], turns["lost"], fillvalue=0)]
-    scale = width / max(1, *totals)
-    for number in range(0, len(totals), every):
-        kept, cached = turns["tokens"][number], turns["cached"][number]
-        first, second, third = (round(part * scale) for part in (cached, kept, totals[number]))
-        bar = (
-            paint(CACHED * first, "green") + FRESH * (second - first) + paint(LOST * (third - second), "dim")
-        )
-        lost = f", {turns['lost'][number]:,} cut" if turns["lost"][number] else ""
-        yield f"{number + 1:>5} {bar} {kept:,}{paint(lost, 'dim')}"

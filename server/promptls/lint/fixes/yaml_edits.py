@@ -145,12 +145,6 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
     return (Fix(title, (Edit(Span(line, line), f"\n{indent}{written}"),)),)
 
 
-def value_behind(text: str, entry: Entry, written: str) -> Fix:
-    """Return the fix that adds a value to a key without one."""
-    place = Span(entry.key.span.end, colon_end(text, entry))
-    return Fix(f"Write {written}, to be filled in", (Edit(place, f": {written}"),))
-
-
 def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:
     """Return the fix that turns a mapping into a list with one item."""
     span = mapping.span

@@ -38,15 +38,7 @@ from promptls.semantic.flow.use import (
 from promptls.semantic.flow.uses import LIST, MAPPING, SCALAR, ExpressionUses
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Collection,
-    Expression,
-    Filter,
-    Name,
-    Statement,
-)
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Name, Statement
 from promptls.syntax.jinja.statements import parse_tag
 
 _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}

@@ -341,19 +341,6 @@ _bound_names: Final = summary(_chunk_bound_names, _merged)
 """The names that a piece binds, by the way in which they are bound."""
 
 
-def _without_places(chunk: Chunk) -> tuple[object, ...]:
-    return tuple(
-        [
-            (event.action, event.name, event.detail, tuple([(name, kind) for name, _, kind in event.bound]))
-            for event in chunk_events(chunk)
-        ]
-    )
-
-
-name_steps: Final = summary(_without_places, tuple[object, ...])
-"""The names that a piece binds and reads, with details, order and blocks, but without positions."""
-
-
 def _free(steps: Outline) -> frozenset[str]:
     return frozenset(free_names(Resolver(), steps) - GLOBALS - INJECTED - FOREIGN_CONSTANTS.keys())
 

@@ -344,15 +344,6 @@ def scan(text: str, start: int, *, next_start: Callable[[int], int], missing: se
             position = _raw_until(text, match.start(), position)
 
 
-def next_tag(text: str, start: int) -> tuple[Tag, bool] | None:
-    """Return the next tag of `text` from `start` on, and whether it is independent of later text."""
-    match = _NEXT.search(text, start)
-    if match is None:
-        return None
-    tag, seen = read_tag(text, match.start(), 0, set())
-    return tag, seen <= tag.span.end
-
-
 def _raw_until(text: str, at: int, after: int) -> int:
     """Return where the intended content of an unclosed raw block probably ends.
 

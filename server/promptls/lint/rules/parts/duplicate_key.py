@@ -41,13 +41,7 @@ from promptls.semantic.parts import chunk_branches
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import placed_items
 from promptls.syntax.source import Layout, Source
-from promptls.syntax.yaml.nodes import (
-    Mapping,
-    Node,
-    Sequence,
-    key_text,
-    scalar_text,
-)
+from promptls.syntax.yaml.nodes import Mapping, Node, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 

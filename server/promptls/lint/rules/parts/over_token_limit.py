@@ -62,12 +62,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from promptls.lint.rule import File, Finding, Rule, Severity
-from promptls.rendering.file_rendering import (
-    RowTokens,
-    part_place,
-    rendered_parts,
-    sample_words,
-)
+from promptls.rendering.file_rendering import RowTokens, part_place, rendered_parts, sample_words
 from promptls.rendering.outcome import Rendering
 from promptls.semantic.kind import Kind
 from promptls.text.format import plural

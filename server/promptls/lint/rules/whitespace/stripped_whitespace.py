@@ -39,13 +39,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.parts import (
-    Content,
-    block_indent,
-    chunk_contents,
-    tags_in,
-    written_at,
-)
+from promptls.semantic.parts import Content, block_indent, chunk_contents, tags_in, written_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span

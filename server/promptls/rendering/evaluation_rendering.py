@@ -1,0 +1,245 @@
+"""Evaluation prompts in the worker: the outcome of a job, with its source map."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from promptls.dialects.opencompass.prompt_list import ConfigPath, Messages, OpenCompassError
+from promptls.dialects.prompt_poet.document import read
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions
+from promptls.rendering.evaluation_asking import (
+    RowPrompts,
+    asked_row,
+    asking_of,
+    chat_messages,
+    label_requests,
+    meta_templates,
+    row_json,
+)
+from promptls.rendering.job import EvaluationJob, RenderJob
+from promptls.rendering.outcome import (
+    EVALUATION_FAILURE,
+    PackedMap,
+    RenderedPart,
+    RenderFailure,
+    Rendering,
+    packed_map,
+)
+from promptls.rendering.samples import rows_of
+from promptls.rendering.source_map.compiled_templates import CompiledGroups, render_mapped
+from promptls.rendering.source_map.mapping import RenderedMap
+from promptls.rendering.source_map.part_origins import mapped_value, segments_of
+from promptls.semantic.evaluation_file import evaluation_of
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Mapping as MappingNode
+from promptls.syntax.yaml.nodes import Node, Sequence
+from promptls.text.errors import UserError
+from promptls.text.suggest import did_you_mean
+from promptls.tokens import count
+
+
+def with_places(text: str, loaded: Any, root: Any) -> Any:
+    """Return the loaded data, with strings that record their position in the rendered `text`.
+
+    Keys remain plain strings.
+    """
+    return _placed(text, loaded, root, None, {})
+
+
+def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) -> Any:
+    """Return the value of a node.
+
+    A node with several aliases is converted once, and one that contains itself remains plain.
+    """
+    if isinstance(loaded, str):
+        if not isinstance(node, yaml.ScalarNode) or node.value != loaded:
+            return loaded
+        mapped = mapped_value(text, key or node, node)
+        return mapped if mapped == loaded else loaded
+    if id(node) in known:
+        return known[id(node)]
+    if isinstance(loaded, dict) and isinstance(node, yaml.MappingNode):
+        known[id(node)] = loaded
+        found = {name.value: (name, value) for name, value in node.value if isinstance(name, yaml.ScalarNode)}
+        known[id(node)] = {
+            name: _placed(text, value, found[str(name)][1], found[str(name)][0], known)
+            if str(name) in found
+            else value
+            for name, value in loaded.items()
+        }
+    elif isinstance(loaded, list) and isinstance(node, yaml.SequenceNode) and len(loaded) == len(node.value):
+        known[id(node)] = loaded
+        known[id(node)] = [
+            _placed(text, value, item, item, known) for value, item in zip(loaded, node.value, strict=True)
+        ]
+    return known.get(id(node), loaded)
+
+
+def evaluation_map(
+    source_map: RenderedMap, contents: Iterable[str], max_segments: int | None
+) -> PackedMap | None:
+    """Return the map of the rendered text and of the contents of the parts; None if it is too large."""
+    if max_segments is not None and source_map.has_more_leaves(max_segments / 2):
+        return None
+    return packed_map(
+        () if max_segments is not None else source_map.segments,
+        [segments_of(source_map, content) for content in contents],
+    )
+
+
+KIND: Final = EVALUATION_FAILURE
+
+
+_compiled = CompiledGroups()
+
+
+def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
+    """Return the prompts that OpenCompass would send for the mapping that the template renders from `data`.
+
+    Failures of OpenCompass are outcomes.
+
+    Raises PromptPoetError if Jinja fails, or its output is not YAML.
+    """
+    unsaved = {**job.unsaved, job.path: job.text}
+    options = RenderOptions(token_limit=job.token_limit)
+    made, source_map = render_mapped(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    loaded, root = read(made.text)
+    if isinstance(loaded, Mapping) and job.with_source_map:
+        loaded = with_places(made.text, loaded, root)
+    if not isinstance(loaded, Mapping):
+        return RenderFailure(KIND, "An evaluation prompt is a mapping with `prompt_template`.", job.path)
+    wanted = job.evaluation or EvaluationJob()
+    try:
+        train, test = rows_of(wanted.data)
+    except UserError as failure:
+        place = failure.place
+        return RenderFailure("data", failure.message, str(place.path) if place else job.path)
+    choices = meta_templates(loaded, wanted.meta_templates)
+    chosen = wanted.meta_template or next(iter(choices))
+    if chosen not in choices:
+        typo = did_you_mean(chosen, choices)
+        message = f"There is no meta template `{chosen}`{typo or '.'} There are: {', '.join(choices)}."
+        return RenderFailure(KIND, message, job.path)
+    try:
+        counter = partial(count, encoding=job.encoding)
+        made_up = None if train or test else data
+        asking = asking_of(
+            loaded,
+            choices[chosen],
+            (train, test),
+            counter,
+            job.token_limit,
+            made_up,
+            models_from=Path(job.path).parent if job.trusted else None,
+        )
+        index, row = asked_row(wanted.row, asking, test, job.data)
+        shown = asking.prompts(index, row)
+        labels = label_requests(asking, shown, row) if wanted.with_labels else []
+    except OpenCompassError as error:
+        kind = KIND if error.is_opencompass else "unavailable"
+        return RenderFailure(kind, error.message, job.path, _line_at(job.text, error.at))
+    indices = [index]
+    if wanted.rows != 1 and test:
+        last = len(asking.test) if wanted.rows == 0 else index + wanted.rows
+        indices += range(index + 1, min(last, len(asking.test)))
+    first = shown.to_json(asking.count)
+    viewer = {
+        "rows": len(test),
+        **first,
+        "row": wanted.row or shown.number,
+        "asked": len(asking.test),
+        "all": [first, *(row_json(asking, each, asking.test[each]) for each in indices[1:])],
+        "inferencer": asking.evaluation.inferencer_class,
+        "retriever": asking.evaluation.retriever.kind,
+        "approximation": asking.approximation,
+        "metaTemplate": chosen,
+        "metaTemplates": list(choices),
+    }
+    pieces = _pieces(shown)
+    contents = [content for _, _, content in pieces]
+    parts = tuple(
+        RenderedPart(place, name, role, str(content), asking.count(content), None, kept=True)
+        for place, (name, role, content) in enumerate(pieces)
+    )
+    tokens = sum(prompt.tokens for prompt in shown.prompts)
+    return Rendering(
+        parts=parts,
+        string=_string(shown),
+        messages=chat_messages(asking, shown),
+        tokens=tokens,
+        tokens_kept=tokens,
+        text=made.text,
+        seconds=time.perf_counter() - started,
+        problems=tuple(_problems(job, shown)),
+        files=tuple(sorted(made.files)),
+        viewer=viewer,
+        labels=tuple(labels),
+        source_map=evaluation_map(source_map, contents, job.max_segments) if job.with_source_map else None,
+    )
+
+
+def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
+    """Return the name, role and content of each part: one for a text prompt, or one per message."""
+    found: list[tuple[str, str, str]] = []
+    for asked in shown.prompts:
+        label = None if asked.label is None else str(asked.label)
+        messages = asked.messages
+        if messages is None:
+            found.append((label or "prompt", "user", asked.text))
+            continue
+        for number, each in enumerate(messages, start=1):
+            name = f"message {number}" if label is None else f"{label}, message {number}"
+            content = each.get("content", "")
+            found.append((name, str(each["role"]), content if isinstance(content, str) else str(content)))
+    return found
+
+
+def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
+    """Yield the problems with content that does not reach the model."""
+    for asked in shown.prompts:
+        label = "" if asked.label is None else f" of the label `{asked.label}`"
+        if asked.made.ignored:
+            lost = asked.made.ignored[0]
+            message = f"A model behind an API does not get the texts outside of roles{label}: {lost!r}."
+            yield RenderFailure(KIND, message, job.path)
+        if isinstance(asked.prompt, Messages) and asked.messages is None:
+            message = f"The examples{label} are no messages: write `ice_template` as messages too."
+            yield RenderFailure(KIND, message, job.path, _line_at(job.text, ("ice_template",)))
+        if asked.cuts:
+            examples = "example does" if len(asked.cuts) == 1 else "examples do"
+            message = f"{len(asked.cuts)} {examples} not fit into the prompt{label}: left out."
+            yield RenderFailure("truncation", message, job.path)
+
+
+def _string(shown: RowPrompts) -> str:
+    """Return the prompt as one text; several prompts are each preceded by their label."""
+    if len(shown.prompts) == 1 and shown.prompts[0].label is None:
+        return shown.prompts[0].text
+    return "\n\n".join(f"[{asked.label}]\n{asked.text}" for asked in shown.prompts)
+
+
+def _line_at(text: str, at: ConfigPath) -> int | None:
+    """Return the 0-based line of the value at a path of keys, or of the last existing key of the path.
+
+    None if the path is empty, or its first key is printed by Jinja.
+    """
+    evaluation = evaluation_of(Source.of(text).whole)
+    if evaluation is None or not at:
+        return None
+    node: Node = evaluation.root if at[0] in {"meta_template", "reader_cfg"} else evaluation.holder
+    place: int | None = None
+    for key in at:
+        if isinstance(node, MappingNode) and (entry := node.entry(str(key))):
+            place, node = entry.key.span.start, entry.value
+        elif isinstance(node, Sequence) and isinstance(key, int) and key < len(node.items):
+            node = node.items[key]
+            place = node.span.start
+        else:
+            break
+    return None if place is None else text.count("\n", 0, place)
