@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.source_format import format_edits, formatted
+from promptls.format.prompt_file import format_edits, formatted
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 

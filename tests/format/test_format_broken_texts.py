@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.prompt_file import edits_after_brace, edits_after_newline
-from promptls.format.source_format import format_edits, formatted
+from promptls.format.prompt_file import edits_after_brace, edits_after_newline, format_edits, formatted
 from promptls.syntax.source import Source
 from support.texts import OWN
 

@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment, TemplateError, nodes
 
 from promptls.format.frame import data
-from promptls.format.source_format import formatted
+from promptls.format.prompt_file import formatted
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.workspace.disk import text_on_disk

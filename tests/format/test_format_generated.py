@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 from promptls.format.frame import applied
-from promptls.format.source_format import format_edits, formatted
+from promptls.format.prompt_file import format_edits, formatted
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from support.templates import DATA, templates

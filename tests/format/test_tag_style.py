@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.source_format import styled
+from promptls.format.prompt_file import styled
 from promptls.syntax.chunk import cut
 
 

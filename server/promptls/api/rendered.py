@@ -1,4 +1,4 @@
-"""Rendered prompts, and counting their tokens with a named encoding or a custom function."""
+"""Rendered prompts, their token counts with a named encoding or a custom function, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of `promptls check`, from which all reports are generated."""
+"""The result of `promptls check`, from which all reports are generated, and its baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prompt as messages with inputs, the intermediate format of conversions, and its simplest sources."""
+"""A prompt as messages with inputs, the intermediate format of conversions, from chats and `.prompty`."""
 
 from __future__ import annotations
 

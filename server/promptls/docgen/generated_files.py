@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls import __version__
-from promptls.docgen.json_schemas import as_json, header_schema, settings_schema
-from promptls.docgen.wire_types import WIRE_TYPES, wire_types
+from promptls.docgen.schemas import WIRE_TYPES, as_json, header_schema, settings_schema, wire_types
 from promptls.ide.agent_tools import TOOLS
 from promptls.lint.registry import RULES
 from promptls.lint.rule import Rule

@@ -1,4 +1,4 @@
-"""Verdicts on rows: passed, failed or errored, and why."""
+"""Verdicts on rows: passed, failed or errored, and why; and the thresholds of scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The layout of a chunk's YAML frame: its keys and the lines between them, but not the scalars' contents."""
+"""The layout of a chunk's YAML frame: its keys and the lines between them, but not the scalars' contents.
+
+Each layout is proven against what the old text rendered to.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics and the decorators that create them, and threads for synchronous metrics.
+"""Metrics, their results, the decorators that create them, and threads for synchronous metrics.
 
 Metrics run in daemon threads, because the standard library's pools are joined at exit, which would block if
 a function never returns. Threads are reused: starting one per row takes longer than most metrics.

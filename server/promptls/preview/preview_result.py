@@ -1,4 +1,4 @@
-"""The rendering as JSON for the page: parts, rows of an evaluation prompt, and the source map."""
+"""What to render for the page, and its JSON: parts, rows of an evaluation prompt, and the source map."""
 
 from __future__ import annotations
 

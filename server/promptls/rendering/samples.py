@@ -2,7 +2,7 @@
 
 In order of preference: the header's `samples` file, its `examples`, the first row of the first
 experiment's dataset, and placeholders derived from the use of the inputs. Any row of that dataset can also
-be chosen.
+be chosen. An evaluation prompt has test rows, and training rows that its examples come from.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The view of some runs: everything that its page shows except the rows."""
+"""The view of some runs: everything that its page shows except the rows, with scores and comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the Python calls that load a template with data, by parsing Python files; they are not run."""
+"""Find the Python calls that load a template with data, and their keys, by parsing; they are not run."""
 
 from __future__ import annotations
 

@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Final
 
-from promptls.ide.refactor.file import add_header, convert_file, declare_input, input_keys_form
 from promptls.ide.refactor.refactoring import Offer, RefactorSelection
-from promptls.ide.refactor.sections import extract_section, inline_section, sort_parts
+from promptls.ide.refactor.sections import (
+    add_header,
+    convert_file,
+    declare_input,
+    extract_section,
+    inline_section,
+    input_keys_form,
+    sort_parts,
+)
 from promptls.ide.refactor.tag_edits import extract_macro, wrap_in_for, wrap_in_if
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot

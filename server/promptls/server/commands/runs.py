@@ -1,4 +1,4 @@
-"""Running experiments: plans, runs, and the tests of experiments that editors show."""
+"""Running experiments: plans, runs and their progress, and the tests of experiments that editors show."""
 
 from __future__ import annotations
 

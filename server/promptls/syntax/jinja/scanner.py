@@ -1,4 +1,4 @@
-"""Find the Jinja tags of a text: where each begins and ends."""
+"""Find the Jinja tags of a text: where each begins and ends, and whether jinja2 accepts it."""
 
 from __future__ import annotations
 

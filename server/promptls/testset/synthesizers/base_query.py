@@ -1,4 +1,4 @@
-"""The base class of synthesizers: scenarios from a graph, and a sample for each scenario."""
+"""The base class of synthesizers: scenarios from a graph, and a checked sample for each."""
 
 from __future__ import annotations
 
