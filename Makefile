@@ -10,7 +10,7 @@ EXAMPLE := examples/support_triage
 
 # The steps of `test` build on one another, and its output is to be read.
 .NOTPARALLEL:
-.PHONY: help demo test test-editors test-quick test-python coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit docs pictures release-check clean
+.PHONY: help demo test test-editors test-quick test-python test-thorough coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit docs pictures release-check clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -18,20 +18,23 @@ help: ## list the tasks
 demo: setup ## check, render and run the example prompts on the embedded model
 	@scripts/demo.sh $(EXAMPLE)
 
-test: lint test-python test-node ## linters, types and all tests but those in editors
+test: lint test-python test-node ## linters, types and all tests but those of `test-editors`
 
-test-editors: setup-editors ## the tests in VS Code, Neovim, Emacs, Vim and Kate
-	@printf '\nTests in editors\n'
-	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m editor
+test-editors: setup-editors ## the tests in VS Code, Neovim, Emacs, Vim and Kate, of installations and on Ray
+	@printf '\nTests in editors, of installations and on Ray\n'
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m "editor or install or ray"
 
 test-quick: setup ## the Python tests of a minute: from text to features, without processes, editors or models
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not thorough and not editor and not model and not install" \
 		$(addprefix tests/,text syntax dialects semantic workspace tokens truncation datasets metrics api \
 			lint format convert ide results_view docgen grammars test_architecture.py)
 
-test-python: setup ## the Python tests, but for those in editors
+test-python: setup ## the Python tests, but for those of `test-editors`
 	@printf '\nPython tests\n'
-	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor"
+	@$(BIN)/pytest --numprocesses 2 --dist worksteal --quiet -m "not editor and not install and not ray"
+
+test-thorough: setup ## the Python tests with five times as many generated texts
+	@PROMPTLS_THOROUGH_TESTS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal --quiet -m "not editor and not install and not ray"
 
 coverage: setup ## the Python tests with the coverage of each module, in htmlcov/ too
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not install and not thorough" \

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptls.api import template as items
 from promptls.api.template import load_items
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
+from support.examples import examples
 
 PIECES = (
     "- name: a\n  content: one\n",
@@ -79,7 +80,7 @@ def outcome(text: str, load: Any) -> Any:
         return error.message, error.rendered_line, error.rendered_column, error.excerpt
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(st.sampled_from(PIECES), max_size=6))
 @example(["- name: f\n  content: 'never\n", "- name: r\u2028- s\n"])
 def test_pieces_read_alone_are_the_items_of_the_text(pieces: list[str]) -> None:
@@ -89,7 +90,7 @@ def test_pieces_read_alone_are_the_items_of_the_text(pieces: list[str]) -> None:
     assert [outcome(text, load_items) for _ in range(2)] == [outcome(text, document.load)] * 2
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.text("-- \n\n:ab'\"[]{}|>&*#?,!.", max_size=40))
 def test_any_text_is_read_as_a_whole_would_be(text: str) -> None:
     assert outcome("- a: b\n" + text, load_items) == outcome("- a: b\n" + text, document.load)

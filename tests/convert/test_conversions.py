@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jinja2 import Environment
 
@@ -17,6 +17,7 @@ from promptls.dialects.ragas.prompt_object import format_prompt, read_prompt_obj
 from promptls.lint.runner import check
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 
 MAIN = "/project/main.yml.j2"
 
@@ -53,7 +54,7 @@ def edges_are_kept(text: str) -> bool:
     return set(edge) <= {" ", "\n"}
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["system", "user", "assistant"]), TEXTS | SPECIAL), min_size=1, max_size=3
@@ -112,7 +113,7 @@ FIELDS = st.sampled_from(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(
     st.lists(FIELDS | SPECIAL.map(lambda text: text.replace("{", "{{").replace("}", "}}")), max_size=6),
     VALUES,
@@ -308,7 +309,7 @@ examples:
 """
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(VALUES, VALUES)
 def test_a_prompt_object_gives_the_text_that_ragas_gives(question: str, context: str) -> None:
     import yaml

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import Environment
 
@@ -14,6 +14,7 @@ from promptls.format.frame import applied
 from promptls.format.prompt_file import format_edits, formatted
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
+from support.examples import examples
 from support.templates import DATA, templates
 
 pytestmark = pytest.mark.thorough
@@ -29,7 +30,7 @@ def rendered(text: str, data: dict[str, Any]) -> Any:
         return type(error)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(templates(), DATA)
 @example(
     "- name: a\n  content: |\n    {{-a}}\n\n\n{% if b%}\n- name: b\n  content: c{% endif %}",
@@ -44,7 +45,7 @@ def test_what_a_generated_template_renders_to_stays(text: str, data: dict[str, A
     assert formatted(after, frame=True) == after
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(templates(), DATA, st.floats(0, 1), st.floats(0, 1))
 def test_what_a_template_laid_out_in_a_range_renders_to_stays(
     text: str, data: dict[str, Any], first: float, second: float
@@ -59,7 +60,7 @@ def test_what_a_template_laid_out_in_a_range_renders_to_stays(
         assert rendered(applied(text, edits), data) == before
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(templates(), DATA)
 def test_tags_alone_leave_the_rendered_text_as_it_is(text: str, data: dict[str, Any]) -> None:
     after = formatted(text, frame=False)
@@ -73,7 +74,7 @@ def test_tags_alone_leave_the_rendered_text_as_it_is(text: str, data: dict[str, 
     assert as_text(after) == as_text(text)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(alphabet="{}%#-+|>:'\" \n\tab[](),=.~", max_size=60))
 def test_any_text_can_be_formatted_and_twice_is_once(text: str) -> None:
     after = formatted(text, frame=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.ide.document_symbols import document_symbols
@@ -12,6 +12,7 @@ from promptls.ide.semantic_tokens import file_run
 from promptls.lint.runner import check
 from promptls.text.positions import PositionEncoding, Span
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 
 pytestmark = pytest.mark.thorough
 
@@ -136,7 +137,7 @@ def answers(workspace: Workspace, name: str, offsets: list[int]) -> list[object]
 
 
 @given(st.sampled_from(sorted(TEXTS)), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_answers_after_edits_are_those_of_the_text_read_anew(which: str, data: st.DataObject) -> None:
     name, text = TEXTS[which]
     workspace = opened(name, text)

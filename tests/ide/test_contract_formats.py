@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from pydantic import BaseModel, TypeAdapter
@@ -21,6 +21,7 @@ from promptls.ide.contract_formats import (
 )
 from promptls.rendering.samples import samples_of
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 from support.fixture import MAIN, opened
 
 ENTRY = f"/project/{MAIN}"
@@ -212,7 +213,7 @@ USES = (
     st.lists(st.sampled_from(USES), min_size=1, max_size=5),
     st.lists(st.dictionaries(st.sampled_from("ab"), VALUES), max_size=3),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_formats_accept_the_examples_of_any_file(uses: list[str], examples: list[dict[str, Any]]) -> None:
     header = "{#---\nexamples: " + json.dumps(examples) + "\n---#}\n"
     workspace = Workspace([Path("/project")])

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment
 from jsonschema import Draft202012Validator
 
 from promptls.ide.contract_formats import contract_schema
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 
 PATH = "/project/main.yml.j2"
 TEMPLATES = (
@@ -87,7 +88,7 @@ def _completed(value: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", range(len(TEMPLATES)))
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_what_the_schema_accepts_renders(number: int, data: st.DataObject) -> None:
     text = f"- name: a\n  content: |\n    {TEMPLATES[number]}\n"
     workspace = Workspace([Path("/project")])

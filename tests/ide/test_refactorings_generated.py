@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
@@ -15,6 +15,7 @@ from promptls.format.frame import applied
 from promptls.ide.refactor import offers
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 from support.templates import DATA, templates
 from support.texts import OWN
 
@@ -41,7 +42,7 @@ def rendered(files: dict[str, str], data: dict[str, Any]) -> Any:
     return [(part.name, part.role, part.content) for part in prompt.parts]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(templates(), DATA, st.floats(0, 1), st.floats(0, 1))
 def test_what_a_refactored_template_renders_to_stays(
     text: str, data: dict[str, Any], first: float, second: float

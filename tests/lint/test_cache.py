@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_kept_findings import (
     EVALUATION,
@@ -20,6 +20,7 @@ from test_kept_findings import (
 from promptls.lint.runner import check
 from promptls.syntax.facts import turned_off
 from promptls.text.positions import Span
+from support.examples import examples
 
 pytestmark = pytest.mark.thorough
 
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.thorough
     st.sampled_from((HEADER + "".join(PARTS), "".join(PARTS * 3), OBJECT, EVALUATION)),
     st.data(),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_a_session_finds_the_same_with_and_without_the_cache(text: str, data: st.DataObject) -> None:
     workspace, uncached = workspace_with(text), workspace_with(text)
     for version in range(2, 14):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt
@@ -16,6 +16,7 @@ from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError
 from promptls.lint.rule import Finding
 from promptls.lint.runner import check
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 
 pytestmark = pytest.mark.thorough
 
@@ -93,7 +94,7 @@ CONFIGS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(CONFIGS)
 def test_errors_are_found_where_asking_fails_and_nowhere_else(config: dict[str, Any]) -> None:
     errors = [finding for finding in findings(config) if finding.severity == "error"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
+from support.examples import examples
 
 pytestmark = pytest.mark.thorough
 
@@ -97,7 +98,7 @@ def workspace_with(text: str) -> Workspace:
 
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=60), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], data: st.DataObject) -> None:
     workspace = workspace_with(HEADER + "".join(parts))
     place = data.draw(st.integers(0, len(HEADER) + 40))
@@ -117,7 +118,7 @@ def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], 
 
 
 @given(st.sampled_from((OBJECT, EVALUATION)), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_findings_in_objects_after_edits_are_those_of_the_text_read_anew(
     text: str, data: st.DataObject
 ) -> None:

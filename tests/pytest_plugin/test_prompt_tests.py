@@ -11,6 +11,13 @@ from support.experiment_folder import Folder
 pytest_plugins = ["pytester"]
 
 
+@pytest.fixture(autouse=True)
+def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load only the plugin and what runs tests that are coroutines: all that are installed take a second."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "promptls.pytest_plugin.plugin,pytest_asyncio.plugin")
+
+
 def session(pytester: pytest.Pytester, settings: str, *options: str, test: str = "") -> pytest.RunResult:
     """The result of a session over a folder with an experiment, half of whose rows score `yes`."""
     folder = pytester.path

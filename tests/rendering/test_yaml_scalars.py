@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptls.rendering.source_map.part_origins import scalar_bounds, scalar_runs
+from support.examples import examples
 
 LINES = st.lists(st.text("ab  \t:-#'\"\\é🙂\u2028\x85", max_size=8), min_size=1, max_size=6)
 BREAKS = st.sampled_from(["\n", "\n", "\n\n", "\r\n", "\r", "\x85", "\u2028"])
@@ -31,7 +32,7 @@ def check(text: str) -> None:
             assert all(run.start < run.end <= last - first for run in runs)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(header=HEADERS, lines=LINES, end=BREAKS, indent=st.integers(1, 3), rest=st.booleans())
 @example(header="|", lines=["   ", "  a", " b"], end="\n", indent=1, rest=True)
 def test_block_scalars(header: str, lines: list[str], end: str, indent: int, rest: bool) -> None:
@@ -39,7 +40,7 @@ def test_block_scalars(header: str, lines: list[str], end: str, indent: int, res
     check(f"k: {header}\n{body}{end}" + ("z: 1\n" if rest else ""))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(quote=st.sampled_from(["'", '"', ""]), lines=LINES, end=BREAKS)
 @example(quote='"', lines=["a \\", " b\\x41\\u00e9\\U0001F642\\n"], end="\n")
 def test_flow_scalars(quote: str, lines: list[str], end: str) -> None:

@@ -6,7 +6,10 @@ import pytest
 from random_session import run
 from session_clients import CLIENTS
 
+from support.examples import THOROUGH
+
 
 @pytest.mark.parametrize(("seed", "client"), list(enumerate(CLIENTS, start=1)))
 def test_a_session_of_random_messages_leaves_the_server_right(seed: int, client: str) -> None:
-    run(300, seed, 150, client=client)
+    messages = 300 if THOROUGH else 120
+    run(messages, seed, messages // 2, client=client)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.semantic.names.file_names import FileNames, file_names
@@ -13,6 +13,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
+from support.examples import examples
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yml.j2"))
 TEXTS = {
@@ -75,13 +76,13 @@ def test_names_by_chunk_are_those_of_the_whole_file(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
-@settings(max_examples=150)
+@examples(150)
 def test_names_by_chunk_are_those_of_the_whole_file_for_any_order_of_tags(pieces: list[str]) -> None:
     assert_names_are_those_of_one_piece(Source.of("".join(("- name: first\n", *pieces))))
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=30, max_size=200), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_names_are_the_same_after_edits(pieces: list[str], data: st.DataObject) -> None:
     source = Source.of("".join(("- name: first\n", *pieces)))
     for _ in range(5):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.semantic.flow.paths import path_of
@@ -15,6 +15,7 @@ from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.source import Layout, Source
 from promptls.text.positions import Span
+from support.examples import examples
 from support.shapes import input_shapes
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yml.j2"))
@@ -269,7 +270,7 @@ def test_shapes_by_chunk_are_those_of_the_whole_file(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=80), st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_shapes_by_chunk_are_those_of_the_whole_file_for_any_order_of_tags(
     pieces: list[str], data: st.DataObject
 ) -> None:
@@ -289,7 +290,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, VALUES, VALUES)
-@settings(max_examples=200)
+@examples(200)
 def test_merging_is_the_same_in_any_order(first: object, second: object, third: object) -> None:
     one, two, three = map(shape_of_value, (first, second, third))
 

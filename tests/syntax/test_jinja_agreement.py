@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
@@ -11,6 +11,7 @@ from promptls.semantic.template import Template
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.syntax.source import Source
+from support.examples import examples
 
 pytestmark = pytest.mark.thorough
 
@@ -67,7 +68,7 @@ def is_refused(text: str) -> bool:
 
 
 @given(TAGS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_a_tag_is_refused_where_jinja_refuses_it(text: str) -> None:
     problems = [problem for chunk in Source.of(text).chunks for problem in tag_problems(chunk)]
 
@@ -75,7 +76,7 @@ def test_a_tag_is_refused_where_jinja_refuses_it(text: str) -> None:
 
 
 @given(TAGS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_names_that_a_right_tag_reads_are_those_that_jinja_finds(text: str) -> None:
     if is_refused(text):
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.syntax.chunk import Chunk, cut
@@ -11,6 +11,7 @@ from promptls.syntax.language import JSON_FIELDS
 from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml
 from promptls.text.positions import Span
+from support.examples import examples
 from support.soundness import assert_same_as_fresh
 
 LINES = (
@@ -114,7 +115,7 @@ JSON_EDITS = st.lists(
 
 
 @given(JSON_TEXTS, JSON_EDITS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_yaml_of_the_chunks_of_json_is_that_of_the_text(
     text: str, edits: list[tuple[int, int, str]]
 ) -> None:
@@ -134,7 +135,7 @@ def has_one_reading(text: str) -> bool:
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_yaml_of_all_chunks_is_that_of_the_text(text: str) -> None:
     source = Source.of(f"first: 1\n{text}")
 
@@ -145,7 +146,7 @@ def test_the_yaml_of_all_chunks_is_that_of_the_text(text: str) -> None:
 
 
 @given(TEXTS, EDITS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_an_edited_mapping_is_cut_as_its_whole_text_is(text: str, edits: list[tuple[int, int, str]]) -> None:
     source = Source.of(f"first: 1\n{text}")
     for start, length, typed in edits:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.syntax.jinja.scanner import tag_after_edit
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
+from support.examples import examples
 from support.soundness import assert_same_as_fresh
 
 pytestmark = pytest.mark.thorough
@@ -43,7 +44,7 @@ TYPED = (
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_a_text_after_any_edits_is_the_text_read_anew(data: st.DataObject) -> None:
     source = Source.of(TEXT)
     for _ in range(data.draw(st.integers(1, 8))):

@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.tokens import (
@@ -18,6 +18,7 @@ from promptls.tokens import (
     is_approximate,
     load,
 )
+from support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_the_vocabulary_is_complete(encoding: str, size: int) -> None:
     assert load(encoding).n_vocab == size
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.text(), st.sampled_from(ENCODING_NAMES))
 def test_text_survives_encoding_and_decoding(text: str, encoding: str) -> None:
     tokens = load(encoding).encode_ordinary(text)

@@ -1,0 +1,16 @@
+"""How many examples the tests with generated texts try."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from hypothesis import settings
+
+THOROUGH: Final = bool(os.environ.get("PROMPTLS_THOROUGH_TESTS"))
+"""Whether all of them are tried, as `make test-thorough` does; otherwise a fifth."""
+
+
+def examples(count: int) -> settings:
+    """Try so many examples, or a fifth of them."""
+    return settings(max_examples=count if THOROUGH else max(count // 5, 10), deadline=None)
