@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from promptls.cli.main import main
+from support.finished_run import write_run
 
 CHAT = """\
 {#---
@@ -109,3 +110,18 @@ def test_a_prompt_without_a_chat_to_cut_says_why(
     (folder / "chat.yml.j2").write_text(prompt)
     assert main(["truncate", "chat.yml.j2", "--sample", "placeholders"]) == 1
     assert told in capsys.readouterr().err
+
+
+def test_the_cache_that_a_run_measured_is_shown_beside_the_prediction(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.csv").write_text("a\n1\n")
+    table = "id,exact_match,error,model,row_number\n1,pass,,openai:gpt-4o,1\n"
+    prompt, name = folder / "chat.yml.j2", "20260101-000000-chat"
+    run = write_run(prompt, CHAT, table, experiment="e", dataset=folder / "rows.csv", name=name)
+    manifest = json.loads(run.manifest.read_text())
+    manifest["totals"] |= {"input_tokens": 200, "cached_input_tokens": 150}
+    run.manifest.write_text(json.dumps(manifest))
+    assert main(["truncate", "chat.yml.j2", "--turns", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "measured: 75% of the input tokens were read from the cache of openai:gpt-4o in 2026" in shown

@@ -24,6 +24,7 @@ from promptls.metrics.metric import Metric
 from promptls.security.files import folder_changed, kept_by_file, names_in, open_text, read_bytes, read_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
+from promptls.truncation.lab_report import MeasuredCacheJson
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.settings import find_project
 
@@ -446,6 +447,15 @@ def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | Non
     latest = next((each for each in later if not is_of_examples(each.rows_chosen)), None)
     newer = later if latest is None else later[: later.index(latest)]
     return LastRuns(latest, tuple(newer[:MAX_LATER]))
+
+
+def measured_cache(prompt: Path) -> MeasuredCacheJson | None:
+    """Return the latest run of the prompt that read input tokens from the prefix cache of a provider."""
+    for run in islice(runs_of(prompt), LOOKED_BACK):
+        if run.cached_input_tokens and run.input_tokens:
+            share = run.cached_input_tokens / run.input_tokens
+            return {"run": run.name, "models": list(run.models), "cacheRate": min(share, 1.0)}
+    return None
 
 
 def run_before(run: RunSummary) -> RunSummary | None:

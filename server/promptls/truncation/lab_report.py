@@ -6,7 +6,7 @@ the chat, in order. All texts come from users or templates and must be escaped f
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 
 class PieceJson(TypedDict):
@@ -111,6 +111,15 @@ class UnstableJson(TypedDict):
     """The number of tokens before it, which is the most that a cache can read."""
 
 
+class MeasuredCacheJson(TypedDict):
+    """What the provider reported in the last run of the prompt's experiment that used a prefix cache."""
+
+    run: str
+    models: list[str]
+    cacheRate: float
+    """The share of all input tokens that were read from the cache."""
+
+
 class LabJson(TypedDict):
     """The complete result."""
 
@@ -140,3 +149,4 @@ class LabJson(TypedDict):
     advice: str
     """The best step under the current limit, or under the limit with the best score, with the reason."""
     unstable: UnstableJson | None
+    measured: NotRequired[MeasuredCacheJson | None]

@@ -85,6 +85,7 @@ def whole_numbers(word: str) -> tuple[int, ...]:
 def execute(arguments: argparse.Namespace) -> int:
     """Explore and print; return 1 if the prompt does not render, or cannot be truncated to its limit."""
     from promptls.cli.chosen_files import choose_one, refuse_other_files
+    from promptls.experiments.history import measured_cache
     from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
 
@@ -98,6 +99,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if isinstance(found, RenderFailure):
         print_failure(found, path)
         return 1
+    found["measured"] = measured_cache(Path(path))
     if arguments.json:
         print_json(found)
     else:
@@ -194,6 +196,10 @@ def _heading(found: LabJson, request: LabRequest, limit: int) -> Iterator[str]:
     grows = f"`{found['input']}` grows over {plural(turns, 'turn')}{made_up}"
     yield f"{grows}, to {max(first['tokens']):,} tokens; the limit is {limit:,}"
     yield paint(f"cache: {found['cache']['name']}, {found['cache']['words']}", "dim")
+    if (measured := found.get("measured")) is not None:
+        models = " and ".join(measured["models"])
+        share = f"{measured['cacheRate']:.0%} of the input tokens"
+        yield paint(f"measured: {share} were read from the cache of {models} in {measured['run']}", "dim")
 
 
 def _row(cell: CellJson, found: LabJson, best: BestJson) -> TableRow:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
+from promptls.experiments.history import measured_cache
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
 from promptls.preview.preview_result import (
@@ -103,6 +104,7 @@ class LivePreview:
         uri = _uri(self.path)
         if isinstance(found, RenderFailure):
             return {"uri": uri, "found": None, "failure": failure_json(found), "cancelled": False}
+        found["measured"] = await asyncio.to_thread(measured_cache, Path(self.path))
         return {"uri": uri, "found": found, "failure": None, "cancelled": False}
 
     async def answer(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:

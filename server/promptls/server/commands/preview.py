@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
@@ -124,6 +125,8 @@ async def truncation_lab(
     `steps`, `turns`, `rows`, `input` and `cache`. `found` is a `LabJson`, or null; `failure` is the
     reason if it is null, and `leftOut` names what was not run because it is not trusted.
     """
+    from promptls.experiments.history import measured_cache
+
     path = prompt_path(context, arguments)
     left_out = await trust.left_out(path)
     snapshot = context.snapshot
@@ -154,4 +157,5 @@ async def truncation_lab(
             return {**result, "cancelled": True}
     if isinstance(found, RenderFailure):
         return {**result, "failure": failure_json(found)}
+    found["measured"] = await asyncio.to_thread(measured_cache, Path(path))
     return {**result, "found": found}

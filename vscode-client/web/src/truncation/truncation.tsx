@@ -178,6 +178,9 @@ function Advice({ found, cell }: { found: Lab; cell: Cell }) {
       )}
       <dl class="figures" aria-label={`Limit ${cell.limit}, step ${cell.step}`}>
         <Figure name="read from the cache" value={percent(cell.cacheRate)} />
+        {found.measured == null ? null : (
+          <Figure name="measured in the last run" value={percent(found.measured.cacheRate)} />
+        )}
         <Figure name="kept of what fits" value={percent(cell.keptRate)} />
         <Figure name="tokens lost needlessly" value={grouped(cell.needless)} />
         <Figure name="turns that restart the cache" value={grouped(cell.breaks)} />

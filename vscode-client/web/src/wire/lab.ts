@@ -89,6 +89,14 @@ export interface Unstable {
   tokens: number;
 }
 
+/** What the provider reported in the last run of the prompt's experiment that used a prefix cache. */
+export interface MeasuredCache {
+  run: string;
+  models: string[];
+  /** The share of all input tokens that were read from the cache. */
+  cacheRate: number;
+}
+
 /** The complete result. */
 export interface Lab {
   path: string;
@@ -117,4 +125,5 @@ export interface Lab {
   /** The best step under the current limit, or under the limit with the best score, with the reason. */
   advice: string;
   unstable: Unstable | null;
+  measured?: MeasuredCache | null | undefined;
 }
