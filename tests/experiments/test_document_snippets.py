@@ -358,6 +358,12 @@ results = await support_triage_experiment.arun(
 # -- what no release of Ragas runs ------------------------------------------------------------
 
 
+def test_the_import_paths_of_the_how_to_exist() -> None:
+    for name in ("discrete.discrete_metric", "result.MetricResult"):
+        module, _, value = name.partition(".")
+        exec(f"from promptls.metrics.{module} import {value}")
+
+
 @pytest.mark.parametrize("name", ["FactualCorrectness", "AgentGoalAccuracy"])
 def test_metrics_that_need_a_judge_are_no_names_of_the_package(name: str) -> None:
     """`FactualCorrectness().score(…)` fails in Ragas, which has no such method, and one name is gone."""

@@ -24,6 +24,8 @@ NEAR = {
         "{% if a %}\n" + PART + "{% endif %}\n",
     ),
     "a key of another program": (PART.replace("content", "text"), PART),
+    "no dash in front of the first part": (PART.replace("- name", "  name") + PART, PART + PART),
+    "an en dash": (PART.replace("- name", "\u2013 name"), PART),
 }
 
 

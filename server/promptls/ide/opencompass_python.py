@@ -496,7 +496,8 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     for dataset in configured(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
         for template in _judge_templates(dataset.get("eval_cfg")):
-            yield {"infer_cfg": {"prompt_template": template, **_JUDGED}}
+            reader = _judge_reader(dataset.get("reader_cfg"))
+            yield {**reader, "infer_cfg": {"prompt_template": template, **_JUDGED}}
     with_meta = {
         id(model["meta_template"]): model for model in models_among(names) if "meta_template" in model
     }
@@ -507,12 +508,23 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
 _JUDGED: Final = {"retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}
 
 
+def _judge_reader(reader: Any) -> dict[str, Any]:
+    """Return the reader of a judge's prompt, in which the right answer is a column like any other."""
+    columns = reader.get("input_columns") if isinstance(reader, dict) else None
+    if not isinstance(columns, list | tuple):
+        return {}
+    output = reader.get("output_column")
+    return {"reader_cfg": {"input_columns": [*columns, *([output] if isinstance(output, str) else [])]}}
+
+
 def _judge_templates(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
     """Yield the templates from which an evaluator writes the prompts of its judge."""
     if not isinstance(value, dict) or depth > _MAX_EVALUATORS:
         return
     template = value.get("prompt_template")
-    if isinstance(template, dict) and isinstance(template.get("template"), dict | str):
+    if isinstance(template, dict) and (
+        isinstance(template.get("template"), dict | str) or isinstance(template.get("messages"), list)
+    ):
         yield template
     for each in value.values():
         yield from _judge_templates(each, depth + 1)

@@ -51,7 +51,7 @@ _SPACED_TAG: Final = re.compile(
     r"\{ +%[-+]?(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
 )
 _SPACED: Final = re.compile(
-    r"\{[ ]\{[ ]?([A-Za-z_][\w.]*)[ ]?\}[ ]\}|<%=[ ]*([A-Za-z_][\w.]*)[ ]*%>"
+    r"\{[ ]\{[ ]?([A-Za-z_][\w.]*(?:\([\w.| ]*\))?)[ ]?\}[ ]\}|<%=[ ]*([A-Za-z_][\w.]*)[ ]*%>"
     r"|\uff5b\uff5b[ ]*([A-Za-z_][\w.]*)[ ]*\uff5d\uff5d"
 )
 """Braces with white space between them, the marks of ERB, and braces of East Asian keyboards."""

@@ -57,6 +57,9 @@ _WRAPPER: Final = re.compile(
 _TOP_KEY: Final = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _ITEM_KEY: Final = re.compile(r"^(?:-[ \t]+|[ ]{1,4})(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(?=[^\r\n])(?!\{[%#])", re.MULTILINE)
+_FIRST_KEY: Final = re.compile(
+    r"\A(?:[ \t]*(?:\{%[^\r\n]*|\{#[^\r\n]*)?(?:\r\n|\n))*(?P<mark>[ ]{2}|[\u2013\u2014\u2022*+] )(?:name|role|content):[ \r\n]"
+)
 _CONFLICT: Final = re.compile(r"^(?:<{7} |={7}\r?$|>{7} )[^\r\n]*(?:\r\n|\n|\Z)", re.MULTILINE)
 _SPACED_TAG: Final = re.compile(r"\{ +%(?=[-+ ]*[a-z])|% +\}")
 _OTHER_KEYS: Final[Mapping[str, str]] = {
@@ -81,7 +84,26 @@ def near_prompt(text: str) -> NearPrompt | None:
 
     It looks like one if an edit that corrects a common mistake makes it a prompt.
     """
-    return _unmerged(text) or _unspaced(text) or _unwrapped(text) or _dashed(text) or _respelled(text)
+    return (
+        _first_dashed(text)
+        or _unmerged(text)
+        or _unspaced(text)
+        or _unwrapped(text)
+        or _dashed(text)
+        or _respelled(text)
+    )
+
+
+def _first_dashed(text: str) -> NearPrompt | None:
+    """Return the edit for a missing or wrong mark in front of the first part."""
+    first = _FIRST_KEY.search(text)
+    if first is None:
+        return None
+    span = Span(*first.span("mark"))
+    if not _makes(text, [(span, "- ")], Kind.PARTS):
+        return None
+    message = "this looks like a part, but a prompt is a list of parts: a `-` is missing in front of it"
+    return NearPrompt(span, message, "Begin it with a dash", ((span, "- "),))
 
 
 def _unmerged(text: str) -> NearPrompt | None:

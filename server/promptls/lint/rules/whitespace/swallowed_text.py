@@ -7,6 +7,8 @@ It is a warning if the text is unlikely to be a comment: a value is printed afte
 a single word follows it directly (`ticket #12`, `#hashtag`). Anything else, such as
 `content: Hello. # a note`, may be intended as a comment, and is a hint.
 
+Also reports a comment of Jinja that contains the beginning of another one: it was not closed.
+
 ## Why is this bad?
 
 YAML ends a plain value at a space that is followed by a `#`. The rest of the line silently never reaches
@@ -54,7 +56,11 @@ _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the comments after plain texts that are probably part of the text."""
+    """Yield the comments after plain texts that are probably part of the text, and unclosed comments."""
+    for tag in chunk.tags:
+        if tag.kind == "comment" and not tag.unclosed and "{#" in tag.text[2:] and "\n" in tag.text:
+            message = "this comment is not closed: it ends with the next one, and all between is lost"
+            yield Finding(Span(tag.span.start, tag.span.start + 2), message)
     comments = yaml_comments(chunk)
     starts = [comment.start for comment in comments]
     for key, value, is_instruction in _texts(chunk) if comments else ():
