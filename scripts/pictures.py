@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PROMPTLS = Path(sys.executable).with_name("promptls")
 COLORS = 96
-SIZE = {"width": 1360, "height": 800}
+SIZE = {"width": 1120, "height": 680}
 SETTINGS = {
     "workbench.colorTheme": "Default Light Modern",
     "breadcrumbs.enabled": False,
@@ -70,6 +70,7 @@ def main() -> None:
             _finding(browser, server, triage)
             _preview(browser, server, reviews)
             _results(browser, server, reviews)
+            _typing(browser, server, reviews)
         browser.close()
     for picture in sorted(PICTURES.iterdir()):
         print(f"{picture.stat().st_size // 1024:4} KB  {picture.relative_to(ROOT)}")  # noqa: T201
@@ -119,19 +120,45 @@ def _results(browser: Browser, server: CodeServer, project: Path) -> None:
         _save(workbench, "results")
 
 
+def _typing(browser: Browser, server: CodeServer, project: Path) -> None:
+    """Write the animated picture: the preview follows what is typed."""
+    with _opened(browser, server, project) as workbench:
+        workbench.open_file("v1.yml.j2")
+        expect(workbench.lens(re.compile("same_mood"))).to_be_visible()
+        workbench.click_lens("Preview")
+        preview = workbench.panel("positive or negative")
+        lines = (project / "v1.yml.j2").read_text("utf-8").splitlines()
+        workbench.go_to(next(number for number, line in enumerate(lines, 1) if "Is this review" in line), 5)
+        frames = [_picture(workbench)]
+        typed = ""
+        for words in ("Answer ", "with one word, ", "Positive ", "or Negative. "):
+            workbench.type(words)
+            typed += words
+            expect(preview.get_by_text(typed.strip())).to_be_visible()
+            frames.append(_picture(workbench))
+    first, *others = [frame.quantize(COLORS, dither=Image.Dither.NONE) for frame in frames]
+    durations = [1500, *[700] * (len(others) - 1), 2500]
+    first.save(PICTURES / "typing.gif", save_all=True, append_images=others, duration=durations, loop=0)
+
+
 @contextmanager
 def _opened(browser: Browser, server: CodeServer, project: Path) -> Iterator[Workbench]:
     workbench = Workbench(browser.new_page(viewport=SIZE))
     workbench.open_folder(server.address, project)
+    workbench.page.keyboard.press("Control+B")  # no side bar
     yield workbench
     workbench.page.close()
 
 
 def _save(workbench: Workbench, name: str) -> None:
     """Write a picture of the window, with the few colors that it has."""
-    workbench.page.wait_for_timeout(1500)  # for what moves: scroll bars, pop-ups
-    picture = Image.open(io.BytesIO(workbench.page.screenshot())).convert("RGB")
+    picture = _picture(workbench)
     picture.quantize(COLORS, dither=Image.Dither.NONE).save(PICTURES / f"{name}.png", optimize=True)
+
+
+def _picture(workbench: Workbench) -> Image.Image:
+    workbench.page.wait_for_timeout(1500)  # for what moves: scroll bars, pop-ups
+    return Image.open(io.BytesIO(workbench.page.screenshot())).convert("RGB")
 
 
 def _tutorial(folder: Path) -> None:

@@ -65,3 +65,11 @@ def test_the_navigation_of_the_site_has_every_page() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2].partition("\nhooks:")[0]
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
     assert pages - set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == set()
+
+
+def test_the_table_of_extras_has_every_extra_of_a_user() -> None:
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    extras = project.partition("[project.optional-dependencies]")[2].partition("[project.scripts]")[0]
+    declared = re.findall(r"^(\w+) = \[", extras, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "install.md").read_text("utf-8"), re.MULTILINE)
+    assert set(listed) == set(declared) - {"dev", "docs"}
