@@ -149,7 +149,7 @@ def test_only_chosen_findings_are_reported(
         (("--select", "unknown-rol"), "did you mean `unknown-role`?"),
         (("--ignore", "x"), "`promptls rules` lists them"),
         (("--select", ","), "`--select` names no rule"),
-        (("--select", "unknown-role", "--ignore", "unknown-role"), "takes away every rule"),
+        (("--select", "unknown-role", "--ignore", "unknown-role"), "excludes every rule"),
         (("--severity", "eror"), "invalid choice: 'eror'"),
     ],
 )

@@ -92,7 +92,7 @@ def test_what_chat_messages_lose_is_said() -> None:
 
     assert made.lost == (
         "settings beside the messages: `model`",
-        "message 1: a piece of the type `image_url`, which is no text",
+        "message 1: a piece of the type `image_url`, which is not a text",
         "message 2: `tool_calls`",
         "a written `\\n` or `\\r` becomes a line break, which Prompt Poet makes of it",
         "tabs and other white space at the ends of a message, which Prompt Poet strips",

@@ -73,7 +73,7 @@ def test_a_prompt_without_parts_cannot_be_counted() -> None:
         ("- role: user", "Part 1 has no `name` and `content`"),
         ("- name: a", "The part 'a' has no `content`"),
         ("- {name: a, contnet: b}", "unknown key `contnet`: did you mean `content`"),
-        ("- {name: a, content: b, 3: c}", "the key 3, which is no text"),
+        ("- {name: a, content: b, 3: c}", "the key 3, not a text"),
         ("- {name: a, content: b, tokens: [1]}", "presets `tokens`"),
         ("- {name: a, sections: []}", "The part 'a' has empty `sections`"),
         ("- {name: a, sections: {b: c}}", "`sections` that are no list"),

@@ -317,7 +317,7 @@ def test_the_sample_gives_names_and_keys_that_nothing_declares() -> None:
     [
         (in_content("{{ user | <CURSOR>"), "truncate", ["truncate(length=255", "truncated copy"]),
         (in_content("{{ user is <CURSOR>"), "divisibleby", ["divisible by a number"]),
-        (in_content("{% <CURSOR>"), "for", ["once for each element"]),
+        (in_content("{% <CURSOR>"), "for", ["once per element"]),
         (in_content("{% if user %}{% <CURSOR>"), "endif", ["Closes the `if` block"]),
         (in_content("{{ <CURSOR>"), "user", ["Who asks.", "mapping with name"]),
         (in_content("{{ <CURSOR>"), "range", ["range(start", "up to, but not including"]),

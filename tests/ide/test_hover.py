@@ -164,7 +164,7 @@ def test_functions_of_prompt_poet_and_jinja_are_documented() -> None:
         ("{% filter ind<CURSOR>ent(4) %}x{% endfilter %}", ["indent(width=4"]),
         ("{{ x is divis<CURSOR>ibleby 3 }}", ["divisibleby(num)", "divisible by a number"]),
         ("{{ x is not def<CURSOR>ined }}", ["defined"]),
-        ("{% f<CURSOR>or t in x %}{% endfor %}", ["once for each element"]),
+        ("{% f<CURSOR>or t in x %}{% endfor %}", ["once per element"]),
         ("{% for t in x %}{% end<CURSOR>for %}", ["Closes the `for` block"]),
         ("{% for t in x %}{{ loop.ind<CURSOR>ex }}{% endfor %}", ["from 1"]),
         (

@@ -34,7 +34,7 @@ DEPENDS_ON_THE_MODEL = {
     "dialogue-for-an-api-without-api-roles",
     "raw-with-a-list-of-other-roles",
 }
-"""The meta template fails for a model behind an API, and the file names no model."""
+"""The meta template fails for a model with an API, and the file names no model."""
 
 
 @pytest.mark.parametrize("name", recorded.cases("opencompass"))

@@ -27,32 +27,32 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
         (
             "- name: a\n  content: |\n{% for m in history %}\n    {{ m.text }}\n{% endfor %}\n",
             ("main.yml.j2", 3),
-            "in turn 2 of `for m in history` because of the value 'broken\\nline'",
+            "in iteration 2 of `for m in history` because of the value 'broken\\nline'",
         ),
         (
             "{% for m in history %}\n- name: b\n  content: '{{ m.text.a.b }}'\n{% endfor %}\n",
             ("main.yml.j2", 2),
-            "in turn 1 of `for m in history` where `m` is {'text': 'fine'}",
+            "in iteration 1 of `for m in history` where `m` is {'text': 'fine'}",
         ),
         (
             "{% for m in history %}{% include 'part' %}{% endfor %}",
             ("part", 1),
-            "in turn 3 of `for m in history` where `m` is {}",
+            "in iteration 3 of `for m in history` where `m` is {}",
         ),
         (
             "{% macro f(m) %}\n{{ m.text + 1 }}{% endmacro %}{% for m in history %}{{ f(m) }}{% endfor %}",
             ("main.yml.j2", 1),
-            "in turn 1 of `for m in history`",
+            "in iteration 1 of `for m in history`",
         ),
         (
             "{% for m in history %}\n- name: a\n  {{ 'con' if loop.last else 'content' }}: x\n{% endfor %}",
             ("main.yml.j2", 2),
-            "in turn 3 of `for m in history`",
+            "in iteration 3 of `for m in history`",
         ),
         (
             "{% for m in history %}{% for key in m %}{{ m[key].__class__ }}{% endfor %}{% endfor %}",
             ("main.yml.j2", 0),
-            "in turn 1 of `for m in history`, turn 1 of `for key in m` where `key` is 'text'",
+            "in iteration 1 of `for m in history`, iteration 1 of `for key in m` where `key` is 'text'",
         ),
         (
             "- name: a\n  content: b\n- name: c\n  content: {{ '[' * 3000 }}x\n",

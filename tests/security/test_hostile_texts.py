@@ -121,7 +121,7 @@ def findings(text: str) -> list[tuple[str, str]]:
     [
         (
             ITEM + "word " * 500_000,
-            "the file has 2,500,040 characters, and files are analysed up to 2,000,000",
+            "the file has 2,500,040 characters, and files are analyzed up to 2,000,000",
         ),
         (ITEM + "{{ a " * 10_000, "more than 200 tags are not closed"),
         (ITEM + "{#" * 10_000, "more than 200 tags are not closed"),

@@ -51,7 +51,7 @@ def test_yaml_that_jinja_completes_has_no_errors(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("- name: a\n  content: |\n    b\n  role user\n", "role user", "expected `:` behind this key"),
+        ("- name: a\n  content: |\n    b\n  role user\n", "role user", "expected `:` after this key"),
         ("- name: a: b\n", ": b", "`: ` cannot stand here"),
         ("- name: 'a\n  content: b\n", "'a", "a quoted value that is not closed"),
         ("- name: a\n\tcontent: b\n", "\tcontent: b", "a tab cannot indent YAML"),

@@ -93,7 +93,7 @@ def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> 
     selected = frozenset(RULES_BY_NAME) if select is None else _rule_names("--select", select)
     left = selected - (_rule_names("--ignore", ignore) if ignore is not None else frozenset())
     if not left:
-        raise UsageError("`--ignore` takes away every rule that `--select` names", remedy="name another rule")
+        raise UsageError("`--ignore` excludes every rule that `--select` names", remedy="name another rule")
     return left
 
 

@@ -112,7 +112,7 @@ def _text(number: int, content: Any, lost: list[str]) -> str:
             texts.append(part["text"])
         else:
             kind = part.get("type", "part") if isinstance(part, dict) else "part"
-            lost.append(f"message {number}: a piece of the type `{kind}`, which is no text")
+            lost.append(f"message {number}: a piece of the type `{kind}`, which is not a text")
     return "".join(texts)
 
 
@@ -283,7 +283,7 @@ def _front(text: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         schema = str(error).splitlines()[0]
         raise UserError(
-            f"the front matter is no YAML: {schema}", remedy="fix it and convert again"
+            f"the front matter is not valid YAML: {schema}", remedy="fix it and convert again"
         ) from error
     if loaded is not None and not isinstance(loaded, dict):
         raise UserError("the front matter is no mapping of keys to values")

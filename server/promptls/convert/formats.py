@@ -176,12 +176,14 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
     composed = compose(text, Span, lambda _span: False)
     if composed.error is not None:
         message = composed.error.message
-        raise UserError(f"the file is no YAML: {message}", remedy="fix it and convert again")
+        raise UserError(f"the file is not valid YAML: {message}", remedy="fix it and convert again")
     try:
         loaded = _data(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         message = (str(error).splitlines() or ["not readable"])[0]
-        raise UserError(f"the file is no YAML: {message}", remedy="fix it and convert again") from error
+        raise UserError(
+            f"the file is not valid YAML: {message}", remedy="fix it and convert again"
+        ) from error
     if not isinstance(loaded, dict):
         raise UserError("the file is no mapping of keys to values")
     return {str(key): value for key, value in loaded.items()}

@@ -144,7 +144,7 @@ class RenderFailure:
     any_word: bool = False
     """Whether it fails if each value prints a word."""
     turns: tuple[str, ...] = ()
-    """The loop iterations that it occurred in, such as ``turn 3 of `for x in y` ``, the outermost first."""
+    """The loop iterations that it occurred in, outermost first, such as ``iteration 3 of `for x in y` ``."""
     reason: str = ""
     """The message without iterations and value, if it includes them."""
     include_line: int | None = None

@@ -62,7 +62,7 @@ def refusal_of(root: ChunkList) -> Refusal | None:
     """Return why the text of these chunks is not analysed, or None if it is."""
     if root.length > MAX_CHARACTERS:
         first = next(root.placed()).chunk
-        message = f"the file has {root.length:,} characters, and files are analysed up to {MAX_CHARACTERS:,}"
+        message = f"the file has {root.length:,} characters, and files are analyzed up to {MAX_CHARACTERS:,}"
         return Refusal(Span(0, line_end(first.text, 0)), message)
     if _unclosed(root) > MAX_UNCLOSED_TAGS:
         message = f"more than {MAX_UNCLOSED_TAGS} tags are not closed, from this one on"

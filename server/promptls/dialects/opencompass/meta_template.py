@@ -181,7 +181,7 @@ class MetaTemplate:
 class LaidOut:
     """The input of the model: a text, or messages (with `role` and `prompt` for an API).
 
-    `ignored` are the texts that are not sent to a model behind an API.
+    `ignored` are the texts that are not sent to a model with an API.
     """
 
     text: str | None
@@ -258,7 +258,7 @@ def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
     """Return the messages unchanged, for an API; raises OpenCompassError for other models."""
     if prompt.items and not meta.is_api:
         raise OpenCompassError(
-            "Messages go only to a model behind an API, and this is a base model's layout.",
+            "Messages go only to a model with an API, and this is a base model's layout.",
             cause="AssertionError",
         )
     if not all(isinstance(item, Mapping) and {"role", "content"} <= item.keys() for item in prompt.items):

@@ -241,9 +241,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
 def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
     """Return the message for an unknown key of a part."""
     if not isinstance(key, str):
-        return (
-            f"{_label(index, item)} has the key {shortened(key)}, which is no text: keys of a part are names."
-        )
+        return f"{_label(index, item)} has the key {shortened(key)}, not a text: keys of a part are names."
     near = nearest(key, PART_KEYS)
     hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(PART_KEYS)}."
     return f"{_label(index, item)} has the unknown key `{key}`: {hint}"

@@ -43,8 +43,8 @@ _ALLOWED: Final = {
 _WORDS: Final = {
     "iterated": "which cannot be gone through",
     "called": "which cannot be called",
-    "number": "which is no number",
-    "text": "which is no text",
+    "number": "which is not a number",
+    "text": "which is not a text",
     "mapping": "which has no keys",
 }
 

@@ -173,7 +173,7 @@ def out_of_scope(file: File, binding: Binding, read: Span) -> str:
         case _ if binding.span.start > read.start:
             where = f"is bound only further down, in line {line}"
         case _:
-            where = f"is bound inside of a block in line {line}, and gone behind it"
+            where = f"is only bound inside a block in line {line}"
     return f"`{binding.name}` {where}"
 
 

@@ -73,7 +73,7 @@ def _unquoted(file: File, reference: TemplateReference) -> Finding | None:
         return None
     fix = Fix("Quote it", (Edit(reference.span, f"'{written}'"),), preferred=True)
     return Finding(
-        reference.span, "the name of a file stands in quotes: these are taken for variables", (fix,)
+        reference.span, "the name of a file must be in quotes: these are read as variables", (fix,)
     )
 
 
@@ -105,11 +105,11 @@ def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
     if parts_of_name(name) is None:
         message = f"Jinja refuses `{name}`: names have no `..` and count from the entry template"
     elif "\\" in name:
-        message = f"there is no file `{name}`: folders are parted by `/`"
+        message = f"there is no file `{name}`: folders are separated by `/`"
     else:
         entries = file.snapshot.entries(file.path)
         alone = entries == (file.path,)
-        where = "beside this template" if alone else "beside the templates that lead here"
+        where = "next to this template" if alone else "next to the templates that include this file"
         message = f"there is no file `{name}` {where}"
     return Finding(reference.span, f"{message}{question}", fixes)
 

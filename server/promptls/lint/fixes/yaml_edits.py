@@ -310,7 +310,7 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         spaces = indent.group().replace("\t", "  ")
         yield Fix("Indent with spaces", (Edit(Span(start, start + indent.end()), spaces),), preferred=True)
         return
-    if line.startswith("-") and "behind this dash" in message:
+    if line.startswith("-") and "after this dash" in message:
         yield Fix("Insert a space", (Edit(Span(start + 1, start + 1), " "),), preferred=True)
         return
     key = _KEY_WITHOUT_COLON.match(line)

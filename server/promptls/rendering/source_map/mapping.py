@@ -22,7 +22,7 @@ _NO_TURN: Final[Turn] = (None,)
 
 def turns_words(turns: Sequence[Turn]) -> tuple[str, ...]:
     """Describe iterations, outermost first; if there are very many, only those at both ends."""
-    words = tuple([f"turn {number} of `{file.sites[site].words}`" for _, file, site, number, _ in turns])
+    words = tuple([f"iteration {number} of `{file.sites[site].words}`" for _, file, site, number, _ in turns])
     if len(words) <= _MAX_TURNS:
         return words
     return *words[:2], f"… {len(words) - 4} more …", *words[-2:]
@@ -54,7 +54,7 @@ class LeafWords:
                     () if outer is None else turns_words(chain_of(outer)),
                 )
             if len(self._around_words) + 1 < _MAX_TURNS:
-                self._words = (*self._around_words, f"turn {number} of `{file.sites[site].words}`")
+                self._words = (*self._around_words, f"iteration {number} of `{file.sites[site].words}`")
             else:
                 self._words = turns_words(chain_of(turn))
             self._told = turn
@@ -101,7 +101,7 @@ class Segment(NamedTuple):
     verbatim: bool
     """Whether the file contains exactly this text there."""
     turns: tuple[str, ...]
-    """The loop iterations that it was produced in, such as ``turn 3 of `for message in history` ``."""
+    """The loop iterations that it was produced in, such as ``iteration 3 of `for message in history` ``."""
     data_path: str | None
     """The paths of the printed data, such as `history[2].content`, separated by commas."""
 

@@ -201,33 +201,33 @@ FUNCTIONS: Final[dict[str, tuple[Signature, str]]] = {
     ),
     "cycler": (
         Signature("cycler", (Taken("items", "*items", "rest"),)),
-        "Gives its arguments in turn, one at each `.next()`.",
+        "Returns its arguments in a cycle, one per `.next()`.",
     ),
     "joiner": (
         Signature("joiner", (Taken("sep", "sep=', '"),)),
-        "Empty at its first call, the separator at every further one.",
+        "Empty at its first call, the separator at every later one.",
     ),
     "namespace": (
         Signature("namespace", (Taken("values", "**values", "named"),)),
-        "Holds variables that a loop's body can change for good: `{% set ns.found = true %}`.",
+        "Variables that a loop's body can change permanently: `{% set ns.found = true %}`.",
     ),
 }
 """The functions that every template may call."""
 
 LOOP: Final = {
-    "index": "The number of the turn, from 1.",
-    "index0": "The number of the turn, from 0.",
-    "revindex": "The number of turns left, counted down to 1.",
-    "revindex0": "The number of turns left, counted down to 0.",
-    "first": "Whether this is the first turn.",
-    "last": "Whether this is the last turn.",
-    "length": "How many turns there are.",
-    "cycle": "`loop.cycle(a, b, …)`: one of its arguments in turn.",
-    "depth": "How deep a recursive loop is, from 1.",
-    "depth0": "How deep a recursive loop is, from 0.",
-    "previtem": "The element of the turn before; undefined in the first.",
-    "nextitem": "The element of the turn behind; undefined in the last.",
-    "changed": "`loop.changed(value)`: whether the value is another one than at the last call.",
+    "index": "The current iteration, counted from 1.",
+    "index0": "The current iteration, counted from 0.",
+    "revindex": "The number of iterations from the end, down to 1.",
+    "revindex0": "The number of iterations from the end, down to 0.",
+    "first": "Whether this is the first iteration.",
+    "last": "Whether this is the last iteration.",
+    "length": "The number of elements.",
+    "cycle": "`loop.cycle(a, b, …)`: one of its arguments per iteration, in a cycle.",
+    "depth": "The depth of a recursive loop, counted from 1.",
+    "depth0": "The depth of a recursive loop, counted from 0.",
+    "previtem": "The element of the previous iteration; undefined in the first.",
+    "nextitem": "The element of the next iteration; undefined in the last.",
+    "changed": "`loop.changed(value)`: whether the value has changed since the last call.",
 }
 """The attributes of `loop` in the body of a `for`."""
 
@@ -303,37 +303,35 @@ class TagFact(NamedTuple):
 TAGS: Final[Mapping[str, TagFact]] = MappingProxyType(
     {
         "if": TagFact(
-            "if ${1:condition}", "The text up to `endif`, where the condition holds.", opens_block=True
+            "if ${1:condition}", "The text up to `endif`, if the condition is true.", opens_block=True
         ),
         "for": TagFact(
             "for ${1:item} in ${2:items}",
-            "The text up to `endfor` once for each element. `loop` knows the turn, `else` is for none.",
+            "The text up to `endfor` once per element. `loop` describes the iteration.",
             opens_block=True,
         ),
         "set": TagFact(
             "set ${1:name} = ${2:value}",
-            "Gives a name to a value. What a loop's body sets is gone behind each turn: use `namespace`.",
+            "Assigns a value to a name. What a loop's body sets is lost after it: use `namespace`.",
         ),
         "include": TagFact(
             "include ${1:name}", "The rendered text of another template, which sees this one's variables."
         ),
         "macro": TagFact(
             "macro ${1:name}(${2:parameter})",
-            "Gives the text up to `endmacro` when it is called. Imported, it sees data only `with context`.",
+            "Returns the text up to `endmacro`. If imported, it sees data only `with context`.",
             opens_block=True,
         ),
         "import": TagFact(
             "import ${1:name} as ${2:alias}", "The macros and variables of another template, under one name."
         ),
         "from": TagFact("from ${1:name} import ${2:macro}", "Some macros or variables of another template."),
-        "raw": TagFact(
-            "raw", "The text up to `endraw` as it is: Jinja's marks in it mean nothing.", opens_block=True
-        ),
+        "raw": TagFact("raw", "The text up to `endraw` as it is, without Jinja.", opens_block=True),
         "filter": TagFact(
-            "filter ${1:indent}", "The text up to `endfilter`, put through a filter.", opens_block=True
+            "filter ${1:indent}", "The text up to `endfilter`, passed through a filter.", opens_block=True
         ),
         "with": TagFact(
-            "with ${1:name} = ${2:value}", "Variables that are there up to `endwith` only.", opens_block=True
+            "with ${1:name} = ${2:value}", "Variables that exist only up to `endwith`.", opens_block=True
         ),
         "call": TagFact(
             "call ${1:macro}()",

@@ -112,7 +112,7 @@ _PLAIN_WORDS: Final = {
         "a value cannot begin with `*` or `&` unless a name is meant; quote the value"
     ),
     "could not find expected ':'": (
-        "expected `:` behind this key; text of a block scalar must be indented more than its key"
+        "expected `:` after this key; text of a block scalar must be indented more than its key"
     ),
     "mapping values are not allowed in this context": (
         "`: ` cannot stand here; quote the value, or check the indentation"
@@ -270,7 +270,7 @@ def _located(error: yaml.MarkedYAMLError, text: str) -> YamlError:
         return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)
     if _DASHED.match(text, line):
-        offset, message = line, "expected a space behind this dash, which begins a list item"
+        offset, message = line, "expected a space after this dash, which begins a list item"
     elif problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
         offset, message = above, "expected a space behind this colon"
     elif "tab" in problem or text[offset : offset + 1] == "\t":

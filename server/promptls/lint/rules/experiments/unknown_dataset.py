@@ -24,7 +24,7 @@ input_keys: [text]
 experiments:
   triage:
     dataset: ticket.csv
-             ^^^^^^^^^^ unknown-dataset: there is no file `ticket.csv` beside this prompt; did you mean `tickets.csv`?
+             ^^^^^^^^^^ unknown-dataset: there is no file `ticket.csv` next to this prompt; did you mean `tickets.csv`?
     metrics: [json_validity]
 ---#}
 - name: ticket
@@ -80,10 +80,10 @@ def check(file: File) -> Iterator[Finding]:
         yield objection.finding(file, span)
 
 
-def dataset_objection(named: str, dataset: Path, beside: str) -> NameObjection | None:
+def dataset_objection(named: str, dataset: Path, owner: str) -> NameObjection | None:
     """Return the problem of the dataset at the path `dataset`, written as `named`; None if it can be read.
 
-    `beside` describes the folder or file that the path is relative to.
+    `owner` describes the folder or file that the path is relative to.
     """
     from promptls.datasets.dataset_files import known_columns, known_failure
 
@@ -92,7 +92,7 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> NameObjection |
     if not current_scope().allows(dataset):
         return None
     if not is_file(dataset):
-        message = f"there is no file `{named}` beside {beside}"
+        message = f"there is no file `{named}` next to {owner}"
         if "://" in named:
             message = f"`{named}` is an address: a dataset is a file"
         elif is_folder(dataset):

@@ -132,10 +132,10 @@ def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
     return entry.key.span if entry is not None else None
 
 
-def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] = ()) -> NameObjection | None:
+def metric_objection(name: str, folder: Path, owner: str, named: Iterable[str] = ()) -> NameObjection | None:
     """Return the problem of a metric's name, or None; its file is relative to `folder`.
 
-    `beside` describes the folder for messages; `named` are the names of metrics with options.
+    `owner` describes the folder for messages; `named` are the names of metrics with options.
     """
     if name in named:
         return None
@@ -146,28 +146,28 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
         if name in BUILTIN_METRICS:
             return None
         if name.endswith(".py"):
-            return NameObjection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+            return NameObjection(f"`{name}` names no function: a custom metric is `file.py:function`")
         own = _own_metric(name, folder)
         if own is not None:
-            return NameObjection(f"a metric of one's own is `file.py:function`, and not `{name}`", own)
+            return NameObjection(f"a custom metric is `file.py:function`, not `{name}`", own)
         return NameObjection.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
     if not attribute:
-        return NameObjection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+        return NameObjection(f"`{name}` names no function: a custom metric is `file.py:function`")
     path = folder / file
     if not current_scope().allows(path):
         return None
     if not is_file(path) and "\\" in file and is_file(folder / file.replace("\\", "/")):
         slashes = f"{file.replace(_BACKSLASH, '/')}:{attribute}"
-        return NameObjection(f"there is no file `{file}` beside {beside}", slashes)
+        return NameObjection(f"there is no file `{file}` next to {owner}", slashes)
     if not is_file(path):
         others = [other for other in names_in(path.parent) if other.endswith(".py")]
         names = [f"{(Path(file).parent / other).as_posix()}:{attribute}" for other in others]
-        return NameObjection.near(f"there is no file `{file}` beside {beside}", name, names)
+        return NameObjection.near(f"there is no file `{file}` next to {owner}", name, names)
     functions = {
         function.metric_name or function.name: function.name for function in functions_in(str(path)) or ()
     }
     if attribute in plain_names(str(path)):
-        return NameObjection(f"`{attribute}` of `{file}` is no function")
+        return NameObjection(f"`{attribute}` of `{file}` is not a function")
     known = names_of_module(str(path))
     if known is None or attribute in known:
         return None

@@ -96,7 +96,7 @@ def _form(value: Any, *, is_json: bool) -> str:
         if isinstance(value, list)
         else "text"
         if isinstance(value, str)
-        else "a value that is no text"
+        else "a value that is not a text"
     )
 
 

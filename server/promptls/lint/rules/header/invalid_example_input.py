@@ -20,7 +20,7 @@ input_keys:
 output_key: label
 examples:
   - {text: Never again., stars: one, label: bad}
-                                ^^^ invalid-example-input: `stars` of example 1 is not as declared: 'one' is not of type 'integer'
+                                ^^^ invalid-example-input: `stars` of example 1 does not match its declaration: 'one' is not of type 'integer'
 ---#}
 - name: review
   content: |
@@ -80,7 +80,9 @@ def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -
         if wrong:
             wrong_span = node_at(entry.value, path).span
             span = entry.key.span if wrong_span.is_empty() else wrong_span
-            yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
+            yield Finding(
+                span, f"`{name}` of example {example.number} does not match its declaration: {wrong}"
+            )
 
 
 RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

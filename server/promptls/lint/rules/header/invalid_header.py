@@ -71,7 +71,7 @@ def check(file: File) -> Iterator[Finding]:
         path = functions_path(file.snapshot, file.path)
         if path is not None and not file.snapshot.exists(path):
             meant = near_file(Path(path), functions, (".py",))
-            yield NameObjection(f"there is no file `{functions}` beside this template", meant).finding(
+            yield NameObjection(f"there is no file `{functions}` next to this template", meant).finding(
                 file, span
             )
 

@@ -83,7 +83,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     if not is_file(named_file) and not is_folder(named_file):
         meant = near_file(named_file, named, (".json", ".yml", ".yaml"))
-        yield NameObjection(f"there is no file `{named}` beside this prompt", meant).finding(file, span)
+        yield NameObjection(f"there is no file `{named}` next to this prompt", meant).finding(file, span)
         return
     try:
         samples = file_samples(file.template, file.path)

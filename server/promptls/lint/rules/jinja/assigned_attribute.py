@@ -14,7 +14,7 @@ on non-namespace object".
 ```yaml
 {% set user = {"name": "Ada"} %}
 {% set user.name = "Grace" %}
-       ^^^^^^^^^ assigned-attribute: `user` is no `namespace`, so that its attributes cannot be set: rendering fails
+       ^^^^^^^^^ assigned-attribute: `user` is not a `namespace`, so its attributes cannot be set: rendering fails
 - name: ticket
   content: "{{ user.name }}"
 ```
@@ -53,7 +53,7 @@ def check(file: File) -> Iterator[Finding]:
         values = _values(file, name)
         if values is None and not _is_of_data(file, name):
             continue
-        message = f"`{name}` is no `namespace`, so that its attributes cannot be set: rendering fails"
+        message = f"`{name}` is not a `namespace`, so its attributes cannot be set: rendering fails"
         fixes = tuple(_as_namespace(file, values or ()))
         for located in root.where(_assigned_names):
             for each, span in _assigned(located.chunk):

@@ -17,7 +17,7 @@ brackets, Jinja looks for the key first.
 - name: order
   content: |
     {% for item in order.items %}
-                         ^^^^^ dict-method: of a mapping, this is the method `items`, not the value of that key
+                         ^^^^^ dict-method: on a mapping, this is the method `items`, not the value of the key
     - {{ escape_special_characters(item) }}
     {% endfor %}
 ```
@@ -66,7 +66,7 @@ def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
             key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
             is_declared = _is_declared(node, declarations)
             fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
-            message = f"of a mapping, this is the method `{node.name}`, not the value of that key"
+            message = f"on a mapping, this is the method `{node.name}`, not the value of the key"
             if is_declared:
                 message = (
                     f"this is the method `{node.name}` of the mapping, not the key that `input_keys` declares"

@@ -1,4 +1,4 @@
-"""Part or block that is dropped because the template extends another one.
+"""Part or block that is never printed because the template extends another template.
 
 ## What it does
 
@@ -15,13 +15,13 @@ dropped silently, and the prompt is shorter.
 -- main.yml.j2 --
 {% extends "base.yml.j2" %}
 {% block rule %}
-         ^^^^ dropped-by-extends: no template that this one extends has a block `rule`, so that it is never printed; did you mean `rules`?
+         ^^^^ dropped-by-extends: no extended template has a block `rule`, so it is never printed; did you mean `rules`?
 - name: rules
   role: system
   content: Be brief.
 {% endblock %}
 - name: ticket
-  ^^^^ dropped-by-extends: the template extends another one, so that a part outside of its blocks is never printed
+  ^^^^ dropped-by-extends: the template extends another template, so a part outside of its blocks is never printed
   content: Hello.
 -- base.yml.j2 --
 {% block rules %}
@@ -75,12 +75,9 @@ def check(file: File) -> Iterator[Finding]:
         known = frozenset(name for path in above for name in blocks_of(file.snapshot, path))
         for block in blocks:
             if not block.depth and block.name not in known:
-                message = (
-                    f"no template that this one extends has a block `{block.name}`, "
-                    "so that it is never printed"
-                )
+                message = f"no extended template has a block `{block.name}`, so it is never printed"
                 yield misspelt(block.span, message, block.name, known)
-    message = "the template extends another one, so that a part outside of its blocks is never printed"
+    message = "the template extends another template, so a part outside of its blocks is never printed"
     for placed in template.parts:
         start = placed.span.start
         is_inside = any(block.body.start <= start < block.body.end for block in blocks)

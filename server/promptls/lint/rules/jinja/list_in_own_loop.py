@@ -17,7 +17,7 @@ meant.
   content: |
     {% for document in documents %}
     - {{ documents }}
-         ^^^^^^^^^ list-in-own-loop: each turn of the loop prints the whole list; did you mean `document`?
+         ^^^^^^^^^ list-in-own-loop: each iteration of the loop prints the whole list; did you mean `document`?
     {% endfor %}
 ```
 
@@ -92,7 +92,7 @@ def check(file: File) -> Iterator[Finding]:
                 meant = f"; did you mean `{element}`?" if element else ""
                 fixes = (Fix(f"Change to `{element}`", (Edit(span, element),)),) if element else ()
                 is_whole = file.template.source.slice(Span(span.end, span.end + 1)) != "."
-                what = "each turn of the loop prints the whole list"
+                what = "each iteration of the loop prints the whole list"
                 if not is_whole:
                     if any(each.binding is not None for each in file.template.names.references_of(element)):
                         continue

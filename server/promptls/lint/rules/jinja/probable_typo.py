@@ -1,4 +1,4 @@
-"""Name that is probably a typo of another one in the file.
+"""Name that is probably a typo of another name in the file.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""Name that hides another one.
+"""Name that hides an outer variable.
 
 ## What it does
 
@@ -22,7 +22,7 @@ to preserve it.
   content: |
     {%- for ticket in tickets %}
     {%- if ticket.is_open %}{% set found = true %}{% endif %}
-                                   ^^^^^ shadowed-variable: this `found` is gone at the end of the turn, and nothing reads it; use a `namespace`
+                                   ^^^^^ shadowed-variable: this `found` is lost at the end of the iteration, and nothing reads it; use a `namespace`
     {%- endfor %}
     {{ "Some are open." if found else "None is open." }}
 ```
@@ -181,7 +181,7 @@ def _lost(
         return
     outer = _outer(resolver, event.name)
     is_loop = resolver.scopes[-1].keyword == "for"
-    when = "at the end of the turn" if is_loop else f"at the end of this `{resolver.scopes[-1].keyword}`"
+    when = "at the end of the iteration" if is_loop else f"at the end of this `{resolver.scopes[-1].keyword}`"
     message = f"this sets another `{event.name}`, which is gone {when}; the outer one stays as it is"
     place = outer.span if outer is not None else inputs.get(event.name)
     if place is None or not (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
@@ -189,16 +189,12 @@ def _lost(
     span = event.span.shifted(start)
     related = RelatedInformation(file.path, place, f"the outer `{event.name}`")
     if is_loop and outer is not None and adds_up(file.template, event.name, outer, span):
-        message = (
-            f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"
-        )
+        message = f"each iteration starts with the outer `{event.name}`: only a `namespace` accumulates over iterations"
         fixes = tuple(in_namespace(file.template, event.name, outer))
         yield Finding(span, message, fixes, (related,), severity="warning")
     elif is_loop and outer is not None and is_lost(file.template, event.name, outer, span):
         fixes = tuple(in_namespace(file.template, event.name, outer))
-        message = (
-            f"this `{event.name}` is gone at the end of the turn, and nothing reads it; use a `namespace`"
-        )
+        message = f"this `{event.name}` is lost at the end of the iteration, and nothing reads it; use a `namespace`"
         yield Finding(span, message, fixes, (related,), severity="warning")
     else:
         yield Finding(span, message, related=(related,))

@@ -1,4 +1,4 @@
-"""Brace of a tag that is missing, or one too many.
+"""Missing or extra brace of a tag.
 
 ## What it does
 

@@ -15,7 +15,7 @@ template with so many nested blocks.
 
 ```yaml
 - name: documents
-^^^^^^^^^^^^^^^^^ unchecked-file: the file has 2,500,048 characters, and files are analysed up to 2,000,000
+^^^^^^^^^^^^^^^^^ unchecked-file: the file has 2,500,048 characters, and files are analyzed up to 2,000,000
   role: user
   content: |
     … 500,000 tokens of fixed text …

@@ -130,7 +130,7 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
             reference.span.start > first and reference.how != "call" for reference in references
         ):
             for reference in references:
-                message = f"`{name}` is set in a loop, and gone behind it; use a `namespace`"
+                message = f"`{name}` is set in a loop and lost after it; use a `namespace`"
                 related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
                 yield Finding(reference.span, message, related=(related,))
 

@@ -110,7 +110,7 @@ def _of_super(file: File) -> Iterator[Finding]:
             if around and not around[-1].depth and is_dropped:
                 continue  # the block is never printed, which is reported elsewhere
             if around and around[-1].name and around[-1].name not in known:
-                message = f"no template that this one extends has a block `{around[-1].name}`"
+                message = f"no extended template has a block `{around[-1].name}`"
                 yield Finding(span, message)
 
 

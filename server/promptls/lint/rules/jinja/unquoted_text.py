@@ -15,7 +15,7 @@ found, and the prompt loses text.
 
 ```yaml
 {% for message in messages if message.role == user %}
-                                              ^^^^ unquoted-text: Jinja takes `user` for a variable; did you mean `'user'`?
+                                              ^^^^ unquoted-text: Jinja reads `user` as a variable; did you mean `'user'`?
 - name: message
   role: user
   content: |
@@ -124,7 +124,7 @@ def check(file: File) -> Iterator[Finding]:
             is_likely = use == "value" or name in known
             if name in doubtful and is_likely and _has_no_other_use(file, names, name):
                 fix = Fix(f"Change to `'{name}'`", (Edit(span, f"'{name}'"),))
-                message = f"Jinja takes `{name}` for a variable; did you mean `'{name}'`?"
+                message = f"Jinja reads `{name}` as a variable; did you mean `'{name}'`?"
                 yield Finding(span, message, (fix,)).shifted(located.start)
 
 

@@ -19,7 +19,7 @@ does not define prints nothing, and a call of it fails.
 
 ```yaml
 {% from 'macros/greetings.j2' import greet %}
-        ^^^^^^^^^^^^^^^^^^^^^ unresolved-import: there is no file `macros/greetings.j2` beside this template
+        ^^^^^^^^^^^^^^^^^^^^^ unresolved-import: there is no file `macros/greetings.j2` next to this template
 - name: ticket
   content: "{{ greet() }}"
 ```

@@ -20,7 +20,7 @@ to the file that contains them.
 
 ```yaml
 {% include 'sections/missing.yml.j2' %}
-           ^^^^^^^^^^^^^^^^^^^^^^^^^ unresolved-include: there is no file `sections/missing.yml.j2` beside this template
+           ^^^^^^^^^^^^^^^^^^^^^^^^^ unresolved-include: there is no file `sections/missing.yml.j2` next to this template
 - name: ticket
   content: Hello.
 ```

@@ -22,7 +22,7 @@ meta_template:
   round:
     - {role: HUMAN, begin: "Q: "}
     - {role: HUMAN, begin: "A: ", generate: true}
-             ^^^^^ invalid-meta-template: the role `HUMAN` is there already
+             ^^^^^ invalid-meta-template: duplicate role `HUMAN`
 ```
 
 Use instead:
@@ -71,7 +71,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     if meta is None or asked is None or meta.is_api or meta.is_unsure:
         return
     if asked.form is Form.MESSAGES:
-        message = "messages go only to a model behind an API, and no role here has an `api_role`"
+        message = "messages go only to a model with an API, and no role here has an `api_role`"
         yield Finding(evaluation.meta.key.span, message)
 
 
@@ -110,7 +110,7 @@ def _roles(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
             if role in seen:
                 free_roles = [each for each in _ROLES if each not in meta.roles]
                 fixes = tuple(Fix(f"Change to `{each}`", (Edit(value.span, each),)) for each in free_roles)
-                yield Finding(value.span, f"the role `{role}` is there already", fixes)
+                yield Finding(value.span, f"duplicate role `{role}`", fixes)
             seen.add(role)
         if not meta.is_api or turn in meta.rounds:
             yield from _lists(chunk, turn)

@@ -97,7 +97,7 @@ def _strays(template: EvaluationTemplate) -> list[Finding]:
 
 def _effect(label: Label) -> str:
     made = "makes the dialogue a mapping from labels"
-    return f"{made}: it belongs beside `template`" if label.name in _TEMPLATE_KEYS else made
+    return f"{made}: it belongs next to `template`" if label.name in _TEMPLATE_KEYS else made
 
 
 def _is_typo_of_round(label: Label) -> bool:

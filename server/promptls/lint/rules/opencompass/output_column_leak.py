@@ -18,7 +18,7 @@ prompt_template:
   type: RawPromptTemplate
   messages:
     - {role: user, content: "{question} {answer}"}
-                                        ^^^^^^^^ output-column-leak: the model reads the right answer: a `RawPromptTemplate` masks no column
+                                        ^^^^^^^^ output-column-leak: the model sees the expected answer: a `RawPromptTemplate` masks no column
 reader_cfg: {input_columns: [question], output_column: answer}
 retriever: {type: ZeroRetriever}
 inferencer: {type: GenInferencer}
@@ -67,7 +67,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             for field in fields_in(chunk, scalar):
                 if field.name == evaluation.output_column:
                     fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
-                    yield Finding(field.span, f"the model reads the right answer: {why}", (fix,))
+                    yield Finding(field.span, f"the model sees the expected answer: {why}", (fix,))
 
 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:

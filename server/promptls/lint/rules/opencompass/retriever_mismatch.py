@@ -24,7 +24,7 @@ the examples silently.
 prompt_template:
   template: "Q: {question}"
 retriever: {type: FixKRetriever, fix_id_list: [0, 1]}
-                  ^^^^^^^^^^^^^ retriever-mismatch: `FixKRetriever` picks examples, and there is no `ice_template` to write them with
+                  ^^^^^^^^^^^^^ retriever-mismatch: `FixKRetriever` selects examples, but there is no `ice_template` to format them
 inferencer: {type: GenInferencer}
 ```
 
@@ -90,7 +90,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             yield from _messages_in_text(evaluation)
         return
     if evaluation.ice is None and evaluation.prompt is not None:
-        message = f"`{kind}` picks examples, and there is no `ice_template` to write them with"
+        message = f"`{kind}` selects examples, but there is no `ice_template` to format them"
         fixes: tuple[Fix, ...] = ()
         if kind == "FixKRetriever" and (removed := _without_rows(chunk, retriever)):
             fixes = (Fix("Change to `ZeroRetriever`", (Edit(place, "ZeroRetriever"), removed)),)
@@ -244,13 +244,13 @@ def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Findin
     for scalar in _items(body, ("round",)) if evaluation.meta else ():
         if not scalar.dynamic and mark in scalar.text:
             message = (
-                "a meta template cannot lay out examples that are dialogues in `round`: put them in `begin`"
+                "a meta template cannot format examples that are dialogues in `round`: move them to `begin`"
             )
             yield Finding(scalar.span, message)
 
 
 def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) -> Iterator[Finding]:
-    """Yield tokens for text examples at positions that are ignored for models behind an API."""
+    """Yield tokens for text examples at positions that are ignored for models with an API."""
     meta = evaluation.meta_template
     if meta is None or not meta.is_api or meta.is_unsure:
         return
@@ -261,7 +261,7 @@ def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) ->
         outside = _items(body, _SECTIONS)
         if with_mark and all(scalar in outside and not scalar.dynamic for scalar in with_mark):
             message = (
-                "models behind an API get no text outside of turns: the examples are lost; "
+                "models with an API get no text outside of turns: the examples are lost; "
                 f"put `{mark}` into a `prompt`, or write the examples as dialogues"
             )
             yield Finding(with_mark[0].span, message)

@@ -4,7 +4,7 @@
 
 Reports the `role` of a turn that the file's `meta_template` does not have: in `round`, it must be one of
 its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn has a `fallback_role`
-that is. A meta template with `api_role` belongs to a model behind an API, for which the `fallback_role`
+that is. A meta template with `api_role` belongs to a model with an API, for which the `fallback_role`
 is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
 and `SYSTEM` are reported. The messages of a `RawPromptTemplate` must have the roles `system`, `user` and
 `assistant`.
@@ -166,7 +166,7 @@ def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
         role = scalar_text(value)
         meant = [each for each in DIALOGUE_ROLES if role is not None and is_typo(role, each)]
         if value is not None and role not in DIALOGUE_ROLES and meant:
-            found = _changed(value.span, f"`{role}` is no role that dialogues use", meant[0])
+            found = _changed(value.span, f"`{role}` is not a role of dialogues", meant[0])
             yield Finding(found.span, found.message, found.fixes, severity="warning")
 
 

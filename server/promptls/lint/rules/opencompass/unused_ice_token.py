@@ -16,7 +16,7 @@ are not.
 prompt_template:
   template: "</E>Q: {question}"
   ice_token: "</E>"
-  ^^^^^^^^^ unused-ice-token: no examples are put in here: there is no `ice_template`, and the retriever is `ZeroRetriever`
+  ^^^^^^^^^ unused-ice-token: no examples are inserted here: there is no `ice_template`, and the retriever is `ZeroRetriever`
 retriever: {type: ZeroRetriever}
 inferencer: {type: GenInferencer}
 ```
@@ -61,7 +61,9 @@ def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
     if template is evaluation.ice and evaluation.prompt:
         return "the examples go where `prompt_template` has its `ice_token`; this one is only taken out again"
     if template is evaluation.prompt and not evaluation.ice and evaluation.retriever_class == "ZeroRetriever":
-        return "no examples are put in here: there is no `ice_template`, and the retriever is `ZeroRetriever`"
+        return (
+            "no examples are inserted here: there is no `ice_template`, and the retriever is `ZeroRetriever`"
+        )
     return ""
 
 

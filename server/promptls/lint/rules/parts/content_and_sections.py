@@ -15,7 +15,7 @@ Prompt Poet refuses the part: it "cannot have both 'content' and 'sections'".
 - name: rules
   content: Be brief.
   sections:
-  ^^^^^^^^ content-and-sections: this part has `content` already
+  ^^^^^^^^ content-and-sections: this part already has `content`
     - name: tone
       content: Be kind.
 ```
@@ -59,7 +59,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             for key, entry in (("content", content), ("sections", sections))
             if (edit := without_entry(chunk, part.span, part.entries, entry))
         )
-        yield Finding(second, f"this part has `{other}` already", fixes)
+        yield Finding(second, f"this part already has `{other}`", fixes)
 
 
 def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:

@@ -15,7 +15,7 @@ YAML silently uses the last value: the first one is lost.
 ```yaml
 instruction: Answer the question.
 instruction: Answer in one word.
-^^^^^^^^^^^ duplicate-key: `instruction` stands twice; YAML drops the first one
+^^^^^^^^^^^ duplicate-key: `instruction` appears twice; YAML drops the first one
 input_keys: [question]
 output_key: answer
 ```
@@ -70,7 +70,7 @@ def check(file: File) -> Iterator[Finding]:
         branches = chunk_branches(source.whole)
     for key, first, again in twice:
         if branches is None or not branches.exclude(first.start, again.start):
-            yield Finding(again, f"`{key}` stands twice; YAML drops the first one")
+            yield Finding(again, f"`{key}` appears twice; YAML drops the first one")
     names = tree.value("input_keys")
     if isinstance(names, Sequence):
         yield from _in_list(file, names)
@@ -127,7 +127,7 @@ def _in_list(file: File, names: Sequence) -> Iterator[Finding]:
         if name is not None and name in seen:
             removed = removed_item(file.template.source.text, names, item)
             fixes = (Fix(f"Remove the second `{name}`", (removed,), preferred=True),) if removed else ()
-            yield Finding(item.span, f"`{name}` stands twice in `input_keys`", fixes)
+            yield Finding(item.span, f"`{name}` appears twice in `input_keys`", fixes)
         elif name is not None:
             seen.add(name)
 

@@ -15,7 +15,7 @@ YAML silently uses the last value: the text of the first never reaches the model
 - name: rules
   content: Be brief.
   content: Be kind.
-  ^^^^^^^ duplicate-part-key: `content` stands twice in this part; YAML drops the first one
+  ^^^^^^^ duplicate-part-key: `content` appears twice in this part; YAML drops the first one
 ```
 
 Use instead:
@@ -90,7 +90,7 @@ def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str
             if edit
         )
         yield Finding(
-            entry.key.span, f"`{key}` stands twice in this {owner}; YAML drops the first one", fixes
+            entry.key.span, f"`{key}` appears twice in this {owner}; YAML drops the first one", fixes
         )
 
 

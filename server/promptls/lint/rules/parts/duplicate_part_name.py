@@ -16,7 +16,7 @@ cannot tell the two apart.
 - name: rules
   content: Be brief.
 - name: rules
-        ^^^^^ duplicate-part-name: an earlier part is named `rules` already
+        ^^^^^ duplicate-part-name: an earlier part is already named `rules`
   content: Be kind.
 ```
 
@@ -84,9 +84,9 @@ def check(file: File) -> Iterator[Finding]:
             before = seen.setdefault(name, [])
             earlier = next((other for other, around in before if _may_meet(around, blocks)), None)
             if earlier is not None:
-                related = RelatedInformation(file.path, earlier, f"`{name}` stands here first")
+                related = RelatedInformation(file.path, earlier, f"`{name}` is used here first")
                 fix = Fix("Give it a name of its own", (Edit(span, _fresh(name, names.all)),))
-                yield Finding(span, f"an earlier part is named `{name}` already", (fix,), (related,))
+                yield Finding(span, f"an earlier part is already named `{name}`", (fix,), (related,))
             if len(before) < _MAX_EARLIER:
                 before.append((span, blocks))
 

@@ -88,7 +88,7 @@ def _of_silent_tags(chunk: Chunk) -> Iterator[Finding]:
             may_print(tag) for tag in printed if tag.kind != "comment"
         ):
             what = "part" if content.section is None else "section"
-            yield Finding(content.key, f"this {what} has no content: what stands in it prints nothing")
+            yield Finding(content.key, f"this {what} has no content: its tags print nothing")
 
 
 def _empty_sections(chunk: Chunk) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ same number for all turns, because equal priorities are cut from the top.
 - name: message
   role: user
   truncation_priority: {{ loop.index }}
-                       ^^^^^^^^^^^^^^^^ newest-truncated-first: the highest number is cut first: the last turn goes, the first one stays
+                       ^^^^^^^^^^^^^^^^ newest-truncated-first: the highest number is cut first, so the last turn is removed and the first one stays
   content: "{{ escape_special_characters(message) }}"
 {% endfor %}
 ```
@@ -131,7 +131,7 @@ def _loops(chunk: Chunk) -> list[BlockTag]:
 
 
 def _finding(growing: _Growing, loop: str) -> Finding:
-    message = "the highest number is cut first: the last turn goes, the first one stays"
+    message = "the highest number is cut first, so the last turn is removed and the first one stays"
     meant = _COUNTS[growing.name]
     severity: Severity | None = None if _CHAT.search(loop) else "hint"
     fix = Fix(f"Change to `loop.{meant}`", (Edit(growing.counted, meant),))

@@ -19,7 +19,7 @@ Prompt Poet raises a `TruncationError`, or the model does not get the whole prom
 ```yaml
 {#---
 token_limit: 5
-             ^ over-token-limit: with example 1 the prompt has 20 tokens, 15 over its limit of 5, and truncation cannot bring it under
+             ^ over-token-limit: with example 1 the prompt has 20 tokens, 15 over its limit of 5, and truncation cannot bring it below
 truncation_step: 1
 input_keys: [text]
 output_key: label
@@ -101,7 +101,7 @@ def _of_sample(sample: str, made: Rendering, limit: int) -> str:
         f"with {sample} the prompt has {plural(made.tokens, 'token')}, {over:,} over its limit of {limit:,}"
     )
     if made.tokens_kept > limit:
-        return f"{begin}, and truncation cannot bring it under"
+        return f"{begin}, and truncation cannot bring it below"
     removed = [part.name for part in made.parts if not part.kept]
     names = ", ".join(f"`{name}`" for name in removed[:_MAX_NAMES])
     more = f" and {len(removed) - _MAX_NAMES} more parts" if len(removed) > _MAX_NAMES else ""

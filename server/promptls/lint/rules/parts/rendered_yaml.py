@@ -29,7 +29,7 @@ examples:
 - name: message
   content: |
     {{ message }}
-    ^^^^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of `for message in messages`, this value makes the rendered text no YAML: a line break in it ends the block
+    ^^^^^^^^^^^^^ rendered-yaml: with example 1, in iteration 2 of `for message in messages`, this value makes the rendered text invalid YAML: a line break in it ends the block
 {% endfor %}
 ```
 
@@ -171,12 +171,12 @@ def _message(failure: RenderFailure, sample: str) -> str:
         return f"with {sample}{_turns(failure)}, Prompt Poet refuses the rendered text. {failure.reason or failure.message}"
     if failure.value is not None:
         why = _why(failure)
-        return f"with {sample}{_turns(failure)}, this value makes the rendered text no YAML: {why}"
+        return f"with {sample}{_turns(failure)}, this value makes the rendered text invalid YAML: {why}"
     cause = _reason(failure)
     line = ""
     if failure.rendered_line is not None:
         line = f" at its line {failure.rendered_line + 1}, `{_shown_line(failure)}`"
-    return f"with {sample}{_turns(failure)}, the rendered text is no YAML{line}: {cause}"
+    return f"with {sample}{_turns(failure)}, the rendered text is not valid YAML{line}: {cause}"
 
 
 def _is_indented_include(file: File, failure: RenderFailure) -> bool:

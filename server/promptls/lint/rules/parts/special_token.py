@@ -218,7 +218,7 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
         return
     elif marker[2:-2].strip() == _WORD or is_typo(marker[2:-2], _WORD):
         fix = Fix(f"Change to `{_SPACE}`", (Edit(span, _SPACE),), preferred=True)
-        yield Finding(span, f"Prompt Poet leaves this as it stands; did you mean `{_SPACE}`?", (fix,))
+        yield Finding(span, f"Prompt Poet leaves this as it is; did you mean `{_SPACE}`?", (fix,))
     else:
         message = (
             "this is plain text to Prompt Poet and tiktoken; a model that has it as a token may act on it"

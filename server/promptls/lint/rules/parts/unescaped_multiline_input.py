@@ -93,7 +93,7 @@ def check(file: File) -> Iterator[Finding]:
         expression = value.expression.shifted(located.start)
         if is_broken_up:
             if expression not in reported:
-                message = "the line breaks that this expression puts in end this block"
+                message = "line breaks in the value of this expression end this block"
                 fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
                 yield Finding(value.expression, message, fixes, severity="warning").shifted(located.start)
             reported.add(expression)

@@ -14,7 +14,7 @@ Prompt Poet refuses the part: "PromptPart.__init__() got an unexpected keyword a
 ```yaml
 - name: system
   contnet: You are helpful.
-  ^^^^^^^ unknown-part-key: `contnet` is no key of a part; did you mean `content`?
+  ^^^^^^^ unknown-part-key: `contnet` is not a key of a part; did you mean `content`?
   content: You are helpful.
 ```
 
@@ -93,7 +93,7 @@ def _foreign_key(key: str) -> str | None:
 
 def _found(span: Span, key: str) -> Finding:
     meant = _foreign_key(key)
-    message = f"`{key}` is no key of a part"
+    message = f"`{key}` is not a key of a part"
     if meant is None:
         return misspelt(span, message, key, PART_KEYS)
     fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=key.lower() == meant)

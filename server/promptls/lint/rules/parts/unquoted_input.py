@@ -18,7 +18,7 @@ null, and joining the prompt fails; `yes`, `12` and dates become something other
 ```yaml
 - name: ticket
   content: {{ text }}
-              ^^^^ unquoted-input: YAML reads `text` here: nothing becomes null, `yes` no text, and `: ` an error
+              ^^^^ unquoted-input: YAML parses the value of `text`: an empty value becomes null, `yes` a boolean, and `: ` an error
 ```
 
 Use instead:
@@ -87,8 +87,8 @@ def _places(file: File) -> Iterator[RepeatedFinding]:
 def _message(chunk: Chunk, value: PrintedInput) -> str:
     start = value.content.value.span.start
     if chunk.text.startswith("{{", start) and value.expression.start < chunk.text.find("}}", start):
-        return f"YAML reads `{value.text}` here: nothing becomes null, `yes` no text, and `: ` an error"
-    return f"YAML reads `{value.text}` here: `: ` is an error, and ` #` cuts off the rest"
+        return f"YAML parses the value of `{value.text}`: an empty value becomes null, `yes` a boolean, and `: ` an error"
+    return f"YAML parses the value of `{value.text}`: `: ` is an error, and ` #` cuts off the rest"
 
 
 def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:

@@ -1,4 +1,4 @@
-"""File that looks like a prompt and is none.
+"""File that looks like a prompt but is not recognized as one.
 
 ## What it does
 

@@ -26,7 +26,7 @@ If the fixed text comes first, it is cached.
   role: system
   content: |
     The customer is called {{ customer }}.
-                           ^^^^^^^^^^^^^^ unstable-prefix: where `customer` differs from one request to the next, the 1,201 tokens of fixed text behind it are not read from the provider's cache; ahead of it they would be
+                           ^^^^^^^^^^^^^^ unstable-prefix: `customer` varies per request, so the 1,201 tokens of fixed text after it cannot be prompt-cached; move them before it
 - name: handbook
   role: system
   content: |
@@ -77,12 +77,12 @@ def check(file: File) -> Iterator[Finding]:
 def _message(prefix: UnstablePrefix, tokens: int) -> str:
     if prefix.is_condition:
         return (
-            f"this `if` on `{prefix.name}` begins the prompt in more than one way: the provider's cache keeps the "
-            f"{tokens:,} tokens of fixed text behind it anew for each; ahead of it, once for all"
+            f"this `if` on `{prefix.name}` varies how the prompt begins, so the {tokens:,} tokens of fixed text "
+            "after it are cached separately for each variant; move them before it"
         )
     return (
-        f"where `{prefix.name}` differs from one request to the next, the {tokens:,} tokens of fixed text behind "
-        "it are not read from the provider's cache; ahead of it they would be"
+        f"`{prefix.name}` varies per request, so the {tokens:,} tokens of fixed text after it cannot be "
+        "prompt-cached; move them before it"
     )
 
 

@@ -16,7 +16,7 @@ The rendered text is not valid YAML, and the prompt fails when it is used.
   content: |
     You are helpful.
   role system
-  ^^^^^^^^^^^ yaml-syntax: expected `:` behind this key; text of a block scalar must be indented more than its key
+  ^^^^^^^^^^^ yaml-syntax: expected `:` after this key; text of a block scalar must be indented more than its key
 ```
 
 Use instead:

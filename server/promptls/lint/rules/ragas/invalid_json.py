@@ -77,7 +77,7 @@ def _finding(text: str, error: json.JSONDecodeError) -> Finding:
         return Finding(span, "JSON allows no comma after the last entry", (fix,))
     if error.msg.startswith("Expecting ',' delimiter") and text[offset : offset + 1] in {'"', "{", "["}:
         fix = Fix("Add a comma", (Edit(Span(end, end), ","),), preferred=True)
-        return Finding(Span(max(end - 1, 0), end), "a comma is missing behind this entry", (fix,))
+        return Finding(Span(max(end - 1, 0), end), "a comma is missing after this entry", (fix,))
     span = Span(min(offset, len(text)), min(offset + 1, len(text)))
     return Finding(span, f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}")
 

@@ -1,4 +1,4 @@
-"""Prompt object that Ragas refuses, or does not use as it is meant.
+"""Prompt object that Ragas rejects or misinterprets.
 
 ## What it does
 

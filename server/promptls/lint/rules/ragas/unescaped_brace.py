@@ -15,7 +15,7 @@ Jinja file, in a `raw` block.
 
 ```yaml
 instruction: 'Answer as {"label": "…"}.'
-                        ^^^^^^^^^^^^^^ unescaped-brace: these braces are taken for an input, and filling the prompt in fails
+                        ^^^^^^^^^^^^^^ unescaped-brace: these braces are read as an input, so formatting the prompt fails
 input_keys: [question]
 output_key: answer
 ```
@@ -82,11 +82,11 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
         span = Span(match.start(), end).shifted(scalar.span.start)
         position = end
         if field is not None and nearest(field[1], inputs):
-            found = misspelt(span, f"`{field[1]}` is no input", field[1], inputs)
+            found = misspelt(span, f"`{field[1]}` is not an input", field[1], inputs)
             fixes = tuple(Fix(fix.title, _renamed(fix.edits), fix.preferred) for fix in found.fixes)
             yield Finding(span, found.message, fixes)
         else:
-            message = "these braces are taken for an input, and filling the prompt in fails"
+            message = "these braces are read as an input, so formatting the prompt fails"
             yield Finding(span, message, _fixes(chunk, span))
 
 

@@ -19,7 +19,7 @@ any two iterations. Some models read a blank line as the end of a list.
   content: |
     Rules:
     {% for rule in rules %}
-       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more in this file
+       ^^^ blank-line-from-tag: `for` on its own line leaves a blank line in the prompt, and 1 more in this file
     - {{ escape_special_characters(rule) }}
     {% endfor %}
 ```
@@ -94,7 +94,7 @@ def _finding(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -
     else:
         statement = tag_tree(tag).statement
         word, span = f"`{statement.keyword}`", statement.keyword_span.shifted(tag.span.start)
-    message = f"{word} on a line of its own leaves a blank line in the prompt"
+    message = f"{word} on its own line leaves a blank line in the prompt"
     return Finding(span, message, tuple(_fix(chunk, lines, tags)))
 
 

@@ -17,7 +17,7 @@ replace those of that part, usually without any error: a message is silently los
   role: system
   content: Be brief.
 {% for message in messages -%}
-^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ glued-part: this takes away the line break ahead of the part below: from the second turn on, it runs into the end of the turn before
+^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ glued-part: this removes the line break before the next part: from the second iteration on, that part continues the previous line
 - name: message
   role: user
   content: |
@@ -66,7 +66,7 @@ _SKIPPED: Final = frozenset(
 _SILENT_ENDS: Final = frozenset({"endmacro", "endset"})
 """The end tags of blocks that print nothing in place."""
 _CONDITIONS: Final = frozenset({"if", "elif", "else", "endif"})
-_BEFORE_NAME: Final = "takes away the line break ahead of the part below"
+_BEFORE_NAME: Final = "removes the line break before the next part"
 
 
 class _Text(NamedTuple):
@@ -115,14 +115,14 @@ def _joined_text(template: Template, located: Located, tag_index: int, part: int
     text, loops = _text_ahead(template, located, tag_index)
     around = template.branches.at(part)
     if text is not None and _may_meet(template.branches.at(text.end - 1), around):
-        return "it runs into the text above", text
+        return "it continues the previous line", text
     for opening, passed in loops:
         end = _end_of_body(template.source, opening)
         before = _text_ahead(template, *end, is_end=True)[0] if end is not None else None
         if before is None or before.end < part:
             continue
         if _CONDITIONS.isdisjoint([*passed, *before.passed]):  # no condition intervenes
-            return "from the second turn on, it runs into the end of the turn before", before
+            return "from the second iteration on, that part continues the previous line", before
     return "", None
 
 

@@ -18,7 +18,7 @@ escaped.
 - name: formula
   content: |
     The gradient is written \nabla f.
-                            ^^ literal-line-break: Prompt Poet makes a line break of `\n`
+                            ^^ literal-line-break: Prompt Poet replaces `\n` by a line break
 ```
 
 Use instead:
@@ -66,7 +66,7 @@ def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
         breaks = tuple(_breaks(chunk, content))
         if breaks:
             written = chunk.text[breaks[0].end - 2 : breaks[0].end]
-            message = f"Prompt Poet makes a line break of `{written}`"
+            message = f"Prompt Poet replaces `{written}` by a line break"
             found.append((Finding(breaks[0], message, tuple(_fix(chunk, content, breaks))), len(breaks)))
     return tuple(found)
 

@@ -19,7 +19,7 @@ did not find the expected comment or line break.
 - name: greeting
   content: |
     {%- if user -%}
-    ^^^ lost-line-break: this `-` takes away the line break behind `|`: what `{{ user }}` prints stands beside it, where YAML takes no text
+    ^^^ lost-line-break: this `-` removes the line break after `|`: what `{{ user }}` prints is on the same line, where YAML allows no text
     {{ user }}
     {%- endif %}
 ```
@@ -255,8 +255,8 @@ def check(file: File) -> Iterator[Finding]:
             sign = Span(each.opening.end - 1, each.opening.end)
             fix = Fix("Keep the line break", (Edit(sign, ""),))
             message = (
-                f"this `-` takes away the line break behind `{each.sign}`: what `{_shown(beside.text)}` prints "
-                "stands beside it, where YAML takes no text"
+                f"this `-` removes the line break after `{each.sign}`: what `{_shown(beside.text)}` prints "
+                "is on the same line, where YAML allows no text"
             )
             severity: Severity = "warning" if beside.needs_false else "error"
             yield Finding(each.opening, message, (fix,), severity=severity).shifted(located.start)

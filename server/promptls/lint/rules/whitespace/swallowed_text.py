@@ -19,7 +19,7 @@ the model.
 ```yaml
 - name: ticket
   content: Summarize ticket #{{ number | int }} in one sentence.
-                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ swallowed-text: YAML takes this for a comment: it does not reach the model
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ swallowed-text: YAML reads this as a comment: it does not reach the model
 ```
 
 Use instead:
@@ -76,7 +76,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         span = Span(comment.start, comment.start + len(text))
         is_text = _is_text(chunk, span, text) or (is_instruction and bool(_FIELD.match(text)))
         severity: Severity | None = None if is_text else "hint"
-        message = "YAML takes this for a comment: it does not reach the model"
+        message = "YAML reads this as a comment: it does not reach the model"
         yield Finding(span, message, (_fix(chunk, key, value.span, span),), severity=severity)
 
 
