@@ -110,3 +110,26 @@ def test_a_text_that_the_settings_include_is_no_list_of_parts(
     assert main(["check", "."]) == 1
 
     assert "text.j2:1:1: error rendered-yaml" in capsys.readouterr().out
+
+
+BRANCH = """\
+- name: q
+  content: |
+    Text
+    {% if mode == "long" %}
+{{ detail }}
+    {% endif %}
+    {% if not notes %}
+{{ detail }}
+    {% endif %}
+"""
+
+
+def test_branches_that_placeholders_do_not_reach_are_rendered_as_well(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(BRANCH)
+    assert main(["check"]) == 1
+    shown = capsys.readouterr().out
+    assert 'a.yml.j2:5:1: error rendered-yaml: with placeholders and mode = "long"' in shown
+    assert 'a.yml.j2:8:1: error rendered-yaml: with placeholders and notes = ""' in shown

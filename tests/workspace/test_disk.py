@@ -54,3 +54,11 @@ def test_a_file_that_was_away_for_a_moment_is_found_again(tmp_path: Path) -> Non
     workspace.disk_changed()
 
     assert workspace.snapshot.includers(str(tail)) == {str(entry)}
+
+
+def test_a_scan_reads_the_files_that_the_settings_include(tmp_path: Path) -> None:
+    (tmp_path / "promptls.toml").write_text('include = ["prompts/*.j2"]\n', "utf-8")
+    (tmp_path / "prompts").mkdir()
+    for name in ("prompts/a.j2", "other.j2"):
+        (tmp_path / name).write_text("- name: a\n  content: b\n", "utf-8")
+    assert Workspace([tmp_path]).scan() == 1

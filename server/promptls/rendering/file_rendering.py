@@ -199,7 +199,7 @@ class FileRendering:
 def sample_words(sample: Sample) -> str:
     """Return a description of the sample for use in a sentence."""
     name = sample.name
-    is_plain = name == PLACEHOLDERS or name.startswith(("example ", "row "))
+    is_plain = name.startswith((PLACEHOLDERS, "example ", "row "))
     return name if is_plain else f"the sample `{name}`"
 
 

@@ -30,7 +30,15 @@ from promptls.rendering.file_rendering import (
 from promptls.rendering.job import Kind as JobKind
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.samples import Sample, default_sample, evaluation_job, given_samples, row_samples
+from promptls.rendering.samples import (
+    PLACEHOLDERS,
+    Sample,
+    branch_samples,
+    default_sample,
+    evaluation_job,
+    given_samples,
+    row_samples,
+)
 from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
 from promptls.security.processes import readable_variables, visible_variables
 from promptls.security.trust import FolderCode
@@ -286,9 +294,11 @@ async def _failing_samples(
         return []  # its samples are rows
     failing: list[FileRendering] = []
     try:
-        given = given_samples(snapshot, made.job.path)
+        given: Iterable[Sample] = given_samples(snapshot, made.job.path)
     except UserError:  # the rendering reports it
         return []
+    if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
+        given = branch_samples(snapshot, made.job.path, made.sample)
     deadline = time.monotonic() + _MAX_SECONDS
     for sample in given:
         is_tried = sample.name.startswith("row ") or sample.data == made.sample.data

@@ -22,9 +22,12 @@ from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, sa
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
 from promptls.security.files import FileTooLargeError, is_file, is_folder, kept_by_file, read_text
 from promptls.semantic.evaluation_file import evaluation_of, fields_in, scalars_in
+from promptls.semantic.flow.conditions import compared
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
+from promptls.syntax.jinja.nodes import Expression, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.yaml.compose import compose
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.positions import Span
@@ -310,6 +313,59 @@ def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
         for column in columns_of(template):
             data.setdefault(column, placeholder(column, Shape(), {}))
     return Sample(PLACEHOLDERS, source, data)
+
+
+_MAX_BRANCHES: Final = 8
+"""The maximum number of values with which other branches are tried."""
+
+
+def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[Sample]:
+    """Yield the placeholders with other values of one input, which lead into other branches of the file.
+
+    Those are the texts and numbers that an input is compared with, and an empty value of an input whose
+    presence is tested.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return
+    tried: dict[tuple[str, Any], None] = {}
+    for chunk in template.source.chunks:
+        for _, node in expressions_in(chunk):
+            for value, constants in compared(node) if isinstance(node, Operation) else ():
+                if isinstance(value, Name):
+                    tried.update(
+                        {
+                            (value.name, each.value): None
+                            for each in constants
+                            if isinstance(each.value, str | int) and not isinstance(each.value, bool)
+                        }
+                    )
+        for tag in chunk.tags:
+            statement = tag_tree(tag).statement if tag.kind == "statement" else None
+            if statement is not None and statement.keyword in {"if", "elif"}:
+                names = (name for each in statement.expressions for name in _tested(each))
+                tried.update({(name, _ABSENT.get(type(made_up.data.get(name)))): None for name in names})
+    usable = [
+        (name, value)
+        for name, value in tried
+        if value is not None and name in made_up.data and value != made_up.data[name]
+    ]
+    for name, value in usable[:_MAX_BRANCHES]:
+        data = {**made_up.data, name: list(value) if isinstance(value, tuple) else value}
+        shown = json.dumps(value, ensure_ascii=False)
+        yield Sample(f"{PLACEHOLDERS} and {name} = {shown}", made_up.source, data)
+
+
+_ABSENT: Final[Mapping[type, Any]] = {str: "", list: (), bool: False}
+
+
+def _tested(node: Expression) -> Iterator[str]:
+    """Yield the names whose presence a condition tests."""
+    if isinstance(node, Name):
+        yield node.name
+    elif isinstance(node, Operation) and set(node.operators) <= {"and", "or", "not"}:
+        for operand in node.operands:
+            yield from _tested(operand)
 
 
 def _placeholder_source(template: Template | None) -> str:

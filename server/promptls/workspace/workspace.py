@@ -11,7 +11,14 @@ from promptls.semantic.template import Template
 from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, source_of, text_on_disk
+from promptls.workspace.disk import (
+    DiskFiles,
+    has_prompt_name,
+    is_below,
+    prompt_paths_by_folder,
+    source_of,
+    text_on_disk,
+)
 from promptls.workspace.include_graph import IncludeGraph, names_of, saved_names
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
 from promptls.workspace.python_experiments import (
@@ -104,7 +111,7 @@ class Workspace:
     def scan(self) -> int:
         """Read which templates each prompt file below the roots names; return the number of files."""
         names: dict[str, tuple[str, ...]] = {}
-        for _ in scanned(self.snapshot.roots, names, self._shallow):
+        for _ in scanned(self.snapshot.roots, names, self.snapshot, self._shallow):
             pass
         self.take_scan(names)
         return len(names)
@@ -188,14 +195,22 @@ class Workspace:
 
 
 def scanned(
-    roots: Iterable[str], names: dict[str, tuple[str, ...]], shallow: Container[str] = ()
+    roots: Iterable[str],
+    names: dict[str, tuple[str, ...]],
+    snapshot: Snapshot,
+    shallow: Container[str] = (),
 ) -> Iterator[None]:
     """Fill `names` with which templates each prompt file below `roots` names, as saved.
 
-    Pauses after each file and each folder, so that a server can do other work in between.
+    Prompt files are those with such a name, and those that the settings in `snapshot` include. Pauses after
+    each file and each folder, so that a server can do other work in between.
     """
+
+    def is_prompt(path: str) -> bool:
+        return has_prompt_name(path) or snapshot.project(path).includes(path)
+
     for root in roots:
-        for paths in prompt_paths_by_folder(Path(root), is_shallow=root in shallow):
+        for paths in prompt_paths_by_folder(Path(root), is_shallow=root in shallow, is_prompt=is_prompt):
             for path in paths:
                 text = text_on_disk(path)
                 if text is not None:

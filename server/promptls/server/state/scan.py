@@ -65,7 +65,7 @@ class WorkspaceScan:
     async def _scan(self, names: dict[str, tuple[str, ...]]) -> None:
         try:
             slices = Slices()
-            for _ in scanned(self._context.snapshot.roots, names):
+            for _ in scanned(self._context.snapshot.roots, names, self._context.snapshot):
                 await slices.pause()
             workspace = self._context.workspace
             workspace.take_scan(names)
