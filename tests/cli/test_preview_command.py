@@ -169,3 +169,41 @@ async def test_the_lab_explores_a_free_limit_and_says_when_the_prompt_has_change
     assert 123 not in first["limits"]
     assert 123 in second["limits"]
     assert "must be 1 or more" in refused["message"]
+
+
+async def test_a_page_asks_a_model_and_the_answer_is_stored(tmp_path: Path, pages: Path) -> None:
+    del pages
+    file = tmp_path / "a.yml.j2"
+    file.write_text("- name: question\n  content: '{{ text }}'\n", "utf-8")
+    async with reading(file) as page:
+        argument = {"model": "echo", "data": {"text": "Where is it?"}}
+        await page.send(type="ask", id=1, question="model", argument=argument)
+
+        piece = await page.received("answerText")
+        answered = await page.received("answer")
+
+    assert piece["text"] == answered["result"]["answer"]["response"] == "Where is it?"
+    assert (tmp_path / "experiments" / "answers" / "a.json").is_file()
+
+
+async def test_a_page_asks_the_user_before_a_key_is_sent(
+    tmp_path: Path, pages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del pages
+    monkeypatch.setenv("OFFICE_KEY", "planted-0123456789abcdef")
+    monkeypatch.setenv("PROMPTLS_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "promptls.toml").write_text(
+        '[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "https://llm.example.com/v1"\n'
+        'api_key_env = "OFFICE_KEY"\n'
+    )
+    file = tmp_path / "a.yml.j2"
+    file.write_text("- name: question\n  content: hi\n", "utf-8")
+    async with reading(file) as page:
+        await page.send(type="ask", id=1, question="model", argument={"model": "office"})
+        asked = await page.received("confirm")
+        await page.send(type="confirmed", yes=False)
+        answered = await page.received("answer")
+
+    assert "OFFICE_KEY" in asked["question"]
+    assert "https://llm.example.com" in asked["question"]
+    assert answered["result"] == {"answer": None, "message": "Nothing was run, and no key was sent."}

@@ -50,15 +50,22 @@ def test_every_rule_is_a_setting() -> None:
     assert list(settings_schema()["properties"]["rules"]["properties"]) == [rule.name for rule in RULES]
 
 
-def test_settings_of_an_editor_are_unset_at_first_so_that_the_projects_hold() -> None:
+def test_settings_of_an_editor_have_fields_in_its_form_and_show_the_defaults() -> None:
     settings = vscode_settings()
-    assert settings["promptls.encoding"]["default"] is None
-    assert all(setting["default"] is None and "null" in setting["type"] for setting in settings.values())
+    assert (settings["promptls.encoding"]["type"], settings["promptls.encoding"]["default"]) == (
+        "string",
+        "o200k_base",
+    )
+    # Only numbers have a field that may be empty.
+    assert all(
+        setting["type"] in (["integer", "null"], ["number", "null"]) or isinstance(setting["type"], str)
+        for setting in settings.values()
+    )
 
 
 def test_groups_of_settings_are_set_one_by_one_in_an_editor() -> None:
     settings = vscode_settings()
-    assert {"promptls.rendering.timeout", "promptls.inlay_hints.tokens"} <= set(settings)
+    assert {"promptls.rendering.timeout", "promptls.inlayHints.tokens"} <= set(settings)
     assert "promptls.rendering" not in settings
 
 

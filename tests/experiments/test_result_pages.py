@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ async def test_two_runs_stand_side_by_side(folder: Folder, run: RunSummary) -> N
     differing = paired_page(run, other, differing=True)
     sides = [(row["before"]["id"], row["after"] and row["after"]["response"]) for row in differing["rows"]]
     assert sides == [("r6", 'xtext, 6\n"so"'), ("r7", None)]
+
+
+async def test_rows_that_got_worse_come_first(folder: Folder, run: RunSummary) -> None:
+    before, after = (replace(run, results=folder.prompt.with_name(f"{name}.csv")) for name in ("old", "new"))
+    metric = replace(run.metrics[0], name="right", kind="discrete", allowed_values=["yes", "no"])
+    text = "id,repeat,model,response,error,right\n"
+    before.results.write_text(text + "a,1,m,x,,no\nb,1,m,x,,yes\nc,1,m,x,,yes\n")
+    after.results.write_text(text + "a,1,m,y,,yes\nb,1,m,y,,yes\nc,1,m,y,,no\n")
+
+    found = paired_page(replace(before, metrics=(metric,)), replace(after, metrics=(metric,)), differing=True)
+
+    assert [row["after"]["id"] for row in found["rows"]] == ["c", "b", "a"]
 
 
 async def test_a_run_is_json(run: RunSummary) -> None:

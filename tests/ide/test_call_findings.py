@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.opencompass_python import findings_of_file
+from promptls.ide.opencompass_python import findings_of_python
 from promptls.semantic.kind import Kind
 from promptls.workspace.workspace import Workspace
 
@@ -30,7 +30,7 @@ def found(folder: Path, data: str, *, before: str = "", behind: str = "") -> lis
     text = f'{before}Prompt(template_path="main.yml.j2", template_data={{{data}}}){behind}\n'
     (folder / "call.py").write_text(text)
     workspace = Workspace([folder])
-    told = findings_of_file(workspace.snapshot, str(folder / "call.py"))
+    told = findings_of_python(workspace.snapshot, str(folder / "call.py"))
     assert told.kind is Kind.PROGRAM
     return [(text[each.span.start : each.span.end], each.message) for each in told.findings]
 
@@ -94,7 +94,7 @@ def test_a_program_of_which_nothing_is_known_is_left_alone(text: str, tmp_path: 
     (tmp_path / "main.yml.j2").write_text(TEMPLATE)
     (tmp_path / "other.yml.j2").write_text("hosts: {{ all }}\n")
     (tmp_path / "call.py").write_text(text)
-    told = findings_of_file(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py"))
+    told = findings_of_python(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py"))
     assert told.findings == ()
     assert told.suppressed == ()
 
@@ -105,6 +105,6 @@ def test_installed_packages_are_left_alone() -> None:
     for path in islice(sorted(folder.rglob("*.py")), 0, None, 200):
         assert not [
             each
-            for each in findings_of_file(snapshot, str(path)).findings
+            for each in findings_of_python(snapshot, str(path)).findings
             if each.rule == "missing-template-data"
         ]

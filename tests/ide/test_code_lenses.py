@@ -119,7 +119,7 @@ def test_a_lens_has_three_scores_and_its_tooltip_all() -> None:
     assert "a 50%, b 50%, c 50%, d 50%, e 50%" in scores_tooltip(many)
 
 
-def test_an_experiment_that_is_run_shows_how_far_it_is_and_is_cancelled_by_its_lens() -> None:
+def test_an_experiment_that_is_run_shows_how_far_it_is_and_has_a_lens_that_cancels_it() -> None:
     snapshot, _ = opened(PROMPT)
     runs = (ExperimentRuns("first", None), ExperimentRuns("second", None))
 
@@ -129,14 +129,18 @@ def test_an_experiment_that_is_run_shows_how_far_it_is_and_is_cancelled_by_its_l
         "Preview",
         "Run first",
         "Running second: 12 of 50 · 3 s left",
+        "Cancel",
     ]
-    assert found[-1].action.command == "promptls.cancelRun"
-    (before,) = [
-        lens.action.title
-        for lens in code_lenses(snapshot, PATH, runs[:1], {"first": Running(0, 0)})
-        if lens.action.arguments
-    ]
-    assert before == "Running first: rendering the rows"
+    assert [lens.action.command for lens in found[-2:]] == ["promptls.showResults", "promptls.cancelRun"]
+    begun = code_lenses(snapshot, PATH, runs[:1], {"first": Running(0, 0)})
+    assert begun[1].action.title == "Running first: rendering the rows"
+
+
+@pytest.mark.parametrize(("cached", "shown"), [(0, ""), (2, " · 2 from the cache"), (4, " · from the cache")])
+def test_a_lens_tells_how_many_answers_came_from_the_cache(cached: int, shown: str) -> None:
+    assert lenses(ExperimentRuns("first", replace(run(value=0.5), rows=4, cached=cached)))[2].endswith(
+        f"length 5{shown}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +173,8 @@ def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> 
         ]
 
     everywhere = [
-        ("failing", "first"), ("first", "first"), ("compare", "first"), ("leaveOneOut", "first"),
+        ("failing", "first"), ("fresh", "first"), ("first", "first"), ("compare", "first"),
+        ("leaveOneOut", "first"),
         ("first", "second"), ("leaveOneOut", "second"),
     ]  # fmt: skip
     assert found(0) == everywhere

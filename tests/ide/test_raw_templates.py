@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.opencompass_python import findings_of_file
+from promptls.ide.opencompass_python import findings_of_python
 from promptls.ide.raw_templates import hover_in_program
 from promptls.lint.rule import Finding
 from promptls.workspace.workspace import Workspace
@@ -21,7 +21,7 @@ GOOD = """
 def checked(folder: Path, program: str) -> tuple[str, tuple[Finding, ...]]:
     file = folder / "app.py"
     file.write_text(program, "utf-8")
-    return program, findings_of_file(Workspace([folder]).snapshot, str(file)).findings
+    return program, findings_of_python(Workspace([folder]).snapshot, str(file)).findings
 
 
 def spoken_of(folder: Path, program: str) -> list[tuple[str, str]]:

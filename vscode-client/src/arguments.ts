@@ -5,17 +5,17 @@ import type { Uri } from "vscode";
 export type CommandArgument = { uri: string } & Record<string, unknown>;
 
 /**
- * Returns a command's argument object: as a lens or code action gave it, from the file that a menu names,
- * or else from the active prompt. Undefined when none of them says which file is meant.
+ * Returns a command's argument object: as a lens or code action gave it, or from the file that a menu names.
+ * Undefined when neither says which file is meant.
  */
-export function argumentOf(given: unknown, active: string | undefined): CommandArgument | undefined {
+export function argumentOf(given: unknown): CommandArgument | undefined {
   if (isUri(given)) {
     return { uri: given.toString() };
   }
   if (typeof given === "object" && given !== null && "uri" in given && typeof given.uri === "string") {
     return { ...given, uri: given.uri };
   }
-  return active === undefined ? undefined : { uri: active };
+  return undefined;
 }
 
 /** A menu of the editor gives the file as a `Uri`. */

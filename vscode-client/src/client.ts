@@ -2,12 +2,13 @@
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { ChangedParams, KeyVariablesResult, RowVerdictsParams } from "@promptls/web/wire/commands";
+import type { AnswerTextParams } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclient/node";
 
 import type { Keys } from "./keys";
 import { requestWithProgress } from "./progress";
-import { CHANGED, ROW_VERDICTS } from "./protocol";
+import { ANSWER_TEXT, CHANGED, ROW_VERDICTS } from "./protocol";
 import type { ServerManager } from "./serverManager";
 
 /** Sends commands to the running server, with the keys that they need. */
@@ -16,10 +17,13 @@ export class Client implements vscode.Disposable {
   readonly #keys: Keys;
   readonly #changed = new vscode.EventEmitter<ChangedParams>();
   readonly #verdicts = new vscode.EventEmitter<RowVerdictsParams>();
+  readonly #answerText = new vscode.EventEmitter<AnswerTextParams>();
   readonly #created: vscode.Disposable;
 
   /** The rendering of a file may have changed. */
   readonly onChanged = this.#changed.event;
+  /** More text of an answer arrived. */
+  readonly onAnswerText = this.#answerText.event;
   /** Rows of a followed run finished. */
   readonly onVerdicts = this.#verdicts.event;
   /** Another server answers from now on. */
@@ -32,6 +36,9 @@ export class Client implements vscode.Disposable {
     this.#created = manager.onCreated((client) => {
       client.onNotification(CHANGED, (params: ChangedParams) => {
         this.#changed.fire(params);
+      });
+      client.onNotification(ANSWER_TEXT, (params: AnswerTextParams) => {
+        this.#answerText.fire(params);
       });
       client.onNotification(ROW_VERDICTS, (params: RowVerdictsParams) => {
         this.#verdicts.fire(params);
@@ -68,8 +75,28 @@ export class Client implements vscode.Disposable {
   ): Promise<Result> {
     const client = await this.#manager.runningClient();
     const params = { command, arguments: [await this.#withKeys(client, command, argument)] };
-    const request = async () =>
-      (await requestWithProgress(client, params, title, token, onProgress)) as Result;
+    return this.#withModel(
+      async () => (await requestWithProgress(client, params, title, token, onProgress)) as Result,
+    );
+  }
+
+  /** Does the same as `execute`; a model that is missing is offered as by `executeWithProgress`. */
+  executeWithModel<Result>(
+    command: string,
+    argument: object,
+    token: vscode.CancellationToken,
+  ): Promise<Result> {
+    return this.#withModel(() => this.execute<Result>(command, argument, token));
+  }
+
+  dispose(): void {
+    this.#created.dispose();
+    this.#changed.dispose();
+    this.#verdicts.dispose();
+    this.#answerText.dispose();
+  }
+
+  async #withModel<Result>(request: () => Promise<Result>): Promise<Result> {
     try {
       return await request();
     } catch (error) {
@@ -78,12 +105,6 @@ export class Client implements vscode.Disposable {
       }
       return await request();
     }
-  }
-
-  dispose(): void {
-    this.#created.dispose();
-    this.#changed.dispose();
-    this.#verdicts.dispose();
   }
 
   #withKeys(client: LanguageClient, command: string, argument: object): Promise<object> {

@@ -7,11 +7,12 @@ import * as vscode from "vscode";
 
 import { argumentOf, type CommandArgument } from "./arguments";
 import type { Client } from "./client";
-import { activePrompt } from "./documents";
+import { hasPrompts, promptToUse } from "./documents";
 import { askForDataset, type DatasetArgument } from "./generateDataset";
 import type { Keys } from "./keys";
 import { newPrompt } from "./newPrompt";
 import type { PreviewPanel } from "./preview/panel";
+import { remedyOf } from "./remedies";
 import type { ResultsPanel } from "./results/panel";
 import type { ServerManager } from "./serverManager";
 import { setKey } from "./setKey";
@@ -46,11 +47,18 @@ export interface CommandContext {
 export function registerCommands(context: CommandContext): vscode.Disposable {
   const { manager, client, preview, truncation, results, keys, log } = context;
   const onPrompt = (run: (argument: CommandArgument) => unknown) => async (given: unknown) => {
-    const argument = argumentOf(given, activePrompt()?.uri.toString());
-    if (argument === undefined) {
-      await vscode.window.showInformationMessage("promptls: open a prompt file (.yml.j2 or .yaml.j2) first.");
-    } else {
-      await run(argument);
+    const argument = argumentOf(given);
+    const uri = argument?.uri ?? (await promptToUse());
+    if (uri !== undefined) {
+      await run(argument ?? { uri });
+    } else if (!(await hasPrompts())) {
+      const answer = await vscode.window.showInformationMessage(
+        "promptls: there is no prompt file (.yml.j2 or .yaml.j2) in the workspace.",
+        "New Prompt",
+      );
+      if (answer !== undefined) {
+        await newPrompt(client);
+      }
     }
   };
   const showResults = onPrompt((argument) => results.show(argument));
@@ -114,14 +122,19 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
     if (result.run !== "") {
       await results.show({ run: result.run });
     }
+    const { resume } = result;
     if (result.cancelled || result.failed > 0) {
-      // Not awaited: the message may stay open.
-      void vscode.window.showWarningMessage(`promptls: ${result.message}`);
+      const actions = resume === undefined || resume === "" ? [] : ["Resume"];
+      const answer = await vscode.window.showWarningMessage(`promptls: ${result.message}`, ...actions);
+      if (answer !== undefined) {
+        await runExperiment({ uri: argument.uri, experiment: argument.experiment, resume }, context);
+      }
     }
   } catch (error) {
     results.ended(run);
-    if (await showFailure(errorMessage(error), context)) {
-      await runExperiment(argument, context);
+    const again = await offerRemedy(errorMessage(error), argument, context);
+    if (again !== undefined) {
+      await runExperiment(again, context);
     }
   }
 }
@@ -138,8 +151,9 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
     // Not awaited: the message may stay open.
     void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
-    if (await showFailure(errorMessage(error), context)) {
-      await leaveOneOut(argument, context);
+    const again = await offerRemedy(errorMessage(error), argument, context);
+    if (again !== undefined) {
+      await leaveOneOut(again, context);
     }
   }
 }
@@ -163,28 +177,49 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
       void vscode.window.showInformationMessage(`promptls: ${made.message}`);
     }
   } catch (error) {
-    if (await showFailure(errorMessage(error), context)) {
+    if ((await offerRemedy(errorMessage(error), { uri: argument.output }, context)) !== undefined) {
       await generateDataset(argument, context);
     }
   }
 }
 
-/** Offers to add the key that a run lacks; returns whether the run can be retried. */
-async function showFailure(message: string, { keys, log }: CommandContext): Promise<boolean> {
-  const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
-  if (lacking?.[1] === undefined || lacking[2] === undefined) {
-    log.error(message);
-    // VS Code cuts a message short that has no button, and the end says what to do.
-    if ((await vscode.window.showErrorMessage(`promptls: ${message}`, SHOW_LOG)) === SHOW_LOG) {
-      log.show();
-    }
-    return false;
-  }
+/** Shows why a run failed, with a button for its remedy; resolves with what to run after that. */
+async function offerRemedy(
+  message: string,
+  argument: CommandArgument,
+  { client, manager, keys, log }: CommandContext,
+): Promise<CommandArgument | undefined> {
+  log.error(message);
+  const remedy = remedyOf(message);
+  const told = remedy?.kind === "key" ? remedy.problem : message;
+  // VS Code cuts a message short that has no button, and the end says what to do.
   const answer = await vscode.window.showErrorMessage(
-    `promptls: ${lacking[1]}. The editor can save the key in its secret store.`,
-    "Set Key and Run",
+    `promptls: ${told}`,
+    ...(remedy === undefined ? [] : [remedy.button]),
+    SHOW_LOG,
   );
-  return answer !== undefined && (await setKey(keys, lacking[2]));
+  if (answer === SHOW_LOG) {
+    log.show();
+    return undefined;
+  }
+  if (answer === undefined || remedy === undefined) {
+    return undefined;
+  }
+  switch (remedy.kind) {
+    case "key":
+      return (await setKey(keys, remedy.variable)) ? argument : undefined;
+    case "trust":
+      await vscode.commands.executeCommand("workbench.trust.manage");
+      return undefined;
+    case "experiment":
+      await client.execute("promptls.saveData", { uri: argument.uri, to: "experiment" });
+      return argument;
+    case "resume":
+      return { uri: argument.uri, experiment: argument.experiment, resume: remedy.run };
+    case "install":
+      manager.installPackages(remedy.packages);
+      return undefined;
+  }
 }
 
 /** Opens a text that an issue can hold: versions, places and settings, and never a secret. */

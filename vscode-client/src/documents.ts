@@ -36,6 +36,33 @@ function holdsSavedKey(document: vscode.TextDocument): boolean {
   return SAVED_KEY.test(document.getText(new vscode.Range(0, 0, LINES_WITH_KEYS, 0)));
 }
 
+const MAX_LISTED = 200;
+
+/**
+ * Returns the prompt that a command means without naming it: the active one, else the only visible one, else
+ * the only one of the workspace, else the one that the user chooses. A panel or a walkthrough may have the focus.
+ */
+export async function promptToUse(): Promise<string | undefined> {
+  const visible = vscode.window.visibleTextEditors.map(({ document }) => document).filter(isPrompt);
+  const [first, ...others] = new Set(visible.map(({ uri }) => uri.toString()));
+  const found = activePrompt()?.uri.toString() ?? (others.length === 0 ? first : undefined);
+  if (found !== undefined) {
+    return found;
+  }
+  const files = await vscode.workspace.findFiles("**/*.{yml,yaml}.j2", undefined, MAX_LISTED);
+  if (files.length <= 1) {
+    return files[0]?.toString();
+  }
+  const items = files
+    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri: uri.toString() }))
+    .sort((left, right) => left.label.localeCompare(right.label));
+  return (await vscode.window.showQuickPick(items, { title: "Which prompt?" }))?.uri;
+}
+
+export async function hasPrompts(): Promise<boolean> {
+  return (await vscode.workspace.findFiles("**/*.{yml,yaml}.j2", undefined, 1)).length > 0;
+}
+
 /** The prompt in the active editor. */
 export function activePrompt(): vscode.TextDocument | undefined {
   const document = vscode.window.activeTextEditor?.document;

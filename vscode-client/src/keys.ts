@@ -14,6 +14,7 @@ const ASKING = new Set([
   "promptls.planExperiment",
   "promptls.leaveOneOut",
   "promptls.generateDataset",
+  "promptls.ask",
 ]);
 
 type Store = Pick<vscode.ExtensionContext, "secrets" | "globalState">;

@@ -13,6 +13,7 @@ import {
 
 import { DOCUMENTS } from "./documents";
 import type { ServerCommand } from "./server";
+import { explicitSettings } from "./settings";
 
 export interface ClientChannels {
   /** What the server logs. */
@@ -21,12 +22,17 @@ export interface ClientChannels {
   trace: vscode.LogOutputChannel;
 }
 
-/** Returns a client that is not started; `commands` are those that the extension registers by itself. */
+/**
+ * Returns a client that is not started; `commands` are those that the extension registers by itself,
+ * `settings` the names of its settings without `promptls.`, and `crashed` is called when the server ends so often that it is not started again.
+ */
 export function createClient(
   server: ServerCommand,
   cwd: string,
   channels: ClientChannels,
   commands: readonly string[],
+  settings: readonly string[],
+  crashed: () => void,
 ): LanguageClient {
   const executable = { command: server.command, args: server.args, options: { cwd } };
   const client: LanguageClient = new LanguageClient(
@@ -39,11 +45,21 @@ export function createClient(
       outputChannel: channels.log,
       traceOutputChannel: channels.trace,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: withoutOwnSettings,
+      middleware: ownSettings(settings),
       errorHandler: {
         error: (...given) => errorHandler.error(...given),
         // A server that ended before it ever answered would end again; the server manager says so, once.
-        closed: () => (hasRun ? errorHandler.closed() : { action: CloseAction.DoNotRestart, handled: true }),
+        closed: async () => {
+          if (!hasRun) {
+            return { action: CloseAction.DoNotRestart, handled: true };
+          }
+          const result = await errorHandler.closed();
+          if (result.action === CloseAction.Restart) {
+            return result;
+          }
+          crashed();
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
       },
       initializationFailedHandler: () => false,
     },
@@ -88,24 +104,24 @@ function panels(commands: readonly string[]): StaticFeature {
   };
 }
 
-/** Settings that choose how the server is started: it has no use for them, and they name places of this machine. */
-const OWN_SETTINGS = ["server", "trace"];
-
-const withoutOwnSettings: Middleware = {
-  workspace: {
-    async configuration(params, token, next) {
-      const answers = await next(params, token);
-      return Array.isArray(answers)
-        ? answers.map((answer: unknown, index) =>
-            params.items[index]?.section === "promptls" ? omit(answer, OWN_SETTINGS) : answer,
-          )
-        : answers;
+/** Sends the settings that the user has set: a default would take the place of the project's. */
+function ownSettings(names: readonly string[]): Middleware {
+  return {
+    workspace: {
+      async configuration(params, token, next) {
+        const answers = await next(params, token);
+        return Array.isArray(answers)
+          ? answers.map((answer: unknown, index) => {
+              const item = params.items[index];
+              if (item?.section !== "promptls") {
+                return answer;
+              }
+              const scope = item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri);
+              const settings = vscode.workspace.getConfiguration("promptls", scope);
+              return explicitSettings(names, (name) => settings.inspect(name));
+            })
+          : answers;
+      },
     },
-  },
-};
-
-function omit(value: unknown, keys: readonly string[]): unknown {
-  return typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)))
-    : value;
+  };
 }

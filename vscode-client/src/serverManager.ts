@@ -100,6 +100,21 @@ export class ServerManager implements vscode.Disposable {
     return canHaveModel && (await this.#installer.offerModel());
   }
 
+  /** Installs packages into the server's environment, in a terminal that shows it and can be interrupted. */
+  installPackages(packages: readonly string[]): void {
+    const python = this.#server?.command;
+    if (python === undefined) {
+      return;
+    }
+    const terminal = vscode.window.createTerminal({
+      name: "promptls: install packages",
+      shellPath: python,
+      shellArgs: ["-m", "pip", "install", ...packages],
+      cwd: this.#storage(),
+    });
+    terminal.show();
+  }
+
   /** Returns the client of the running server, started first if need be. Rejects if there is none. */
   async runningClient(): Promise<LanguageClient> {
     if (!this.isRunning) {
@@ -158,7 +173,18 @@ export class ServerManager implements vscode.Disposable {
         `Starting ${[server.command, ...server.args].join(" ")} (from the ${server.source}).`,
       );
       this.#status.starting("starting");
-      const client = createClient(server, this.#storage(), this.#channels, this.#commands);
+      const client = createClient(
+        server,
+        this.#storage(),
+        this.#channels,
+        this.#commands,
+        settingNames(this.#context),
+        () => {
+          this.#fail("The server has crashed five times in three minutes, and is not started again.", () =>
+            this.start(true),
+          );
+        },
+      );
       if (hasModels()) {
         client.registerFeature(modelsFeature(client, this.#models, this.#channels.log));
       }
@@ -258,6 +284,16 @@ export class ServerManager implements vscode.Disposable {
   #storage(): string {
     return this.#context.globalStorageUri.fsPath;
   }
+}
+
+/** The names of the extension's settings, without `promptls.`. */
+function settingNames(context: vscode.ExtensionContext): string[] {
+  const { contributes } = context.extension.packageJSON as {
+    contributes: { configuration: { properties: Record<string, unknown> }[] };
+  };
+  return contributes.configuration.flatMap(({ properties }) =>
+    Object.keys(properties).map((name) => name.slice("promptls.".length)),
+  );
 }
 
 async function withCancellableProgress(

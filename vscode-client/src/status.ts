@@ -38,6 +38,7 @@ export class ServerStatus implements vscode.Disposable {
 
   failed(message: string): void {
     this.#show("promptls: no server", message, vscode.LanguageStatusSeverity.Error, false);
+    this.#item.command = { command: "promptls.restartServer", title: "Restart" };
   }
 
   #show(text: string, detail: string, severity: vscode.LanguageStatusSeverity, busy: boolean): void {

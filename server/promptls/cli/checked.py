@@ -194,15 +194,21 @@ def checked_file(
     snapshot: Snapshot, path: str, rules: Container[str], rendered: tuple[Finding, ...] = ()
 ) -> CheckedFile:
     """Return the file at `path` with the diagnostics of the selected rules and of its rendering."""
-    from promptls.ide.opencompass_python import findings_of_file
+    from promptls.lint.runner import check
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
-    file = findings_of_file(snapshot, path)
-    found = [*(finding for finding in file.findings if finding.rule in rules), *rendered]
+    if path.endswith(".py"):
+        from promptls.ide.opencompass_python import findings_of_python
+
+        kind, own, silenced = findings_of_python(snapshot, path)
+    else:
+        kind, own = snapshot.kind(path), check(snapshot, path)
+        silenced = check(snapshot, path, suppressed=True)
+    found = [*(finding for finding in own if finding.rule in rules), *rendered]
     found.sort(key=lambda finding: (finding.span, finding.rule))
-    suppressed = tuple(finding for finding in file.suppressed if finding.rule in rules)
-    return CheckedFile(path, file.kind, text, tuple(found), suppressed=suppressed)
+    suppressed = tuple(finding for finding in silenced if finding.rule in rules)
+    return CheckedFile(path, kind, text, tuple(found), suppressed=suppressed)
 
 
 def checked_files(

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from promptls import __version__
 from promptls.docgen.schemas import WIRE_TYPES, as_json, header_schema, settings_schema, wire_types
@@ -260,7 +260,8 @@ def language_model_tools() -> list[dict[str, Any]]:
 def vscode_settings() -> dict[str, Any]:
     """Return the settings by name, in VS Code's format.
 
-    Every default is null, which means the setting of the project.
+    The extension sends only those that the user has set; for others, the setting of the project applies.
+    VS Code makes titles of names in camelCase, and form fields of types without null, except for numbers.
     """
     schema = settings_schema()
     found: dict[str, Any] = {}
@@ -269,22 +270,26 @@ def vscode_settings() -> dict[str, Any]:
         for key, its in (
             {f"{name}.{inner}": its for inner, its in group.items()}.items() if group else ((name, declared),)
         ):
-            found[f"promptls.{key}"] = _setting(_inlined(its, schema))
+            found[f"promptls.{_camel_case(key)}"] = _setting(_inlined(its, schema))
     return {name: {**setting, "order": order} for order, (name, setting) in enumerate(found.items(), start=1)}
 
 
+def _camel_case(name: str) -> str:
+    return re.sub(r"_(.)", lambda match: match[1].upper(), name)
+
+
+_EMPTY: Final[dict[str, Any]] = {"array": [], "object": {}, "string": "", "boolean": False}
+
+
 def _setting(declared: dict[str, Any]) -> dict[str, Any]:
-    default = declared.get("default")
-    description = declared.get("description", "")
-    if default not in (None, [], {}):
-        description += f" When unset, the project's, else `{json.dumps(default)}`."
+    kind, default = declared["type"], declared.get("default")
     rest = {key: value for key, value in declared.items() if key not in {"type", "default", "description"}}
     return {
-        "type": [declared["type"], "null"],
-        "default": None,
+        "type": [kind, "null"] if default is None and kind not in _EMPTY else kind,
+        "default": _EMPTY.get(kind) if default is None else default,
         "scope": "resource",
         **rest,
-        "markdownDescription": description,
+        "markdownDescription": f"{declared.get('description', '')} When not set here, that of the project.",
     }
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from promptls.models.keys import (
     Destination,
@@ -23,7 +23,7 @@ from promptls.models.keys import (
 )
 from promptls.models.model import ModelReference
 from promptls.security.processes import network_variables, readable_variables, restricted_environment
-from promptls.security.trust import KeyGrant
+from promptls.security.trust import KeyGrant, TrustStore
 from promptls.text.errors import FilePlace
 from promptls.workspace.settings import ProjectFile, place_of_setting
 
@@ -101,6 +101,22 @@ class Access:
             return place_of_setting(self.project, (table, name))
         places = (place_of_setting(self.project, (table, name, key)) for key in others)
         return next((place for place in places if place is not None), None)
+
+
+async def may_send_keys(access: Access, confirm: Callable[[str, str], Awaitable[bool]]) -> bool:
+    """Ask the user for each missing grant, and save it; return False if the user declines.
+
+    `confirm` gets the question, and the label of the button that agrees.
+    """
+    for question in access.questions():
+        if not await confirm(question.words(), "Send"):
+            return False
+        TrustStore().give([question.grant])
+    return True
+
+
+NOT_SENT: Final = "Nothing was run, and no key was sent."
+"""The message for a run that the user declined."""
 
 
 def sends_of(references: Iterable[ModelReference], ray_address: str | None) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sqlite3
 import threading
 from array import array
@@ -242,7 +243,11 @@ def paired_places(
         return pairs
     shared = {metric.name for metric in before.metrics} & {metric.name for metric in after.metrics}
     columns = ("response", "error", *sorted(shared))
-    return _differing(table_of(before), table_of(after), columns, by_model=by_model)
+    good: dict[str, str | int] = {name: value for name, value in _not_good(after) if name in shared}
+    for metric in after.metrics:
+        if metric.kind == "numeric" and metric.name in shared:
+            good[metric.name] = -1 if metric.lower_is_better else 1
+    return _differing(table_of(before), table_of(after), columns, tuple(good.items()), by_model=by_model)
 
 
 def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | None:
@@ -329,14 +334,43 @@ def _keys(index: ResultTable, *, by_model: bool) -> dict[tuple[str, str, str, in
 
 @lru_cache(maxsize=4)
 def _differing(
-    before: ResultTable, after: ResultTable, columns: tuple[str, ...], *, by_model: bool
+    before: ResultTable,
+    after: ResultTable,
+    columns: tuple[str, ...],
+    good: tuple[tuple[str, str | int], ...],
+    *,
+    by_model: bool,
 ) -> list[_Pair]:
+    """Return the pairs that differ: first those whose scores got worse, last those in one run only.
+
+    `good` has the good class of metrics with classes, and whether more (1) or less (-1) is better of others.
+    """
     old, new = (list(zip(*index.columns_of(*columns).values(), strict=True)) for index in (before, after))
-    return [
+    places = {name: place for place, name in enumerate(columns)}
+
+    def change(pair: _Pair) -> float:
+        left, right = pair
+        if left is None or right is None:
+            return math.inf
+        return sum(_gain(old[left][places[name]], new[right][places[name]], best) for name, best in good)
+
+    found = [
         (left, right)
         for left, right in _pairs(before, after, by_model=by_model)
         if left is None or right is None or old[left] != new[right]
     ]
+    return sorted(found, key=change)
+
+
+def _gain(before: str, after: str, good: str | int) -> int:
+    """Return 1 if a score got better, -1 if it got worse, and 0 otherwise."""
+    if isinstance(good, str):
+        return (after == good) - (before == good)
+    try:
+        first, then = float(before), float(after)
+    except ValueError:
+        return 0
+    return good * ((then > first) - (then < first))
 
 
 def _lines_at(index: ResultTable, places: Sequence[int | None]) -> list[dict[str, str] | None]:

@@ -201,11 +201,18 @@ class Finished:
     manifest: Mapping[str, Any]
 
 
-Event: TypeAlias = Planned | Started | RowFinished | Stopped | Finished
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """Event: more of the text of an answer has arrived."""
+
+    text: str
+
+
+Event: TypeAlias = Planned | Started | RowFinished | Stopped | Finished | AnswerText
 
 
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in (Planned, Started, RowFinished, Stopped, Finished)
+    kind.__name__: kind for kind in (Planned, Started, RowFinished, Stopped, Finished, AnswerText)
 }
 
 

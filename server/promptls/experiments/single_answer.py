@@ -5,20 +5,31 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptls.datasets.atomic import replaced
+from promptls.experiments.access import Access
 from promptls.experiments.manifest import prompt_stem, results_folder
+from promptls.experiments.run_protocol import AnswerText, Finished, Planned, to_json
 from promptls.models.keys import key_mask
+from promptls.models.local import SUFFIX
 from promptls.models.model import ModelReference
-from promptls.models.opening import open_model
+from promptls.models.opening import find_model, open_model
 from promptls.models.providers import price_of
 from promptls.models.testing import digest_of
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UserError
+from promptls.text.format import in_dollars
+from promptls.workspace.settings import find_project
+
+if TYPE_CHECKING:
+    from promptls.experiments.process import MayGo, Tell
+    from promptls.rendering.outcome import Rendering
+    from promptls.workspace.snapshot import Snapshot
 
 MAX_STORED: Final = 20
 """Number of stored answers per prompt."""
@@ -44,33 +55,127 @@ class SingleAnswer:
     reasoning_tokens: int | None = None
 
 
-async def ask_once(
-    reference: ModelReference,
-    messages: Sequence[Mapping[str, Any]],
-    *,
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A request for one answer to the `messages` of a rendered prompt, of a process of its own if need be.
+
+    `sample` identifies the data that the prompt was rendered with. A model's file is relative to
+    `models_base`. The other fields are those of `RunRequest`.
+    """
+
+    prompt: str
+    model: str
+    sample: str
+    models_base: str
+    messages: Sequence[Mapping[str, Any]] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    json_schema: Mapping[str, Any] | None = None
+    input_tokens: int = 0
+    timeout: float = 120.0
+    yes: bool = False
+    only_plan: bool = False
+    editor: bool = False
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def reference(self) -> ModelReference:
+        """The model; raises UsageError if there is none with this name."""
+        settings = find_project(Path(self.prompt)).settings
+        return find_model(self.model, settings.models, Path(self.models_base))
+
+    @property
+    def is_model_of_folder(self) -> bool:
+        """Whether the folder defines the model, or contains its weights or answers."""
+        reference = self.reference
+        return (
+            reference.name in find_project(Path(self.prompt)).settings.models
+            or reference.provider == "replay"
+            or reference.model.lower().endswith(SUFFIX)
+        )
+
+    def access(self) -> Access:
+        """Return the variables that the request needs and the server it is sent to."""
+        return Access(find_project(Path(self.prompt)), (self.reference,))
+
+    def question(self) -> str | None:
+        """Return the question to ask before a call that may cost more than the settings allow without."""
+        cost = price_of(self.reference).cost(self.input_tokens, self.parameters.get("max_tokens"))
+        if cost is None or cost <= find_project(Path(self.prompt)).settings.ask_above.cost:
+            return None
+        return f"The call costs about {in_dollars(cost)}. Run it?"
+
+
+def ask_request(
+    snapshot: Snapshot,
+    path: str,
     sample: str,
-    parameters: Mapping[str, Any],
-    json_schema: Mapping[str, Any] | None,
-    timeout: float,
-    on_text: Callable[[str], None] | None = None,
-) -> SingleAnswer:
+    rendering: Rendering | None = None,
+    *,
+    model: str | None = None,
+    models_base: Path | None = None,
+) -> AskRequest:
+    """Return the request for an answer to a rendering; raises UsageError for an unknown model.
+
+    The model, parameters and schema are by default those of the file's first experiment.
+    """
+    template = snapshot.template(path)
+    assert template is not None
+    header = template.declarations.settings
+    experiment = next(iter((header.experiments or {}).values()), None)
+    name = model or default_model(snapshot, path)
+    project = snapshot.project(path)
+    of_project = name in project.settings.models
+    base = project.root if of_project else models_base or Path(path).parent
+    reference = find_model(name, project.settings.models, base)
+    parameters = dict(reference.parameters)
+    for key in ("temperature", "max_tokens", "seed"):
+        if (value := getattr(experiment, key, None)) is not None:
+            parameters[key] = value
+    return AskRequest(
+        prompt=path,
+        model=name,
+        sample=sample,
+        models_base=str(base),
+        messages=rendering.messages if rendering else (),
+        parameters=parameters,
+        json_schema=getattr(experiment, "json_schema", None) or header.output_schema,
+        input_tokens=rendering.tokens_kept if rendering else 0,
+    )
+
+
+def default_model(snapshot: Snapshot, path: str) -> str:
+    """Return the model of the file's first experiment, or the default model of the project."""
+    template = snapshot.template(path)
+    experiments = (template.declarations.settings.experiments if template else None) or {}
+    first = next(iter(experiments.values()), None)
+    return first.models[0] if first and first.models else snapshot.project(path).settings.default_model
+
+
+def data_name(data: Mapping[str, Any]) -> str:
+    """Return the name under which answers to data without a name are stored."""
+    return f"--data {sha256(json.dumps(data, default=str).encode()).hexdigest()[:8]}"
+
+
+async def ask_once(request: AskRequest, on_text: Callable[[str], None] | None = None) -> SingleAnswer:
     """Request an answer; raises `ModelError`. `on_text` receives chunks of its text as they arrive."""
-    model = open_model(reference, timeout=timeout)
+    reference, messages = request.reference, request.messages
+    parameters, schema = request.parameters, request.json_schema
+    model = open_model(reference, timeout=request.timeout)
     began = time.perf_counter()
     try:
         if on_text is None:
-            completion = await model.complete(messages, parameters=parameters, json_schema=json_schema)
+            completion = await model.complete(messages, parameters=parameters, json_schema=schema)
         else:
             completion = await model.stream(
-                messages, parameters=parameters, json_schema=json_schema, on_text=on_text
+                messages, parameters=parameters, json_schema=schema, on_text=on_text
             )
     finally:
         await model.close()
     return SingleAnswer(
-        sample=sample,
+        sample=request.sample,
         model=reference.name,
         response=completion.text,
-        input_tokens=completion.input_tokens,
+        input_tokens=completion.input_tokens or request.input_tokens,
         output_tokens=completion.output_tokens,
         cost=price_of(reference).cost_of(completion),
         seconds=round(completion.seconds or time.perf_counter() - began, 3),
@@ -100,16 +205,40 @@ def last_answer(prompt: Path, sample: str) -> SingleAnswer | None:
     return next((each for each in reversed(stored_answers(prompt)) if each.sample == sample), None)
 
 
-def store_answer(prompt: Path, answer: SingleAnswer) -> Path:
-    """Store an answer next to the results of the prompt's runs; return the file. Raises `OSError`."""
+def store_answer(prompt: Path, answer: SingleAnswer) -> None:
+    """Store an answer next to the results of the prompt's runs. Raises `UserError` if that fails."""
     file = _file(prompt)
-    file.parent.mkdir(parents=True, exist_ok=True)
     answers = [*stored_answers(prompt), answer][-MAX_STORED:]
     text = json.dumps([asdict(each) for each in answers], ensure_ascii=False, indent=1)
-    with replaced(file) as stream:
-        stream.write(key_mask().mask(text))
-    return file
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(file) as stream:
+            stream.write(key_mask().mask(text))
+    except OSError as failure:
+        reason = (failure.strerror or str(failure)).lower()
+        raise UserError(f"the answer cannot be stored: {reason}", FilePlace(file)) from None
 
 
 def _file(prompt: Path) -> Path:
     return results_folder(prompt) / _FOLDER / f"{prompt_stem(prompt)}.json"
+
+
+async def _ask(request: AskRequest, tell: Tell, may_go: MayGo) -> None:
+    """Ask the model in this process, and report the answer, and why it is not stored, as a manifest."""
+    if (question := request.question()) is not None:
+        planned = Planned("", 1, 0, None, 0, 1, 0, request.input_tokens, None, None, None, None, question)
+        if not await may_go(planned):
+            return
+    answer = await ask_once(request, lambda text: tell(to_json(AnswerText(text))))
+    problem = None
+    try:
+        store_answer(Path(request.prompt), answer)
+    except UserError as failure:
+        problem = failure.message
+    tell(to_json(Finished("", "", {"answer": asdict(answer), "problem": problem})))
+
+
+if __name__ == "__main__":
+    from promptls.experiments.process import leave, main
+
+    leave(main(AskRequest, _ask))

@@ -151,8 +151,8 @@ def _over_file(
     for action in actions(snapshot, path, known):
         name = action.arguments.get("experiment", "")
         if name in running:
-            tooltip = "Cancel the run; its finished rows are kept"
-            yield Action(running_text(name, running[name]), CANCEL, {"experiment": name}, tooltip)
+            yield Action(running_text(name, running[name]), RESULTS, {"experiment": name})
+            yield Action("Cancel", CANCEL, {"experiment": name}, "The finished rows are kept")
         else:
             yield action
         last = known[name].last if name in known else None
@@ -201,6 +201,8 @@ def scores_text(runs: ExperimentRuns, most: int | None = None) -> str:
         notes.append(f"{len(last.models)} models")
     if not last.is_complete:
         notes.append(f"partial run: {_chosen_text(last.rows_chosen or '')}")
+    if last.cached:
+        notes.append("from the cache" if last.cached >= last.rows else f"{last.cached:,} from the cache")
     if last.stale:
         notes.append("stale")
     elif runs.has_other_dataset:
@@ -248,7 +250,10 @@ FIRST_ROWS = 5
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """An action, and the suffix of its kind: `example`, `failing`, `first`, `compare`, `leaveOneOut`."""
+    """An action, and the suffix of its kind.
+
+    That is `example`, `failing`, `fresh`, `first`, `compare` or `leaveOneOut`.
+    """
 
     kind: str
     action: Action
@@ -268,6 +273,8 @@ def run_actions(
         if each.last is not None:
             title = f"Run the failing rows of {each.name}"
             yield RunAction("failing", Action(title, RUN, {**named, "rows": "failing"}))
+            title = f"Run {each.name} again, and ask the models for known answers too"
+            yield RunAction("fresh", Action(title, RUN, {**named, "fresh": True}))
         title = f"Run the first {FIRST_ROWS} rows of {each.name}"
         yield RunAction("first", Action(title, RUN, {**named, "rows": str(FIRST_ROWS)}))
         if each.last is not None and each.last.previous is not None:

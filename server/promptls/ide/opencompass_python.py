@@ -603,16 +603,11 @@ class FileFindings(NamedTuple):
     suppressed: tuple[Finding, ...]
 
 
-def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
-    """Return the findings of the rules in the file at `path`.
+def findings_of_python(snapshot: Snapshot, path: str) -> FileFindings:
+    """Return the findings in a Python file.
 
-    For a Python file, those in the OpenCompass configuration that it may be, and in its calls that load
-    templates.
+    Those are in the OpenCompass configuration that it may be, and in its calls that load templates.
     """
-    if not path.endswith(_ENDING):
-        return FileFindings(
-            snapshot.kind(path), check(snapshot, path), check(snapshot, path, suppressed=True)
-        )
     template = snapshot.template(path)
     text = template.source.text if template else ""
     project = snapshot.project(path)
@@ -672,8 +667,10 @@ def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> Fi
 
 
 def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
-    """Return only the findings."""
-    return findings_of_file(snapshot, path).findings
+    """Return the findings of the rules in a file, which may be a Python file."""
+    if path.endswith(_ENDING):
+        return findings_of_python(snapshot, path).findings
+    return check(snapshot, path)
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

@@ -93,7 +93,7 @@ class ApiDialect:
         None if the provider does not support any.
         """
         if self.takes_schemas:
-            return {"type": "json_schema", "json_schema": _schema_form(schema)}
+            return {"type": "json_schema", "json_schema": schema_form(schema)}
         speaks_of_json = any("json" in str(message.get("content")).lower() for message in messages)
         return {"type": "json_object"} if speaks_of_json else None
 
@@ -141,7 +141,7 @@ def error_message_in(content: bytes) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _schema_form(schema: Mapping[str, Any]) -> dict[str, Any]:
+def schema_form(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema in the protocol's form; `strict` is set if the schema meets its requirements."""
     form: dict[str, Any] = {"name": "answer", "schema": dict(schema)}
     return {**form, "strict": True} if _is_strict(schema) else form

@@ -14,10 +14,10 @@ from promptls.datasets.dataset_files import Row, open_dataset
 from promptls.preview import preview_wire
 from promptls.preview.preview_result import (
     RenderingChoice,
-    chosen_sample,
     failure_json,
     preview_job,
     rendering_json,
+    sample_to_show,
 )
 from promptls.rendering.job import RenderJob, plain
 from promptls.rendering.outcome import RenderFailure, Rendering
@@ -63,7 +63,7 @@ async def committed(
 
     Raises UserError if there is none.
     """
-    sample = chosen_sample(snapshot, path, choice.data)
+    sample = sample_to_show(snapshot, path, choice)
     before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice))
     commit = before.commit
     outcome = await render(before.job)

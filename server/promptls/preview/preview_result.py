@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from promptls.ide.preview_parts import part_lines
+from promptls.models.openai_compatible import schema_form
 from promptls.preview import preview_wire
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob, plain
@@ -53,7 +54,7 @@ def preview_result(
         "kind": snapshot.kind(path).value,
         "encoding": made.job.encoding,
         "sample": chosen,
-        "samples": samples if chosen in samples else [*samples, chosen],
+        "samples": samples if chosen in samples or chosen["name"] == EDITED else [*samples, chosen],
         "dataset": dataset.name if dataset else None,
         "data": plain(made.sample.data),
         "standIns": list(made.job.stand_ins),
@@ -122,13 +123,17 @@ def _named(name: str, source: str, dataset: Path | None) -> preview_wire.SampleN
 def _request(snapshot: Snapshot, path: str) -> preview_wire.RequestParameters:
     """Return the models and parameters of the file's first experiment, for the request view of the page."""
     template = snapshot.template(path)
-    experiments = (template.declarations.settings.experiments if template else None) or {}
-    first = next(iter(experiments.values()), None)
+    header = template.declarations.settings if template else None
+    first = next(iter(((header.experiments if header else None) or {}).values()), None)
+    schema = (first.json_schema if first else None) or (header.output_schema if header else None)
     return {
-        "models": list(first.models) if first else [],
+        "models": list(
+            first.models if first and first.models else [snapshot.project(path).settings.default_model]
+        ),
         "temperature": first.temperature if first else None,
         "maxTokens": first.max_tokens if first else None,
         "seed": first.seed if first else None,
+        "schema": None if schema is None else schema_form(schema),
     }
 
 
@@ -158,10 +163,6 @@ def viewer_json(made: FileRendering, sample: Sample) -> preview_wire.Viewer | No
 
 def _example(found: dict[str, Any]) -> preview_wire.InContextExample:
     return {"row": found["row"] - 1, "text": found["text"], "tokens": found["tokens"]}
-
-
-MAX_SEGMENTS: Final = 10_000
-"""The maximum number of segments, of the text and of all parts, in a result, unless more are requested."""
 
 
 def add_source_map(
@@ -243,6 +244,10 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+MAX_SEGMENTS: Final = 10_000
+"""The maximum number of segments, of the text and of all parts, in a result, unless more are requested."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenderingChoice:
     """The data, the limit and the step to render with; None means those of the file and its settings."""
@@ -258,6 +263,8 @@ class RenderingChoice:
     """The meta template for an evaluation prompt."""
     source_map: bool = False
     """Whether to include the source map regardless of its size."""
+    edited: Mapping[str, Any] | None = None
+    """The data itself, which the reader has edited, in place of a sample."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderingChoice:
@@ -269,6 +276,7 @@ class RenderingChoice:
             step=optional(value, "step", int),
             meta_template=optional(value, "metaTemplate", str),
             source_map=optional(value, "sourceMap", bool) or False,
+            edited=optional(value, "data", dict),
         )
 
     @property
@@ -285,6 +293,17 @@ def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sa
     if isinstance(chosen, int):
         return row_sample(snapshot, path, chosen)
     return default_sample(snapshot, path) if chosen is None else sample_named(snapshot, path, chosen)
+
+
+EDITED: Final = "edited data"
+"""The name of the sample whose data the reader has edited."""
+
+
+def sample_to_show(snapshot: Snapshot, path: str, choice: RenderingChoice) -> Sample:
+    """Return the data that the reader has chosen or edited. Raises like `chosen_sample`."""
+    if choice.edited is not None:
+        return Sample(EDITED, "this preview", dict(choice.edited))
+    return chosen_sample(snapshot, path, choice.data)
 
 
 def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: RenderingChoice) -> RenderJob:

@@ -6,7 +6,7 @@ and characters start at 0.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -28,6 +28,8 @@ class PreviewChoice(TypedDict):
     """The meta template for an evaluation prompt."""
     sourceMap: NotRequired[bool]
     """Whether to send the source map regardless of its size."""
+    data: NotRequired[dict[str, Any]]
+    """Edited data in place of a sample."""
 
 
 class PreviewArguments(PreviewChoice):
@@ -116,9 +118,12 @@ class RequestParameters(TypedDict):
     """The request parameters of the first experiment."""
 
     models: list[str]
+    """The default model of the project if the experiment names none."""
     temperature: float | None
     maxTokens: int | None
     seed: int | None
+    schema: dict[str, Any] | None
+    """The `json_schema` of OpenAI's `response_format`: its name and the JSON Schema of the answer."""
 
 
 class ViewerPrompt(TypedDict):
@@ -187,6 +192,88 @@ class PreviewResult(TypedDict):
     """Set for evaluation prompts."""
     rendering: RenderingJson | None
     failure: RenderingFailure | None
+
+
+class AskArguments(PreviewArguments):
+    """The arguments of `promptls.ask`: what is shown, and the model to ask."""
+
+    model: NotRequired[str]
+    """By default that of the first experiment, or of the project."""
+    follow: NotRequired[str]
+    """The name under which the text is sent as it arrives."""
+
+
+class AnswerTextParams(TypedDict):
+    """The parameters of `promptls/answerText`: more text of an answer that was asked for with `follow`."""
+
+    follow: str
+    text: str
+
+
+class SingleAnswerJson(TypedDict):
+    """An answer to the prompt with one sample."""
+
+    sample: str
+    model: str
+    response: str
+    inputTokens: int | None
+    outputTokens: int | None
+    cost: float | None
+    """In US dollars; null if the price is not known."""
+    seconds: float
+    finishReason: str
+    digest: str
+    """The hash of the messages that were sent."""
+    date: str
+    """ISO 8601."""
+
+
+class AskResult(TypedDict):
+    """The result of `promptls.ask`."""
+
+    answer: SingleAnswerJson | None
+    """Null if the user stopped it, or did not allow it."""
+    message: str
+    """Why there is no answer, or why it is not stored; empty if neither."""
+
+
+class ModelChoice(TypedDict):
+    """A model that can be asked."""
+
+    name: str
+    detail: str
+
+
+class AnswersResult(TypedDict):
+    """The result of `promptls.previewAnswers`: stored answers to the prompt with the sample, oldest first."""
+
+    model: str
+    """The default model."""
+    models: list[ModelChoice]
+    answers: list[SingleAnswerJson]
+    digest: str
+    """The hash of the messages as the prompt renders now; empty if it does not."""
+
+
+class SaveArguments(TypedDict):
+    """The arguments of `promptls.saveData`: data to add to the files of a prompt."""
+
+    uri: str
+    to: Literal["sample", "example", "dataset"]
+    data: dict[str, Any]
+    sample: NotRequired[str]
+    """The name of a new sample."""
+    response: NotRequired[str]
+    """The answer: the output of an example, or the expected one of a row."""
+
+
+class SaveResult(TypedDict):
+    """The result of `promptls.saveData`."""
+
+    message: str
+    """Where the data is now."""
+    sample: str | None
+    """The name of the new sample."""
 
 
 class TextTokens(TypedDict):

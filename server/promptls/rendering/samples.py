@@ -398,7 +398,7 @@ def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
 
 @kept_by_file(32)
 def _known(file: Path) -> Any:
-    return _loaded(file)
+    return samples_in(file)
 
 
 def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None = None) -> Iterator[Sample]:
@@ -406,7 +406,7 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
     if not named:
         return
     file = Path(path).parent / named
-    data = (load or _loaded)(file)
+    data = (load or samples_in)(file)
     if not isinstance(data, dict):
         raise UserError("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
     inputs = {key.name for key in template.declarations.inputs or ()} | template.names.input_names
@@ -417,7 +417,8 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
         yield Sample(file.stem, named, data)
 
 
-def _loaded(file: Path) -> Any:
+def samples_in(file: Path) -> Any:
+    """Return the content of a samples file. Raises UserError if it cannot be read."""
     is_json = file.suffix == ".json"
     try:
         text = read_text(file, limit=_MAX_JSON_BYTES if is_json else _MAX_YAML_BYTES)

@@ -105,7 +105,7 @@ def export_answer(arguments: Mapping[str, Any]) -> results_wire.ExportAnswer:
         raise UsageError("the command needs `to`, the path of a file, and a `form`")
     places = wanted_places(run, _wanted(arguments))
     write_rows(Path(to), run, form, places)
-    return {"rows": run.rows if form == "junit" else len(places)}
+    return {"rows": run.rows if form in {"junit", "html"} else len(places)}
 
 
 def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
@@ -299,7 +299,8 @@ def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) ->
 
     CSV and JSON lines have the columns of the table, followed by `thumb` and `note` if any row has one. CSV
     is for spreadsheets: a cell that could be evaluated as a formula is preceded by an apostrophe. JSON lines
-    contain the unchanged cells. JUnit is the report of the whole run. Raises `UsageError` for other formats.
+    contain the unchanged cells. JUnit and HTML are reports on the whole run. Raises `UsageError` for other
+    formats.
     """
     if form not in FORMS:
         raise UsageError(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")
@@ -312,6 +313,11 @@ def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
         from promptls.experiments.verdicts import render
 
         yield render([(run, ())])
+        return
+    if form == "html":
+        from promptls.results_view.html_report import report_html
+
+        yield report_html([run])
         return
     notes = notes_of(run)
     columns = [*table_columns(run), *(("thumb", "note") if notes else ())]

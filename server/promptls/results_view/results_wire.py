@@ -11,7 +11,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from promptls.experiments.result_pages import Kind
 
-ExportForm: TypeAlias = Literal["csv", "jsonl", "junit"]
+ExportForm: TypeAlias = Literal["csv", "jsonl", "junit", "html"]
 RowKind: TypeAlias = Kind
 Thumb: TypeAlias = Literal["up", "down"]
 Verdict: TypeAlias = Literal["better", "worse", "undecided"]

@@ -134,8 +134,8 @@ class RunResult(TypedDict):
     scores: dict[str, float]
     cancelled: bool
     message: str
-    journal: NotRequired[str]
-    """The file with the finished rows of a cancelled run."""
+    resume: NotRequired[str]
+    """The cancelled run, to be resumed; empty if nothing was finished."""
 
 
 class KeyVariablesResult(TypedDict):

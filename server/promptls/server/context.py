@@ -102,6 +102,13 @@ class Context:
         if self.capabilities.refreshes_code_lenses:
             self.server.workspace_code_lens_refresh(None)
 
+    async def confirmed(self, question: str, action: str) -> bool:
+        """Ask the user a question; return whether the answer is the action."""
+        actions = [types.MessageActionItem(action), types.MessageActionItem("Cancel")]
+        params = types.ShowMessageRequestParams(types.MessageType.Warning, question, actions)
+        answer = await self.server.window_show_message_request_async(params)
+        return answer is not None and answer.title == action
+
     # -- work -----------------------------------------------------------------------
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:

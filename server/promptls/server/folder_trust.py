@@ -185,28 +185,11 @@ def _said(options: Any) -> bool | None:
     return options["trusted"] is True
 
 
-SEND: Final = "Send"
-NOT_SENT: Final = "Nothing was run, and no key was sent."
-"""The message for a run that the user declined."""
-
-
 async def may_send_keys(context: Context, request: ProcessRequest) -> bool:
     """Ask the user for each missing grant that the run needs, and save the grants.
 
     Return False if the user declines. Raises UserError if `request.access` does.
     """
-    from promptls.security.trust import TrustStore
+    from promptls.experiments import access
 
-    access = await asyncio.to_thread(request.access)
-    for question in access.questions():
-        answer = await context.server.window_show_message_request_async(
-            types.ShowMessageRequestParams(
-                types.MessageType.Warning,
-                question.words(),
-                [types.MessageActionItem(SEND), types.MessageActionItem("Cancel")],
-            )
-        )
-        if answer is None or answer.title != SEND:
-            return False
-        TrustStore().give([question.grant])
-    return True
+    return await access.may_send_keys(await asyncio.to_thread(request.access), context.confirmed)

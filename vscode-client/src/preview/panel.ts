@@ -1,10 +1,11 @@
 /** The preview: what the model gets, beside the template, while it is typed. */
 
+import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 
 import { type FromPage, QUESTIONS, type ToPage } from "@promptls/web/preview/messages";
 import { errorMessage } from "@promptls/web/shared/errorMessage";
-import type { PreviewArguments, PreviewChoice, PreviewResult } from "@promptls/web/wire/preview";
+import type { AskResult, PreviewArguments, PreviewChoice, PreviewResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
@@ -21,6 +22,7 @@ const FIRST_MILLISECONDS = 60;
 export class PreviewPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
+  readonly #kept: vscode.Memento;
   readonly #refresh: { request(): void; dispose(): void };
   readonly #always: vscode.Disposable[];
   #panel: vscode.WebviewPanel | undefined;
@@ -35,10 +37,13 @@ export class PreviewPanel implements vscode.Disposable {
   /** Runs until the page is loaded. */
   #loading: NodeJS.Timeout | undefined;
   #isReady = false;
+  /** The request to a model that is being answered. */
+  #asking: vscode.CancellationTokenSource | undefined;
 
-  constructor(client: Client, extension: vscode.Uri) {
+  constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
     this.#client = client;
-    this.#extension = extension;
+    this.#extension = extensionUri;
+    this.#kept = workspaceState;
     this.#refresh = coalesce((token) => this.#ask(token));
     this.#always = [
       client.onChanged(({ uri }) => {
@@ -69,14 +74,24 @@ export class PreviewPanel implements vscode.Disposable {
     // The server renders while the page is being opened.
     this.#follow(uri, choice);
     if (this.#panel === undefined) {
-      this.adopt(panelBeside(PREVIEW_VIEW, "Preview"));
+      this.#adopt(panelBeside(PREVIEW_VIEW, "Preview"));
     } else {
       this.#panel.reveal(undefined, true);
     }
   }
 
-  /** Takes over a panel: a new one, or one that VS Code brings back after a reload. */
-  adopt(panel: vscode.WebviewPanel, uri?: string): void {
+  /** Takes over a panel that VS Code brings back after a reload, with the prompt that was shown last. */
+  restore(panel: vscode.WebviewPanel): void {
+    this.#adopt(panel);
+    const uri = this.#kept.get<string>(PREVIEW_VIEW) ?? activePrompt()?.uri.toString();
+    if (uri === undefined) {
+      panel.dispose();
+    } else {
+      this.#follow(uri, {});
+    }
+  }
+
+  #adopt(panel: vscode.WebviewPanel): void {
     this.#panel?.dispose();
     this.#panel = panel;
     this.#isReady = false;
@@ -100,9 +115,6 @@ export class PreviewPanel implements vscode.Disposable {
       this.#load();
     }, FIRST_MILLISECONDS);
     this.#name();
-    if (uri !== undefined) {
-      this.#follow(uri, {});
-    }
   }
 
   dispose(): void {
@@ -119,6 +131,7 @@ export class PreviewPanel implements vscode.Disposable {
       this.#latest = undefined;
     }
     this.#uri = uri;
+    void this.#kept.update(PREVIEW_VIEW, uri);
     this.#choice = { ...this.#choice, ...choice };
     this.#name();
     this.#refresh.request();
@@ -201,6 +214,12 @@ export class PreviewPanel implements vscode.Disposable {
       case "ask":
         await this.#answer(message.id, message.question, message.argument);
         return;
+      case "stop":
+        this.#asking?.cancel();
+        return;
+      case "confirmed":
+        // Questions are asked by VS Code itself.
+        return;
       case "reveal":
         await this.#reveal(message);
     }
@@ -213,13 +232,42 @@ export class PreviewPanel implements vscode.Disposable {
       if (command === undefined) {
         throw new Error(`there is no question ${question}`);
       }
-      const result = await this.#client.execute<unknown>(
-        command,
-        definedOnly({ ...argument, uri: this.#uri }),
-      );
+      const asked = definedOnly({ ...argument, uri: this.#uri });
+      const result =
+        command === QUESTIONS.model
+          ? await this.#askModel(asked)
+          : await this.#client.execute<unknown>(command, asked);
       this.#post({ type: "answer", id, result });
     } catch (error) {
       this.#post({ type: "answer", id, error: errorMessage(error) });
+    }
+  }
+
+  /** Asks a model; its text is sent to the page as it arrives, and the page can stop it. */
+  async #askModel(argument: object): Promise<AskResult> {
+    const follow = randomUUID();
+    const asking = new vscode.CancellationTokenSource();
+    this.#asking = asking;
+    const news = this.#client.onAnswerText((event) => {
+      if (event.follow === follow) {
+        this.#post({ type: "answerText", text: event.text });
+      }
+    });
+    try {
+      return await this.#client.executeWithModel<AskResult>(
+        "promptls.ask",
+        { ...argument, follow },
+        asking.token,
+      );
+    } catch (error) {
+      if (asking.token.isCancellationRequested) {
+        return { answer: null, message: "Stopped." };
+      }
+      throw error;
+    } finally {
+      news.dispose();
+      asking.dispose();
+      this.#asking = undefined;
     }
   }
 

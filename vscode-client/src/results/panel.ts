@@ -12,13 +12,14 @@ import type { Client } from "../client";
 import { loadPage, panelBeside, preparePanel } from "../page";
 import { RunsElsewhere } from "./elsewhere";
 
-const VIEW = "promptls.results";
+export const RESULTS_VIEW = "promptls.results";
 const TITLE = "Results";
 
 /** One panel per window; shows the runs requested last. */
 export class ResultsPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
+  readonly #kept: vscode.Memento;
   #panel: vscode.WebviewPanel | undefined;
   #argument: ResultsArguments | undefined;
   #page: Page | undefined;
@@ -31,9 +32,10 @@ export class ResultsPanel implements vscode.Disposable {
   /** Whether the latest run is shown, to be replaced by the next one when it ends. */
   #isLatest = false;
 
-  constructor(client: Client, extension: vscode.Uri) {
+  constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
     this.#client = client;
-    this.#extension = extension;
+    this.#extension = extensionUri;
+    this.#kept = workspaceState;
     this.#elsewhere = new RunsElsewhere(
       client,
       (runs) => {
@@ -49,19 +51,33 @@ export class ResultsPanel implements vscode.Disposable {
     this.#choose(argument);
     this.#page = page;
     if (this.#panel === undefined) {
-      const panel = panelBeside(VIEW, TITLE);
-      panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
-      panel.onDidDispose(() => {
-        this.#panel = undefined;
-        this.#elsewhere.stop();
-      });
-      this.#panel = panel;
-      preparePanel(panel, this.#extension, "results");
-      loadPage(panel, this.#extension, "results", TITLE);
+      this.#adopt(panelBeside(RESULTS_VIEW, TITLE));
     } else {
       this.#panel.reveal(undefined, true);
       await this.#ask();
     }
+  }
+
+  /** Takes over a panel that VS Code brings back after a reload. */
+  restore(panel: vscode.WebviewPanel): void {
+    const argument = this.#kept.get<ResultsArguments>(RESULTS_VIEW);
+    if (argument === undefined) {
+      panel.dispose();
+      return;
+    }
+    this.#choose(argument);
+    this.#adopt(panel);
+  }
+
+  #adopt(panel: vscode.WebviewPanel): void {
+    panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
+    panel.onDidDispose(() => {
+      this.#panel = undefined;
+      this.#elsewhere.stop();
+    });
+    this.#panel = panel;
+    preparePanel(panel, this.#extension, "results");
+    loadPage(panel, this.#extension, "results", TITLE);
   }
 
   /** Shows how far a run is. */
@@ -90,6 +106,7 @@ export class ResultsPanel implements vscode.Disposable {
 
   #choose(argument: ResultsArguments): void {
     this.#argument = argument;
+    void this.#kept.update(RESULTS_VIEW, argument);
     this.#isLatest = false;
     this.#elsewhere.follow(argument);
   }
@@ -167,13 +184,10 @@ export class ResultsPanel implements vscode.Disposable {
         );
         return;
       case "runAgain": {
-        const { prompt, experiment, rows } = message;
-        const chosen = rows === undefined ? {} : { rows };
-        await vscode.commands.executeCommand("promptls.runExperiment", {
-          uri: vscode.Uri.file(prompt).toString(),
-          experiment,
-          ...chosen,
-        });
+        const { experiment, rows, fresh } = message;
+        const uri = vscode.Uri.file(message.prompt).toString();
+        const again = JSON.parse(JSON.stringify({ uri, experiment, rows, fresh })) as object;
+        await vscode.commands.executeCommand("promptls.runExperiment", again);
         return;
       }
       case "export":

@@ -10,22 +10,24 @@ import * as vscode from "vscode";
 import type { Client } from "../client";
 import { loadPage, panelBeside, preparePanel } from "../page";
 
-const VIEW = "promptls.truncationLab";
+export const TRUNCATION_VIEW = "promptls.truncationLab";
 const TITLE = "Truncation Lab";
 
 /** One panel per window, for the prompt requested last. */
 export class TruncationPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
+  readonly #kept: vscode.Memento;
   readonly #changes: vscode.Disposable;
   #panel: vscode.WebviewPanel | undefined;
   #uri: string | undefined;
   #options: LabOptions = {};
   #requests = 0;
 
-  constructor(client: Client, extension: vscode.Uri) {
+  constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
     this.#client = client;
-    this.#extension = extension;
+    this.#extension = extensionUri;
+    this.#kept = workspaceState;
     this.#changes = client.onChanged(({ uri }) => {
       if (uri === this.#uri) {
         this.#post({ type: "stale" });
@@ -40,21 +42,42 @@ export class TruncationPanel implements vscode.Disposable {
     if (isOther) {
       this.#options = {};
     }
+    void this.#kept.update(TRUNCATION_VIEW, uri);
     if (this.#panel === undefined) {
-      const panel = panelBeside(VIEW, TITLE);
-      panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
-      panel.onDidDispose(() => {
-        this.#panel = undefined;
-        this.#uri = undefined;
-      });
-      this.#panel = panel;
-      preparePanel(panel, this.#extension, "results");
-      loadPage(panel, this.#extension, "truncation", TITLE);
+      this.#adopt(panelBeside(TRUNCATION_VIEW, TITLE));
     } else {
       this.#panel.reveal(undefined, true);
       void this.#explore();
     }
-    this.#panel.title = `Truncation ${path.posix.basename(vscode.Uri.parse(uri).path)}`;
+    this.#name();
+  }
+
+  /** Takes over a panel that VS Code brings back after a reload. */
+  restore(panel: vscode.WebviewPanel): void {
+    this.#uri = this.#kept.get<string>(TRUNCATION_VIEW);
+    if (this.#uri === undefined) {
+      panel.dispose();
+      return;
+    }
+    this.#adopt(panel);
+    this.#name();
+  }
+
+  #adopt(panel: vscode.WebviewPanel): void {
+    panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
+    panel.onDidDispose(() => {
+      this.#panel = undefined;
+      this.#uri = undefined;
+    });
+    this.#panel = panel;
+    preparePanel(panel, this.#extension, "results");
+    loadPage(panel, this.#extension, "truncation", TITLE);
+  }
+
+  #name(): void {
+    if (this.#panel !== undefined && this.#uri !== undefined) {
+      this.#panel.title = `Truncation ${path.posix.basename(vscode.Uri.parse(this.#uri).path)}`;
+    }
   }
 
   dispose(): void {

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from dataclasses import asdict, replace
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptls.cli.arguments import seconds, whole_number
 from promptls.cli.permission import (
@@ -22,15 +20,10 @@ from promptls.cli.permission import (
 )
 from promptls.cli.terminal import indented, paint, print_failure, print_json, shown_path
 from promptls.security.trust import FolderCode
-from promptls.text.errors import FilePlace, UserError
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.single_answer import SingleAnswer
-    from promptls.models.model import ModelReference
-    from promptls.rendering.outcome import Rendering
-    from promptls.rendering.samples import Sample
-    from promptls.workspace.snapshot import Snapshot
 
 SUMMARY = "ask a model with a prompt and one sample"
 
@@ -80,8 +73,14 @@ def execute(arguments: argparse.Namespace) -> int:
     """Ask the model; 1 if the prompt does not render."""
     from promptls.cli.arguments import chosen_sample
     from promptls.cli.chosen_files import choose_one, refuse_other_files
-    from promptls.experiments.access import Access, limited_to
-    from promptls.experiments.single_answer import last_answer, store_answer
+    from promptls.experiments.access import limited_to
+    from promptls.experiments.single_answer import (
+        ask_once,
+        ask_request,
+        data_name,
+        last_answer,
+        store_answer,
+    )
     from promptls.rendering.make import job_for, limits_for
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.worker import render_once
@@ -91,26 +90,36 @@ def execute(arguments: argparse.Namespace) -> int:
     trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
     sample = chosen_sample(snapshot, path, arguments)
-    reference, parameters, schema = _model(snapshot, path, arguments)
-    if not arguments.trust:
-        _require_trust(snapshot, path, reference)
+    name = sample.name if arguments.data is None else data_name(sample.data)
+    base = Path.cwd() if arguments.model else None
+    request = ask_request(snapshot, path, name, model=arguments.model, models_base=base)
+    if not arguments.trust and request.is_model_of_folder:
+        require_trust(snapshot.roots, lambda: FolderCode(models=(request.model,)))
     outcome = render_once(job_for(snapshot, path, sample.data), limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
         print_failure(outcome, path)
         return 1
-    access = Access(snapshot.project(path), (reference,))
+    parameters = dict(request.parameters)
+    if arguments.max_tokens is not None:
+        parameters["max_tokens"] = arguments.max_tokens
+    request = replace(
+        request,
+        messages=outcome.messages,
+        input_tokens=outcome.tokens_kept,
+        parameters=parameters,
+        timeout=arguments.timeout,
+    )
+    access = request.access()
     with limited_to([access], arguments.allow_key):
         ask_for_keys(access)
-        if not arguments.yes:
-            _ask_before_spending(snapshot, path, reference, parameters, outcome)
-        previous = last_answer(Path(path), _sample_key(sample, arguments))
-        answer = asyncio.run(_asked(reference, outcome, sample, parameters, schema, arguments))
-    try:
-        store_answer(Path(path), answer)
-    except OSError as failure:
-        raise UserError(
-            f"the answer cannot be stored: {(failure.strerror or str(failure)).lower()}", FilePlace(path)
-        ) from None
+        if not arguments.yes and (question := request.question()) is not None:
+            less = "limit the answer: `--max-tokens 200`"
+            confirm_spending(question, less, less)
+        previous = last_answer(Path(path), name)
+        answer = asyncio.run(ask_once(request, None if arguments.json else _show))
+    if not arguments.json:
+        print("" if answer.response.endswith("\n") else "\n", end="")
+    store_answer(Path(path), answer)
     if arguments.json:
         print_json({"path": shown_path(path), **asdict(answer), "previous": previous and asdict(previous)})
         return 0
@@ -120,88 +129,9 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _model(
-    snapshot: Snapshot, path: str, arguments: argparse.Namespace
-) -> tuple[ModelReference, dict[str, Any], dict[str, Any] | None]:
-    """Return the model, the parameters to send, and the schema of the answer."""
-    from promptls.models.opening import find_model
-
-    project = snapshot.project(path)
-    template = snapshot.template(path)
-    assert template is not None
-    header = template.declarations.settings
-    experiment = next(iter((header.experiments or {}).values()), None)
-    declared = next(iter(experiment.models), None) if experiment is not None and experiment.models else None
-    name = arguments.model or declared or project.settings.default_model
-    base = Path.cwd() if arguments.model else Path(path).parent
-    reference = find_model(name, project.settings.models, base)
-    parameters = dict(reference.parameters)
-    for key in ("temperature", "max_tokens", "seed"):
-        if (value := getattr(experiment, key, None)) is not None:
-            parameters[key] = value
-    if arguments.max_tokens is not None:
-        parameters["max_tokens"] = arguments.max_tokens
-    return reference, parameters, getattr(experiment, "json_schema", None) or header.output_schema
-
-
-def _require_trust(snapshot: Snapshot, path: str, reference: ModelReference) -> None:
-    """Raise UsageError if an untrusted folder defines the model, or contains its weights or answers."""
-    from promptls.models.local import SUFFIX
-
-    of_folder = (
-        reference.name in snapshot.project(path).settings.models
-        or reference.provider == "replay"
-        or reference.model.lower().endswith(SUFFIX)
-    )
-    if of_folder:
-        require_trust(snapshot.roots, lambda: FolderCode(models=(reference.name,)))
-
-
-def _ask_before_spending(
-    snapshot: Snapshot, path: str, reference: ModelReference, parameters: dict[str, Any], outcome: Rendering
-) -> None:
-    """Ask if the call may cost more than the settings allow without a question."""
-    from promptls.models.providers import price_of
-
-    cost = price_of(reference).cost(outcome.tokens_kept, parameters.get("max_tokens"))
-    if cost is not None and cost > snapshot.project(path).settings.ask_above.cost:
-        less = "limit the answer: `--max-tokens 200`"
-        confirm_spending(f"The call costs about {in_dollars(cost)}. Run it?", less, less)
-
-
-async def _asked(
-    reference: ModelReference,
-    outcome: Rendering,
-    sample: Sample,
-    parameters: dict[str, Any],
-    schema: dict[str, Any] | None,
-    arguments: argparse.Namespace,
-) -> SingleAnswer:
-    from promptls.experiments.single_answer import ask_once
-
-    def show(piece: str) -> None:
-        sys.stdout.write(piece)
-        sys.stdout.flush()
-
-    answer = await ask_once(
-        reference,
-        outcome.messages,
-        sample=_sample_key(sample, arguments),
-        parameters=parameters,
-        json_schema=schema,
-        timeout=arguments.timeout,
-        on_text=None if arguments.json else show,
-    )
-    if not arguments.json:
-        print("" if answer.response.endswith("\n") else "\n", end="")
-    return replace(answer, input_tokens=answer.input_tokens or outcome.tokens_kept)
-
-
-def _sample_key(sample: Sample, arguments: argparse.Namespace) -> str:
-    """Return the name of the sample; data from the command line is identified by its hash."""
-    if arguments.data is None:
-        return sample.name
-    return f"--data {sha256(json.dumps(sample.data, default=str).encode()).hexdigest()[:8]}"
+def _show(piece: str) -> None:
+    sys.stdout.write(piece)
+    sys.stdout.flush()
 
 
 def _summary(answer: SingleAnswer) -> str:

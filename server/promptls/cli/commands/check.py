@@ -107,8 +107,6 @@ def execute(arguments: argparse.Namespace) -> int:
     """Check every chosen file; return 1 if a finding reaches the severity of `--fail-on`."""
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import Checked, checked_files, gone_entries, without_known
-    from promptls.ide.code_actions import fix_file
-    from promptls.ide.opencompass_python import found_in_file
     from promptls.lint.settings_problems import settings_problems
 
     _refuse_contradictions(arguments)
@@ -116,6 +114,10 @@ def execute(arguments: argparse.Namespace) -> int:
     known = _baseline(arguments)
     chosen = _chosen(arguments)
     if arguments.fix:
+        # These import much that a check without fixes does not need.
+        from promptls.ide.code_actions import fix_file
+        from promptls.ide.opencompass_python import found_in_file
+
         fixed_files = [
             fix_file(chosen.workspace, path, lambda finding: finding.rule in rules, found_in_file)
             for path in chosen.all()

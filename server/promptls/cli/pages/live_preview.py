@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
+from promptls.cli.permission import refused
+from promptls.experiments.access import NOT_SENT, may_send_keys
 from promptls.experiments.history import measured_cache
 from promptls.preview import preview_wire
+from promptls.preview.asking import STOPPED, answer_of, answers_of, request_about
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
 from promptls.preview.preview_result import (
     RenderingChoice,
@@ -17,20 +20,24 @@ from promptls.preview.preview_result import (
     failure_json,
     preview_job,
     preview_result,
+    sample_to_show,
 )
+from promptls.preview.saved_data import saved_data, write_text
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
 from promptls.security.files import Stamp, stamp_of
+from promptls.security.trust import FolderCode
 from promptls.text.errors import UsageError, optional
 from promptls.workspace.contract import functions_path
-from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
+from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, folder_to_trust
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
+    from promptls.experiments.single_answer import AskRequest
     from promptls.rendering.worker import RenderWorker, Tell
     from promptls.workspace.workspace import Workspace
 
@@ -87,7 +94,7 @@ class LivePreview:
         """Return the rendering with the reader's choices; raises UserError if its data are unavailable."""
         snapshot = self._workspace.snapshot
         self._files = set(self._made_from())
-        sample = chosen_sample(snapshot, self.path, choice.data)
+        sample = sample_to_show(snapshot, self.path, choice)
         job = preview_job(snapshot, self.path, sample, choice)
         made = FileRendering(job, sample, await self._worker.render(job))
         if made.rendering is not None:
@@ -120,9 +127,38 @@ class LivePreview:
             return await committed(
                 snapshot, self.path, RenderingChoice.from_json(argument), self._worker.render
             )
+        if question == "answers":
+            choice = RenderingChoice.from_json(argument)
+            sample = sample_to_show(snapshot, self.path, choice)
+            outcome = await self._worker.render(preview_job(snapshot, self.path, sample, choice))
+            return answers_of(snapshot, self.path, choice, sample, outcome)
+        if question == "save":
+            return self._save(argument)
         if question == "source":
             return self._source(optional(argument, "of", str) or self.path)
         raise UsageError(f"there is no question `{question}`")
+
+    async def request(self, argument: dict[str, Any]) -> AskRequest:
+        """Return the request for an answer to what a page shows.
+
+        Raises UserError if the prompt does not render, and UsageError for a model of an untrusted folder.
+        """
+        snapshot, choice = self._workspace.snapshot, RenderingChoice.from_json(argument)
+        sample = sample_to_show(snapshot, self.path, choice)
+        outcome = await self._worker.render(preview_job(snapshot, self.path, sample, choice))
+        model = optional(argument, "model", str)
+        request = request_about(snapshot, self.path, choice, sample, outcome, model)
+        if request.is_model_of_folder and not snapshot.trusts(self.path):
+            raise refused(folder_to_trust(Path(self.path)), FolderCode(models=(request.model,)))
+        return request
+
+    def _save(self, argument: dict[str, Any]) -> preview_wire.SaveResult:
+        data, name = optional(argument, "data", dict) or {}, optional(argument, "sample", str)
+        to, response = optional(argument, "to", str) or "", optional(argument, "response", str)
+        saved = saved_data(self._workspace.snapshot, self.path, to, data, name, response)
+        for file, text in saved.texts.items():
+            write_text(Path(file), text)
+        return {"message": saved.message, "sample": saved.sample}
 
     def _source(self, of: str) -> preview_wire.SourceAnswer:
         """Return the text of one of the template files, by its path or URI; other files are refused."""
@@ -159,10 +195,18 @@ class PreviewPage(ShownPage):
         super().__init__(connection)
         self._live: Final = live
         self._choice = choice
+        self._asking: asyncio.Task[preview_wire.AskResult] | None = None
+        self._confirmed: asyncio.Future[bool] | None = None
+        self._unsent = ""
+        self._sending: asyncio.Task[None] | None = None
 
     def receive(self, message: dict[str, Any]) -> None:
         """Handle a choice or a request of the page."""
         kind = message.get("type")
+        if kind == "stop" and self._asking is not None:
+            self._asking.cancel()
+        if kind == "confirmed" and self._confirmed is not None and not self._confirmed.done():
+            self._confirmed.set_result(message.get("yes") is True)
         if kind == "ready":
             self.refresh()
         elif kind == "choose" and isinstance(message.get("choice"), dict):
@@ -181,7 +225,44 @@ class PreviewPage(ShownPage):
 
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
         """Return the response to a request about the prompt; raises UserError."""
-        return await self._live.answer(question, argument)
+        if question != "model":
+            return await self._live.answer(question, argument)
+        if self._asking is not None:
+            raise UsageError("a model is being asked", remedy="stop it first")
+        self._asking = asyncio.ensure_future(self._ask(argument))
+        try:
+            return await self._asking
+        except asyncio.CancelledError:
+            if self._asking is None or not self._asking.cancelled():
+                raise
+            return {"answer": None, "message": STOPPED}
+        finally:
+            self._asking.cancel()
+            self._asking = None
+
+    async def _ask(self, argument: dict[str, Any]) -> preview_wire.AskResult:
+        request = await self._live.request(argument)
+        if not await may_send_keys(await asyncio.to_thread(request.access), self._confirm):
+            return {"answer": None, "message": NOT_SENT}
+        result = await answer_of(request, self._show_text, self._confirm)
+        if self._sending is not None:
+            await self._sending
+        return result
+
+    async def _confirm(self, question: str, action: str) -> bool:
+        self._confirmed = asyncio.get_running_loop().create_future()
+        await self.send({"type": "confirm", "question": question, "action": action})
+        return await self._confirmed
+
+    def _show_text(self, text: str) -> None:
+        self._unsent += text
+        if self._sending is None or self._sending.done():
+            self._sending = self.start(self._send_text())
+
+    async def _send_text(self) -> None:
+        while self._unsent:
+            text, self._unsent = self._unsent, ""
+            await self.send({"type": "answerText", "text": text})
 
     def failed(self, error: Exception) -> dict[str, Any]:
         """Return the message that the prompt could not be rendered."""

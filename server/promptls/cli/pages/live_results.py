@@ -252,6 +252,7 @@ class ResultsPage(ShownPage):
             prompt=prompt,
             experiment=optional(message, "experiment", str),
             rows=optional(message, "rows", str),
+            fresh=message.get("fresh") is True,
             yes=True,
             models_base=str(Path.cwd()),
         )

@@ -103,6 +103,27 @@ async def _preview_committed(session: Session, arguments: Arguments, _token: Tok
     return await preview_committed(session.context, session.renderings, arguments)
 
 
+@command("ask")
+async def _ask(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.asking import ask
+
+    return await ask(session.context, session.renderings, session.trust, arguments)
+
+
+@command("previewAnswers")
+async def _preview_answers(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.asking import preview_answers
+
+    return await preview_answers(session.context, session.renderings, arguments)
+
+
+@command("saveData")
+async def _save_data(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.asking import save_data
+
+    return await save_data(session.context, arguments)
+
+
 @command("tokens")
 async def _tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
     from promptls.server.commands.preview import tokens

@@ -13,8 +13,9 @@ from lsprotocol import types
 from promptls.experiments.run_protocol import named_variables
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
+from promptls.server.commands.asking import request_to_ask
 from promptls.server.commands.runs import editor_of, run_request
-from promptls.server.folder_trust import NOT_SENT, may_send_keys
+from promptls.server.folder_trust import may_send_keys
 from promptls.server.progress import WorkDoneProgress, progress
 from promptls.server.to_proto import path_of, uri_of
 from promptls.text.errors import UsageError, optional
@@ -43,6 +44,7 @@ async def generate_dataset(
     `onlyPlan`, return the planned calls and their cost. Raises UserError if no dataset can be generated;
     if the user cancels, the result is `cancelled`.
     """
+    from promptls.experiments.access import NOT_SENT
     from promptls.experiments.client import plan_in_process, run_in_process
 
     request = generation_request(context, arguments)
@@ -147,14 +149,8 @@ class _Watch:
 
     async def may_spend(self, planned: Planned) -> bool:
         """Ask the user whether expensive calls may be made."""
-        make_it = types.MessageActionItem(_MAKE_IT)
         question = str(planned.question).removesuffix(" Run it?")
-        answer = await self._context.server.window_show_message_request_async(
-            types.ShowMessageRequestParams(
-                types.MessageType.Warning, f"{question}.", [make_it, types.MessageActionItem("Cancel")]
-            )
-        )
-        self.is_ended = answer is None or answer.title != _MAKE_IT
+        self.is_ended = not await self._context.confirmed(f"{question}.", _MAKE_IT)
         return not self.is_ended
 
 
@@ -174,6 +170,8 @@ async def key_variables(
     request: ProcessRequest
     if command == "promptls.generateDataset":
         request = generation_request(context, given)
+    elif command == "promptls.ask":
+        request = request_to_ask(context, given)
     else:
         request = await run_request(context, trust, given)
     return {"variables": sorted(await asyncio.to_thread(named_variables, request))}

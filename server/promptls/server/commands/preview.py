@@ -17,6 +17,7 @@ from promptls.preview.preview_result import (
     failure_json,
     preview_job,
     preview_result,
+    sample_to_show,
 )
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
@@ -50,7 +51,9 @@ async def preview(
     left_out = await trust.left_out(path)
 
     def made_job(snapshot: Snapshot) -> tuple[Sample, RenderJob]:
-        sample = renderings.choose(snapshot, path, choice.data)
+        if choice.edited is None:
+            renderings.choose(snapshot, path, choice.data)
+        sample = sample_to_show(snapshot, path, choice)
         return sample, preview_job(snapshot, path, sample, choice)
 
     snapshot, made = await renderings.preview(path, made_job)

@@ -24,12 +24,13 @@ from promptls.ide.experiments import (
     row_tests,
 )
 from promptls.server import command_types
-from promptls.server.folder_trust import NOT_SENT, may_send_keys
+from promptls.server.folder_trust import may_send_keys
 from promptls.server.locations import prompt_path
 from promptls.server.progress import WorkDoneProgress, in_slices, progress
 from promptls.server.shown_text import show_text
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.escape import markdown_prose, markdown_text
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest, Started, Stopped
@@ -58,6 +59,7 @@ async def followed_run(
     verdicts on rows under the name `follow` as the rows finish. Raises UserError if the run cannot start, or
     is aborted.
     """
+    from promptls.experiments.access import NOT_SENT
     from promptls.experiments.client import run_in_process
 
     if not await may_send_keys(context, request):
@@ -158,13 +160,7 @@ class _Watch:
 
     async def may_spend(self, planned: Planned) -> bool:
         """Ask the user whether an expensive run may start."""
-        run_it = types.MessageActionItem(RUN_IT)
-        answer = await self._context.server.window_show_message_request_async(
-            types.ShowMessageRequestParams(
-                types.MessageType.Warning, _question(planned), [run_it, types.MessageActionItem("Cancel")]
-            )
-        )
-        self.is_refused = answer is None or answer.title != RUN_IT
+        self.is_refused = not await self._context.confirmed(_question(planned), RUN_IT)
         return not self.is_refused
 
     def cancelled(self) -> dict[str, Any]:
@@ -173,12 +169,14 @@ class _Watch:
         if self.is_refused:
             return {**_NOTHING, "message": "Nothing was run, and nothing was spent."}
         path = last.path if last is not None and self._done else ""
-        kept = f"; the finished ones are kept, and `promptls run --resume {path}` goes on" if path else ""
+        kept = "; the finished ones are kept" if path else ""
+        if path and not self._context.capabilities.panels:
+            kept += f", and `promptls run --resume {path}` goes on"
         of = f" of {last.total}" if last is not None else ""
         return {
             **_NOTHING,
             "rows": self._done,
-            "resume": last.path if last is not None else "",
+            "resume": path,
             "message": f"The run was cancelled after {self._done}{of} rows{kept}.",
         }
 
@@ -389,6 +387,7 @@ def _result(finished: Finished) -> command_types.RunResult:
     scores = ", ".join(f"{metric.name} {metric.text}" for metric in run.metrics)
     rows = f"{run.rows} {'row' if run.rows == 1 else 'rows'}"
     failed = f", {run.failed} of them failed" if run.failed else ""
+    cached = f", {plural(run.cached, 'answer')} from the cache" if run.cached else ""
     return {
         "run": str(run.results),
         "name": run.name,
@@ -396,7 +395,7 @@ def _result(finished: Finished) -> command_types.RunResult:
         "failed": run.failed,
         "scores": {metric.name: metric.value for metric in run.metrics if metric.value is not None},
         "cancelled": False,
-        "message": f"{run.name}: {rows}{failed}{f': {scores}' if scores else ''}",
+        "message": f"{run.name}: {rows}{failed}{cached}{f': {scores}' if scores else ''}",
     }
 
 

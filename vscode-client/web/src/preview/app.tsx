@@ -5,8 +5,10 @@ import { CopyButton } from "../shared/copyButton";
 import { baseName } from "../shared/format";
 import { tabId, Tabs } from "../shared/tabs";
 import type { PreviewResult, Rendering } from "../wire/preview";
+import { AnswerPane, AskButton } from "./answerPane";
 import { Budget } from "./budget";
 import { Chat } from "./chat";
+import { DataView } from "./dataView";
 import { DiffView } from "./diffView";
 import { EvaluationLine } from "./evaluationLine";
 import { Failure, Problems } from "./failure";
@@ -18,13 +20,13 @@ import { SamplePicker } from "./samplePicker";
 import { contentOf } from "./sourceMap";
 import { SourcePane } from "./sourcePane";
 import { type View, VIEWS } from "./state";
-import { copy, ended, show, shown, sourcePlace, view } from "./store";
+import { answerIsOpen, copy, ended, show, shown, sourcePlace, view } from "./store";
 import { Tokens } from "./tokens";
 
 export function App() {
   const { result, rendering, failure, outdated } = shown.value;
   return (
-    <div class={sourcePlace.value === undefined ? "page" : "page with-source"}>
+    <div class={pageClass(sourcePlace.value !== undefined, answerIsOpen.value && result !== undefined)}>
       <SourcePane />
       <header class="bar">
         <h1 class="only-heard">Preview{result === undefined ? "" : ` of ${baseName(result.path)}`}</h1>
@@ -37,6 +39,7 @@ export function App() {
           <div class="heading">
             <SamplePicker result={result} />
             <span class="spacer" />
+            {rendering === undefined ? null : <AskButton result={result} />}
             {rendering === undefined ? null : (
               <CopyButton
                 id="copy"
@@ -96,10 +99,15 @@ export function App() {
           )}
         </div>
       </main>
+      <AnswerPane />
       <OriginTip />
       <LiveRegion />
     </div>
   );
+}
+
+function pageClass(hasSource: boolean, hasAnswer: boolean): string {
+  return `page${hasSource ? " with-source" : ""}${hasAnswer ? " with-answer" : ""}`;
 }
 
 function Waiting() {
@@ -134,6 +142,8 @@ function ViewOf({ view: name, rendering, result }: ViewProperties) {
       return <Tokens parts={rendering.parts} encoding={result.encoding} />;
     case "Request":
       return <RequestView messages={rendering.messages} result={result} />;
+    case "Data":
+      return <DataView key={`${result.uri} ${result.sample?.name}`} result={result} />;
     case "Diff":
       return <DiffView rendering={rendering} />;
     default:

@@ -2,7 +2,7 @@
 
 import { stepRow } from "./samplePicker";
 import { VIEWS } from "./state";
-import { show, shown, sourcePlace, toggleControls } from "./store";
+import { answerIsOpen, askModel, closeAnswer, show, shown, sourcePlace, toggleControls } from "./store";
 
 export function listenForKeys(): void {
   document.addEventListener("keydown", (event) => {
@@ -19,6 +19,10 @@ export function listenForKeys(): void {
       document.getElementById("copy")?.click();
     } else if (event.key === "l") {
       toggleControls();
+    } else if (event.key === "a" && result !== undefined && shown.value.rendering !== undefined) {
+      void askModel();
+    } else if (event.key === "Escape" && answerIsOpen.value) {
+      closeAnswer();
     } else if (event.key === "Escape" && sourcePlace.value !== undefined) {
       sourcePlace.value = undefined;
     } else if ((event.key === "[" || event.key === "]") && result !== undefined) {
@@ -31,5 +35,7 @@ export function listenForKeys(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLInputElement && target.type !== "range";
+  return (
+    target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type !== "range")
+  );
 }

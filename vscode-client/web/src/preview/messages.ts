@@ -8,6 +8,10 @@ export type ToPage =
   | { type: "fail"; uri: string; message: string }
   /** The editor's cursor, in the prompt or a file that it includes; both count from 0. */
   | { type: "cursor"; uri: string; line: number; character: number }
+  /** More text of the answer of a model. */
+  | { type: "answerText"; text: string }
+  /** A question to the user before a model is asked, with the label of the button that agrees. */
+  | { type: "confirm"; question: string; action: string }
   | { type: "answer"; id: number; result?: unknown; error?: string };
 
 /** What the page may ask; each is answered by the server. */
@@ -15,6 +19,9 @@ export const QUESTIONS = {
   tokens: "promptls.previewTokens",
   rows: "promptls.previewRows",
   committed: "promptls.previewCommitted",
+  answers: "promptls.previewAnswers",
+  model: "promptls.ask",
+  save: "promptls.saveData",
 } as const;
 
 export type FromPage =
@@ -24,5 +31,8 @@ export type FromPage =
   | { type: "reveal"; line: number; character?: number; uri?: string; path?: string }
   /** Opens the truncation lab. */
   | { type: "lab" }
+  /** Stops the model that is being asked. */
+  | { type: "stop" }
+  | { type: "confirmed"; yes: boolean }
   | { type: "copy"; text: string; what: string }
   | { type: "ask"; id: number; question: string; argument: object };

@@ -8,6 +8,9 @@ export interface RequestSettings {
   model: string;
   temperature: number | null;
   maxTokens: number | null;
+  seed: number | null;
+  /** The name and JSON Schema of the answer, as OpenAI takes them. */
+  schema: object | null;
 }
 
 const DEFAULT_MAX_TOKENS = 1024;
@@ -41,7 +44,7 @@ export function requestText(
 export function bodyOf(
   messages: readonly ChatMessage[],
   provider: Provider,
-  { model, temperature, maxTokens }: RequestSettings,
+  { model, temperature, maxTokens, seed, schema }: RequestSettings,
 ): Record<string, unknown> {
   const warmth = temperature === null ? {} : { temperature };
   if (provider === "OpenAI") {
@@ -51,6 +54,8 @@ export function bodyOf(
       messages: messages.map((message) => ({ ...message, role: plainRole(message.role) })),
       ...warmth,
       ...bound,
+      ...(seed === null ? {} : { seed }),
+      ...(schema === null ? {} : { response_format: { type: "json_schema", json_schema: schema } }),
     };
   }
   const system = messages.filter(({ role }) => isSystem(role)).map(({ content }) => textOf(content));

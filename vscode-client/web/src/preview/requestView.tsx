@@ -16,8 +16,10 @@ export function currentRequest(messages: readonly ChatMessage[], result: Preview
   const chosen = provider.value ?? providerOf(model);
   return requestText(messages, chosen, language.value, {
     model: modelName(model?.startsWith("local:") === true ? undefined : model, chosen),
-    temperature: result.request.temperature ?? null,
-    maxTokens: result.request.maxTokens ?? null,
+    temperature: result.request.temperature,
+    maxTokens: result.request.maxTokens,
+    seed: result.request.seed,
+    schema: result.request.schema,
   });
 }
 

@@ -3,9 +3,10 @@
 import { computed, signal } from "@preact/signals";
 
 import { announce } from "../shared/announce";
+import { errorMessage } from "../shared/errorMessage";
 import { baseName, count, grouped } from "../shared/format";
 import { type Answer, connect } from "../shared/host";
-import type { PreviewChoice } from "../wire/preview";
+import type { AnswersResult, AskResult, PreviewChoice, SaveArguments, SaveResult } from "../wire/preview";
 import type { FromPage, ToPage } from "./messages";
 import type { Segment } from "./sourceMap";
 import { type Cursor, partAt, type Place, placesAt } from "./sourceMap";
@@ -17,6 +18,7 @@ interface Saved {
   view?: View;
   choice?: PreviewChoice;
   controls?: boolean;
+  answer?: boolean;
 }
 
 export const shown = signal<Shown>(NOTHING);
@@ -25,6 +27,25 @@ export const cursor = signal<Cursor | undefined>(undefined);
 /** The place that the keyboard is at, in the part that has the focus. */
 export const walked = signal<Place | undefined>(undefined);
 export const ended = signal(false);
+
+/** The request to a model that is being answered, or was answered last. */
+export interface Asking {
+  isRunning: boolean;
+  /** The text of the answer so far. */
+  text: string;
+  /** What the user has to agree to before the model is asked. */
+  question: { text: string; action: string } | undefined;
+  /** Why there is no answer, or why it is not stored. */
+  message: string;
+}
+const NOT_ASKED: Asking = { isRunning: false, text: "", question: undefined, message: "" };
+export const asking = signal<Asking>(NOT_ASKED);
+/** The stored answers to the prompt with the data that is shown. */
+export const answers = signal<AnswersResult | undefined>(undefined);
+/** The model to ask; the default one where none is chosen. */
+export const model = signal<string | undefined>(undefined);
+/** Whether the answer is shown beside the prompt. */
+export const answerIsOpen = signal(false);
 export interface RevealedPlace {
   line: number;
   character?: number;
@@ -43,6 +64,7 @@ export const view = signal<View>(
 );
 export const controls = signal(saved.controls ?? window.innerWidth >= 560);
 export const inEditor = host.inEditor;
+answerIsOpen.value = saved.answer ?? false;
 
 /** What the cursor's template text became; the part where nothing finer is known. */
 export const places = computed<Place[]>(() => {
@@ -83,6 +105,8 @@ function receive(message: Exclude<ToPage, Answer>): void {
       if (before.result !== undefined && before.result.uri !== message.result.uri) {
         choice.value = {};
         cursor.value = undefined;
+        model.value = undefined;
+        asking.value = NOT_ASKED;
       }
       shown.value = withResult(before, message.result);
       document.title = `${baseName(message.result.path)} · promptls`;
@@ -92,6 +116,12 @@ function receive(message: Exclude<ToPage, Answer>): void {
     }
     case "fail":
       shown.value = withoutAnswer(shown.value, message.uri, message.message);
+      return;
+    case "answerText":
+      asking.value = { ...asking.value, text: asking.value.text + message.text };
+      return;
+    case "confirm":
+      asking.value = { ...asking.value, question: { text: message.question, action: message.action } };
       return;
     case "cursor":
       cursor.value = { uri: message.uri, line: message.line, character: message.character };
@@ -110,7 +140,12 @@ function announceChange(before: Shown, after: Shown): void {
 }
 
 function save(): void {
-  const state: Saved = { view: view.value, choice: choice.value, controls: controls.value };
+  const state: Saved = {
+    view: view.value,
+    choice: choice.value,
+    controls: controls.value,
+    answer: answerIsOpen.value,
+  };
   const uri = shown.value.result?.uri;
   host.save(uri === undefined ? state : { ...state, uri });
 }
@@ -129,6 +164,76 @@ export function choose(next: PreviewChoice): void {
   choice.value = { ...choice.value, ...next };
   save();
   host.post({ type: "choose", choice: choice.value });
+}
+
+/** Asks the model about what is shown; its answer appears as it arrives. */
+export async function askModel(): Promise<void> {
+  answerIsOpen.value = true;
+  if (asking.value.isRunning) {
+    return;
+  }
+  asking.value = { ...NOT_ASKED, isRunning: true };
+  let message: string;
+  try {
+    const found = await ask<AskResult>("model", { ...shownChoice(), model: model.value });
+    ({ message } = found);
+    const known = answers.value;
+    if (found.answer !== null && known !== undefined) {
+      answers.value = { ...known, answers: [...known.answers, found.answer], digest: found.answer.digest };
+      asking.value = { ...asking.value, text: "" };
+      announce("The model has answered.");
+    }
+  } catch (error) {
+    message = errorMessage(error);
+  }
+  asking.value = { ...asking.value, isRunning: false, question: undefined, message };
+}
+
+export function stopAsking(): void {
+  host.post({ type: "stop" });
+}
+
+export function confirm(yes: boolean): void {
+  asking.value = { ...asking.value, question: undefined };
+  host.post({ type: "confirmed", yes });
+}
+
+/** Reads the stored answers to what is shown, and which models can be asked. */
+export async function readAnswers(): Promise<void> {
+  const { uri } = shown.value.result ?? {};
+  const chosen = JSON.stringify(shownChoice());
+  try {
+    const found = await ask<AnswersResult>("answers", shownChoice());
+    if (uri === shown.value.result?.uri && chosen === JSON.stringify(shownChoice())) {
+      answers.value = found;
+    }
+  } catch (error) {
+    asking.value = { ...asking.value, message: errorMessage(error) };
+  }
+}
+
+export function closeAnswer(): void {
+  answerIsOpen.value = false;
+  save();
+}
+
+/** Adds the data that is shown to the prompt's files; resolves with where it is. */
+export async function saveData(to: SaveArguments["to"], given: Partial<SaveArguments>): Promise<string> {
+  const data = shown.value.result?.data ?? {};
+  const { message, sample } = await ask<SaveResult>("save", { data, ...given, to });
+  if (sample !== null) {
+    choose({ sample, row: undefined, data: undefined });
+  }
+  return message;
+}
+
+/** What is chosen, with the data that is shown where nothing is chosen. */
+function shownChoice(): PreviewChoice {
+  const { sample } = shown.value.result ?? {};
+  if (choice.value.data !== undefined || sample == null) {
+    return choice.value;
+  }
+  return { ...choice.value, ...(sample.row === undefined ? { sample: sample.name } : { row: sample.row }) };
 }
 
 /** Opens the truncation lab of the prompt in the editor; a page in a browser has a link to it. */

@@ -123,10 +123,20 @@ function Title() {
               type="button"
               id="run-again"
               onClick={() => {
-                live.runAgain(shown.prompt, shown.experiment);
+                live.runAgain(shown.prompt, { experiment: shown.experiment });
               }}
             >
               Run again
+            </button>
+            <button
+              type="button"
+              id="run-fresh"
+              title="Asks the models again, also where their answers are known"
+              onClick={() => {
+                live.runAgain(shown.prompt, { experiment: shown.experiment, fresh: true });
+              }}
+            >
+              Run again, fresh
             </button>
           </>
         )}

@@ -75,7 +75,7 @@ function Alone({ run }: { run: Run }) {
         <button
           type="button"
           onClick={() => {
-            live.runAgain(run.prompt, run.experiment);
+            live.runAgain(run.prompt, { experiment: run.experiment });
           }}
         >
           Run again

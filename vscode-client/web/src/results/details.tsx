@@ -6,14 +6,14 @@ import { BidiText } from "../shared/bidiText";
 import { Choice } from "../shared/choice";
 import { CopyButton } from "../shared/copyButton";
 import { errorMessage } from "../shared/errorMessage";
-import { count } from "../shared/format";
+import { count, money } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { MarkedText } from "../shared/markedText";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
 import type { Cells, Message, Run } from "../wire/results";
 import { inputsOf, shortScore, verdictOf } from "./columns";
-import { duration, money } from "./formatScores";
+import { duration } from "./formatScores";
 import { NoteEditor } from "./noteEditor";
 import { current, source } from "./store";
 

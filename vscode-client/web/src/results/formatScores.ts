@@ -43,12 +43,11 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Number(seconds.toPrecision(3))} s`;
 }
 
-/** US dollars as the command line writes them: below one dollar with two significant digits. */
-export function money(dollars: number): string {
-  if (dollars === 0) {
-    return "$0";
-  }
-  const size = Math.abs(dollars);
-  const decimals = size >= 1 ? 2 : Math.min(20, 1 - Math.floor(Math.log10(size)));
-  return `$${dollars.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}`;
+/** The rows that were chosen for a run, as `3, 7-9`. */
+export function chosenRows(chosen: string): string {
+  return chosen
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "")
+    .join(", ");
 }

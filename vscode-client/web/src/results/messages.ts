@@ -1,6 +1,7 @@
 /** What the results panel and its page say to each other. */
 
 import type { ExportForm, ResultsView, RunningRun, Wanted } from "../wire/results";
+import type { RunAgain } from "./source";
 
 export type Page = "Overview" | "Rows" | "Compare" | "Classes";
 
@@ -32,7 +33,7 @@ export type FromPage =
   | { type: "choose"; run: string; against: string[] }
   | { type: "open"; path: string }
   /** Runs the experiment again, over these rows of its dataset or over all. */
-  | { type: "runAgain"; prompt: string; experiment?: string; rows?: string }
+  | ({ type: "runAgain"; prompt: string } & RunAgain)
   | { type: "confirm"; id: number; yes: boolean }
   | { type: "cancelRun"; id: string }
   | { type: "export"; run: string; name: string; wanted: Wanted; form: ExportForm }

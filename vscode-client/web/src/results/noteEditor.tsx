@@ -11,6 +11,9 @@ import { keepNote, notes, source } from "./store";
 export function NoteEditor({ place }: { place: number }) {
   const note = notes.value[String(place)];
   const [failure, setFailure] = useState("");
+  /** What is typed and not kept yet. */
+  const [draft, setDraft] = useState<string>();
+  const text = draft ?? note?.text ?? "";
   const canWrite = source.value?.live !== undefined;
   if (!canWrite) {
     return note === undefined ? null : (
@@ -20,10 +23,11 @@ export function NoteEditor({ place }: { place: number }) {
       </div>
     );
   }
-  const save = (thumb: Thumb | null, text: string): void => {
+  const save = (thumb: Thumb | null): void => {
     keepNote(place, thumb, text).then(
       () => {
         setFailure("");
+        setDraft(undefined);
         announce("Kept", 0);
       },
       (error: unknown) => {
@@ -32,8 +36,8 @@ export function NoteEditor({ place }: { place: number }) {
     );
   };
   const thumbs: [Thumb, string, string][] = [
-    ["up", "▲", "Good answer"],
-    ["down", "▼", "Bad answer"],
+    ["up", "👍", "Good answer"],
+    ["down", "👎", "Bad answer"],
   ];
   return (
     <div class="note-editor">
@@ -48,7 +52,7 @@ export function NoteEditor({ place }: { place: number }) {
             aria-label={label}
             title={label}
             onClick={() => {
-              save(note?.thumb === thumb ? null : thumb, note?.text ?? "");
+              save(note?.thumb === thumb ? null : thumb);
             }}
           >
             {sign}
@@ -60,9 +64,12 @@ export function NoteEditor({ place }: { place: number }) {
         rows={1}
         placeholder="A note on this row"
         aria-label="A note on this row"
-        value={note?.text ?? ""}
-        onChange={(event) => {
-          save(note?.thumb ?? null, event.currentTarget.value);
+        value={text}
+        onInput={(event) => {
+          setDraft(event.currentTarget.value);
+        }}
+        onChange={() => {
+          save(note?.thumb ?? null);
         }}
       />
       {failure === "" ? null : <p class="failure">{failure}</p>}

@@ -1,10 +1,10 @@
 /** What the run came to: scores, totals, how the values are distributed, and how they went over time. */
 
-import { count, grouped } from "../shared/format";
+import { count, grouped, money } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
 import type { Metric, Run } from "../wire/results";
 import { Bars } from "./bars";
-import { duration, moment, money } from "./formatScores";
+import { chosenRows, duration, moment } from "./formatScores";
 import { History } from "./history";
 import { ScoreCard } from "./scoreCard";
 import { comparison, notes, page, showRows, view } from "./store";
@@ -18,6 +18,12 @@ export function Overview({ run }: { run: Run }) {
         </p>
       ))}
       {run.notesProblem === null ? null : <p class="hint warn">{run.notesProblem}</p>}
+      {run.cached === 0 ? null : (
+        <p class="hint" id="cached">
+          {run.cached >= run.rows ? "All answers" : `${grouped(run.cached)} of ${count(run.rows, "answer")}`}{" "}
+          {run.cached === 1 && run.rows > 1 ? "was" : "were"} known from earlier runs.
+        </p>
+      )}
       <ul class="cards" aria-label="Scores">
         {run.metrics.map((metric) => (
           <ScoreCard key={metric.name} metric={metric} />
@@ -137,7 +143,7 @@ function Totals({ run }: { run: Run }) {
             <bdi>{run.dataset}</bdi>
           </>
         )}
-        {run.rowsChosen === null ? "" : `, rows ${run.rowsChosen.replace(/,$/, "")}`}, {moment(run.started)}
+        {run.rowsChosen === null ? "" : `, rows ${chosenRows(run.rowsChosen)}`}, {moment(run.started)}
         {run.commit === null
           ? ""
           : `, commit ${run.commit.slice(0, 8)}${run.dirty === true ? " with changes" : ""}`}

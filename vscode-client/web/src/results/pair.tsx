@@ -7,7 +7,7 @@ import { MarkedText } from "../shared/markedText";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
 import type { Cells, Run } from "../wire/results";
-import { shortScore, verdictOf } from "./columns";
+import { inputsOf, shortScore, verdictOf } from "./columns";
 
 interface Properties {
   /** Among the rows that are shown, from 0. */
@@ -52,6 +52,7 @@ export function Pair({ place, before, after, runs, names }: Properties) {
           );
         })}
       </div>
+      <Inputs run={runs[1]} cells={cells} />
       {before === null || after === null ? (
         <p class="empty">
           Only in <bdi>{before === null ? names[1] : names[0]}</bdi>.
@@ -60,6 +61,25 @@ export function Pair({ place, before, after, runs, names }: Properties) {
         <Responses before={textOf(before)} after={textOf(after)} names={names} />
       )}
     </div>
+  );
+}
+
+/** What the row holds: its inputs, and the answer that is expected. */
+function Inputs({ run, cells }: { run: Run; cells: Cells }) {
+  const found = inputsOf(run, cells).filter(([name]) => name !== "id");
+  return found.length === 0 ? null : (
+    <dl class="pair-inputs">
+      {found.map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <bdi>{name}</bdi>
+          </dt>
+          <dd title={value}>
+            <BidiText text={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -39,7 +39,7 @@ export function panelSource(receiver: Receiver): Source {
   );
   host.post({ type: "ready" });
   return {
-    forms: ["csv", "jsonl", "junit"],
+    forms: ["csv", "jsonl", "junit", "html"],
     rows: (run, wanted, start, count) => host.ask("rows", { run, wanted, start, count }),
     pairs: (before, after, differing, start, count) =>
       host.ask("pairs", { before, after, differing, start, count }),
@@ -73,13 +73,8 @@ export function panelSource(receiver: Receiver): Source {
         : undefined,
       note: (run, place, thumb, text) => host.ask("note", { run, place, thumb, text }),
       numbers: (run, wanted) => host.ask("numbers", { run, wanted }),
-      runAgain: (prompt, experiment, rows) => {
-        host.post({
-          type: "runAgain",
-          prompt,
-          ...(experiment === undefined ? {} : { experiment }),
-          ...(rows === undefined ? {} : { rows }),
-        });
+      runAgain: (prompt, again = {}) => {
+        host.post({ type: "runAgain", prompt, ...again });
       },
       confirm: (id, yes) => {
         host.post({ type: "confirm", id, yes });

@@ -4,9 +4,15 @@ import { errorMessage } from "../shared/errorMessage";
 import { count, grouped } from "../shared/format";
 import { Icon } from "../shared/icons";
 import type { ExportForm, Run, Wanted } from "../wire/results";
+import type { Live } from "./source";
 import { fail, selected, source, wanted } from "./store";
 
-const FORMS: Record<ExportForm, string> = { csv: "CSV", jsonl: "JSON lines", junit: "JUnit (whole run)" };
+const FORMS: Record<ExportForm, string> = {
+  csv: "CSV",
+  jsonl: "JSON lines",
+  junit: "JUnit (whole run)",
+  html: "HTML report (whole run)",
+};
 
 /** What is done with the selected rows, or where none is with all that are found. */
 export function Actions({ run, total }: { run: Run; total: number }) {
@@ -20,27 +26,43 @@ export function Actions({ run, total }: { run: Run; total: number }) {
         : count(total, "row")
       : `${grouped(chosen.length)} selected`;
   const live = from?.live;
+  const again = (its: Live, fresh: boolean): void => {
+    its.numbers(run.path, rows).then(
+      (answer) => {
+        its.runAgain(run.prompt, { experiment: run.experiment, rows: answer.rows, fresh });
+      },
+      (error: unknown) => {
+        fail(errorMessage(error));
+      },
+    );
+  };
   return (
     <>
       {live === undefined || (chosen.length === 0 && !isFiltered(wanted.value)) ? null : (
-        <button
-          type="button"
-          id="rerun"
-          disabled={chosen.length === 0 && total === 0}
-          title="Runs the experiment again, over these rows alone"
-          onClick={() => {
-            live.numbers(run.path, rows).then(
-              (answer) => {
-                live.runAgain(run.prompt, run.experiment, answer.rows);
-              },
-              (error: unknown) => {
-                fail(errorMessage(error));
-              },
-            );
-          }}
-        >
-          Run {words} again
-        </button>
+        <>
+          <button
+            type="button"
+            id="rerun"
+            disabled={chosen.length === 0 && total === 0}
+            title="Runs the experiment again, over these rows alone; answers that are known are not asked for"
+            onClick={() => {
+              again(live, false);
+            }}
+          >
+            Run {words} again
+          </button>
+          <button
+            type="button"
+            id="rerun-fresh"
+            disabled={chosen.length === 0 && total === 0}
+            title="Asks the models again, also where their answers are known"
+            onClick={() => {
+              again(live, true);
+            }}
+          >
+            Fresh
+          </button>
+        </>
       )}
       {chosen.length === 0 ? null : (
         <button

@@ -37,11 +37,19 @@ export interface Live {
   open: ((path: string) => void) | undefined;
   note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
   numbers(run: string, wanted: Wanted): Promise<NumbersAnswer>;
-  /** Without the name of an experiment, the first one of the prompt. */
-  runAgain(prompt: string, experiment?: string, rows?: string): void;
+  runAgain(prompt: string, again?: RunAgain): void;
   /** Answers the question of what a run takes. */
   confirm(id: number, yes: boolean): void;
   cancelRun(id: string): void;
+}
+
+/** What a run is to do again; without the name of an experiment, it is the first one of the prompt. */
+export interface RunAgain {
+  experiment?: string;
+  /** Rows of the dataset; all where they are not named. */
+  rows?: string;
+  /** Whether models are asked again where their answers are known. */
+  fresh?: boolean;
 }
 
 /** What is asked before a run begins. */

@@ -148,13 +148,21 @@ export function toggleSelected(place: number): void {
   selected.value = next;
 }
 
-/** Keeps a thumb and a note; rejects where they cannot be written. */
+let lastNote = 0;
+
+/** Keeps a thumb and a note; rejects where they cannot be written. They are shown at once. */
 export async function keepNote(place: number, thumb: Thumb | null, text: string): Promise<void> {
   const path = run.value?.path;
   const live = source.value?.live;
   if (path !== undefined && live !== undefined) {
+    lastNote += 1;
+    const number = lastNote;
+    kept.value = { ...kept.value, [path]: { ...notes.value, [String(place)]: { thumb, text } } };
     const answer = await live.note(path, place, thumb, text);
-    kept.value = { ...kept.value, [path]: answer.notes };
+    // The answer to an earlier change knows nothing of the later one.
+    if (number === lastNote) {
+      kept.value = { ...kept.value, [path]: answer.notes };
+    }
   }
 }
 

@@ -40,3 +40,13 @@ export function baseName(path: string): string {
     return name;
   }
 }
+
+/** US dollars as the command line writes them: below one dollar with two significant digits. */
+export function money(dollars: number): string {
+  if (dollars === 0) {
+    return "$0";
+  }
+  const size = Math.abs(dollars);
+  const decimals = size >= 1 ? 2 : Math.min(20, 1 - Math.floor(Math.log10(size)));
+  return `$${dollars.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}`;
+}

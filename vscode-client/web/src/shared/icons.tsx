@@ -13,6 +13,9 @@ const PATHS = {
   undo: "M3 6.5h6.5a3.5 3.5 0 0 1 0 7H6M5.5 4L3 6.5 5.5 9",
   chart: "M2.5 2.5v11h11M5 10l2.5-3 2 1.5L13 4.5",
   close: "M4 4l8 8M12 4l-8 8",
+  play: "M4.5 3l8 5-8 5z",
+  stop: "M4 4h8v8H4z",
+  edit: "M3 13l.8-3.2L10.6 3l2.4 2.4-6.8 6.8z",
 } as const;
 
 export function Icon({ name }: { name: keyof typeof PATHS }) {

@@ -114,8 +114,8 @@ export interface RunResult {
   scores: Record<string, number>;
   cancelled: boolean;
   message: string;
-  /** The file with the finished rows of a cancelled run. */
-  journal?: string | undefined;
+  /** The cancelled run, to be resumed; empty if nothing was finished. */
+  resume?: string | undefined;
 }
 
 /** The result of `promptls.keyVariables`: environment variables for the keys that a command needs. */

@@ -16,6 +16,8 @@ export interface PreviewChoice {
   metaTemplate?: string | undefined;
   /** Whether to send the source map regardless of its size. */
   sourceMap?: boolean | undefined;
+  /** Edited data in place of a sample. */
+  data?: Record<string, unknown> | undefined;
 }
 
 /** The arguments of `promptls.preview`. */
@@ -32,6 +34,8 @@ export interface PreviewArguments {
   metaTemplate?: string | undefined;
   /** Whether to send the source map regardless of its size. */
   sourceMap?: boolean | undefined;
+  /** Edited data in place of a sample. */
+  data?: Record<string, unknown> | undefined;
   uri: string;
 }
 
@@ -106,10 +110,13 @@ export interface Rendering {
 
 /** The request parameters of the first experiment. */
 export interface RequestParameters {
+  /** The default model of the project if the experiment names none. */
   models: string[];
   temperature: number | null;
   maxTokens: number | null;
   seed: number | null;
+  /** The `json_schema` of OpenAI's `response_format`: its name and the JSON Schema of the answer. */
+  schema: Record<string, unknown> | null;
 }
 
 /** One of the prompts of an evaluation. */
@@ -177,6 +184,95 @@ export interface PreviewResult {
   viewer: Viewer | null;
   rendering: Rendering | null;
   failure: RenderingFailure | null;
+}
+
+/** The arguments of `promptls.ask`: what is shown, and the model to ask. */
+export interface AskArguments {
+  /** The name of a sample. */
+  sample?: string | undefined;
+  /** A row of the dataset, from 0. */
+  row?: number | undefined;
+  /** A token limit in place of the header's. */
+  limit?: number | undefined;
+  /** A truncation step in place of the header's, in tokens. */
+  step?: number | undefined;
+  /** The meta template for an evaluation prompt. */
+  metaTemplate?: string | undefined;
+  /** Whether to send the source map regardless of its size. */
+  sourceMap?: boolean | undefined;
+  /** Edited data in place of a sample. */
+  data?: Record<string, unknown> | undefined;
+  uri: string;
+  /** By default that of the first experiment, or of the project. */
+  model?: string | undefined;
+  /** The name under which the text is sent as it arrives. */
+  follow?: string | undefined;
+}
+
+/** The parameters of `promptls/answerText`: more text of an answer that was asked for with `follow`. */
+export interface AnswerTextParams {
+  follow: string;
+  text: string;
+}
+
+/** An answer to the prompt with one sample. */
+export interface SingleAnswer {
+  sample: string;
+  model: string;
+  response: string;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  /** In US dollars; null if the price is not known. */
+  cost: number | null;
+  seconds: number;
+  finishReason: string;
+  /** The hash of the messages that were sent. */
+  digest: string;
+  /** ISO 8601. */
+  date: string;
+}
+
+/** The result of `promptls.ask`. */
+export interface AskResult {
+  /** Null if the user stopped it, or did not allow it. */
+  answer: SingleAnswer | null;
+  /** Why there is no answer, or why it is not stored; empty if neither. */
+  message: string;
+}
+
+/** A model that can be asked. */
+export interface ModelChoice {
+  name: string;
+  detail: string;
+}
+
+/** The result of `promptls.previewAnswers`: stored answers to the prompt with the sample, oldest first. */
+export interface AnswersResult {
+  /** The default model. */
+  model: string;
+  models: ModelChoice[];
+  answers: SingleAnswer[];
+  /** The hash of the messages as the prompt renders now; empty if it does not. */
+  digest: string;
+}
+
+/** The arguments of `promptls.saveData`: data to add to the files of a prompt. */
+export interface SaveArguments {
+  uri: string;
+  to: "sample" | "example" | "dataset";
+  data: Record<string, unknown>;
+  /** The name of a new sample. */
+  sample?: string | undefined;
+  /** The answer: the output of an example, or the expected one of a row. */
+  response?: string | undefined;
+}
+
+/** The result of `promptls.saveData`. */
+export interface SaveResult {
+  /** Where the data is now. */
+  message: string;
+  /** The name of the new sample. */
+  sample: string | null;
 }
 
 /** The tokens of one text. */

@@ -1,6 +1,6 @@
 /** The types of promptls.results_view.results_wire; `python -m promptls.docgen` writes this. */
 
-export type ExportForm = "csv" | "jsonl" | "junit";
+export type ExportForm = "csv" | "jsonl" | "junit" | "html";
 
 export type RowKind = "all" | "good" | "failing" | "error" | "problem";
 

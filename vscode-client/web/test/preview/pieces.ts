@@ -80,7 +80,7 @@ export function answer(given: Partial<PreviewResult>): PreviewResult {
     standIns: [],
     tokenLimit: null,
     truncationStep: null,
-    request: { models: [], temperature: null, maxTokens: null, seed: null },
+    request: { models: ["local:smollm2"], temperature: null, maxTokens: null, seed: null, schema: null },
     files: [],
     viewer: null,
     rendering: null,

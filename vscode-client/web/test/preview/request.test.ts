@@ -8,7 +8,7 @@ const MESSAGES = [
   { role: "System", content: 'It\'s "so".\n$(touch /tmp/x) `id`' },
   { role: "human", content: "Größe 🎉 </script>\u2028" },
 ];
-const SETTINGS = { model: "gpt-4o", temperature: 0, maxTokens: 60 };
+const SETTINGS = { model: "gpt-4o", temperature: 0, maxTokens: 60, seed: null, schema: null };
 
 describe("the request", () => {
   it("to a server that speaks as OpenAI holds the messages with plain roles", () => {
@@ -23,8 +23,16 @@ describe("the request", () => {
     });
   });
 
+  it("to a server that speaks as OpenAI holds the seed and the schema of the answer", () => {
+    const schema = { name: "answer", schema: { type: "object" } };
+    const body = bodyOf(MESSAGES, "OpenAI", { ...SETTINGS, seed: 7, schema });
+    expect(body.seed).toBe(7);
+    expect(body.response_format).toEqual({ type: "json_schema", json_schema: schema });
+  });
+
   it("to Anthropic has the system's text beside the messages, and a bound on the answer", () => {
-    expect(bodyOf(MESSAGES, "Anthropic", { model: "claude", temperature: null, maxTokens: null })).toEqual({
+    const settings = { ...SETTINGS, model: "claude", temperature: null, maxTokens: null };
+    expect(bodyOf(MESSAGES, "Anthropic", settings)).toEqual({
       model: "claude",
       max_tokens: 1024,
       system: MESSAGES[0]?.content,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import { inputsOf, shortScore, usualColumns, verdictOf } from "../../src/results/columns";
-import { duration, formatDifference, formatScore, moment, money } from "../../src/results/formatScores";
+import { duration, formatDifference, formatScore, moment } from "../../src/results/formatScores";
+import { money } from "../../src/shared/format";
 import type { Metric, Run } from "../../src/wire/results";
 
 const metric = (name: string, good: string | null): Metric =>

@@ -1,0 +1,127 @@
+"""Asking a model about what a preview shows, and keeping the data that it shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from promptls.experiments.access import NOT_SENT
+from promptls.ide.code_actions import line_edits
+from promptls.preview import preview_wire
+from promptls.preview.asking import answer_of, answers_of, request_about
+from promptls.preview.preview_result import RenderingChoice, preview_job, sample_to_show
+from promptls.preview.saved_data import saved_data, saved_experiment, write_text
+from promptls.security.trust import FolderCode
+from promptls.server.commands.runs import editor_of
+from promptls.server.folder_trust import may_send_keys
+from promptls.server.locations import prompt_path
+from promptls.server.requests.code_actions import workspace_edit
+from promptls.server.shown_text import show_text
+from promptls.text.errors import FilePlace, UserError, optional
+from promptls.text.escape import markdown_text
+
+if TYPE_CHECKING:
+    from promptls.experiments.single_answer import AskRequest
+    from promptls.rendering.outcome import RenderFailure, Rendering
+    from promptls.server.context import Context
+    from promptls.server.folder_trust import Trust
+    from promptls.server.state.latest_renderings import Renderings
+
+
+ANSWER_TEXT = "promptls/answerText"
+
+
+async def ask(
+    context: Context, renderings: Renderings, trust: Trust, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """Ask the model about what the preview shows, and return its answer, which is stored.
+
+    With `follow`, its text is sent under that name as it arrives. Raises UserError if the prompt does not
+    render or the model does not answer.
+    """
+    path = prompt_path(context, arguments)
+    await trust.left_out(path)
+    snapshot, choice = context.snapshot, RenderingChoice.from_json(arguments)
+    sample = sample_to_show(snapshot, path, choice)
+    outcome = await renderings.render(snapshot, preview_job(snapshot, path, sample, choice))
+    request = request_to_ask(context, arguments, outcome)
+    if request.is_model_of_folder and not await trust.may_run(
+        [path], lambda: FolderCode(models=(request.model,))
+    ):
+        raise trust.refuse("a model that the folder names is not asked", [path])
+    if not await may_send_keys(context, request):
+        return {"answer": None, "message": NOT_SENT}
+    follow = optional(arguments, "follow", str)
+
+    def tell(text: str) -> None:
+        if follow is not None:
+            context.notify(ANSWER_TEXT, {"follow": follow, "text": text})
+
+    result: dict[str, Any] = {**await answer_of(request, tell, context.confirmed, editor_of(context))}
+    answer = result["answer"]
+    if answer is not None and not context.capabilities.panels:
+        heading = f"# {markdown_text(answer['model'])}: {markdown_text(answer['sample'])}\n\n"
+        result["document"] = show_text(context, path, "answer", heading + answer["response"])
+    return result
+
+
+def request_to_ask(
+    context: Context, arguments: dict[str, Any], outcome: Rendering | RenderFailure | None = None
+) -> AskRequest:
+    """Return the request that the arguments describe; without an outcome, what it needs."""
+    path, snapshot = prompt_path(context, arguments), context.snapshot
+    choice = RenderingChoice.from_json(arguments)
+    sample = sample_to_show(snapshot, path, choice)
+    secrets = optional(arguments, "secrets", dict) or {}
+    return replace(
+        request_about(snapshot, path, choice, sample, outcome, optional(arguments, "model", str)),
+        yes=arguments.get("yes") is True,
+        editor=context.capabilities.models,
+        secrets={str(name): str(value) for name, value in secrets.items()},
+    )
+
+
+async def preview_answers(
+    context: Context, renderings: Renderings, arguments: dict[str, Any]
+) -> preview_wire.AnswersResult:
+    """Return the stored answers to what the preview shows, and the models that can be asked."""
+    path, snapshot = prompt_path(context, arguments), context.snapshot
+    choice = RenderingChoice.from_json(arguments)
+    sample = sample_to_show(snapshot, path, choice)
+    outcome = await renderings.render(snapshot, preview_job(snapshot, path, sample, choice))
+    return answers_of(snapshot, path, choice, sample, outcome)
+
+
+async def save_data(context: Context, arguments: dict[str, Any]) -> preview_wire.SaveResult:
+    """Add data to the samples, the examples or the dataset of the prompt, and say where it is then.
+
+    Files that are open in the editor are edited there; others are written. `experiment` in `to` adds an
+    experiment whose rows are the samples. Raises UserError if there is no place for the data.
+    """
+    path, snapshot = prompt_path(context, arguments), context.snapshot
+    to = optional(arguments, "to", str) or ""
+    if to == "experiment":
+        saved = saved_experiment(snapshot, path)
+    else:
+        data = optional(arguments, "data", dict) or {}
+        name, response = optional(arguments, "sample", str), optional(arguments, "response", str)
+        saved = saved_data(snapshot, path, to, data, name, response)
+    opened = {**snapshot.held, **snapshot.open_files}
+    for file, text in saved.texts.items():
+        if file not in opened:
+            write_text(Path(file), text)
+            context.workspace.file_changed(file)
+    context.workspace.disk_changed()
+    for file, text in saved.texts.items():
+        if file in opened:
+            source = opened[file].template.source
+            edits = tuple(line_edits(source.text, text))
+            change = workspace_edit(context, file, source, edits)
+            params = types.ApplyWorkspaceEditParams(change, "Save data of the preview")
+            answer = await context.server.workspace_apply_edit_async(params)
+            if not answer.applied:
+                raise UserError("the editor did not apply the change", FilePlace(file))
+    return {"message": saved.message, "sample": saved.sample}

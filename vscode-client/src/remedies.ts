@@ -1,0 +1,35 @@
+/** What a button can do about the failure of a run. */
+
+export type Remedy = { button: string } & (
+  | { kind: "key"; variable: string; problem: string }
+  | { kind: "trust" }
+  | { kind: "experiment" }
+  | { kind: "resume"; run: string }
+  | { kind: "install"; packages: readonly string[] }
+);
+
+/** A requirement as pip takes it, and nothing that a shell could read otherwise. */
+const REQUIREMENT = /^[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([<>=!~]=?[\w.*+]+)?$/;
+
+/** Returns the remedy that the message of a failed run leads to. */
+export function remedyOf(message: string): Remedy | undefined {
+  const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
+  if (lacking?.[1] !== undefined && lacking[2] !== undefined) {
+    const problem = `${lacking[1]}. The editor can save the key in its secret store.`;
+    return { kind: "key", button: "Set Key and Run", variable: lacking[2], problem };
+  }
+  if (message.includes("trust the workspace first")) {
+    return { kind: "trust", button: "Manage Workspace Trust" };
+  }
+  if (message.includes("declares no experiment")) {
+    return { kind: "experiment", button: "Add Experiment and Run" };
+  }
+  const run = /`promptls run --resume ([^`]+)`/.exec(message)?.[1];
+  if (run !== undefined) {
+    return { kind: "resume", button: "Resume", run };
+  }
+  const packages = /`pip install ([^`]+)`/.exec(message)?.[1]?.replaceAll(/["']/g, "").split(/\s+/) ?? [];
+  return packages.length > 0 && packages.every((each) => REQUIREMENT.test(each))
+    ? { kind: "install", button: "Install", packages }
+    : undefined;
+}

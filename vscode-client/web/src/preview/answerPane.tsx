@@ -1,0 +1,280 @@
+/** The answer of a model beside the prompt: streaming, compared with the last one, and what to do with it. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import { CopyButton } from "../shared/copyButton";
+import { errorMessage } from "../shared/errorMessage";
+import { count, grouped, money, sentence } from "../shared/format";
+import { revealed } from "../shared/hidden";
+import { Icon } from "../shared/icons";
+import { type Item, Picker } from "../shared/picker";
+import { Pieces } from "../shared/pieces";
+import { aroundChanges, compareTexts } from "../shared/textDiff";
+import type { PreviewResult, SaveArguments, SingleAnswer } from "../wire/preview";
+import {
+  answerIsOpen,
+  answers,
+  asking,
+  askModel,
+  closeAnswer,
+  confirm,
+  copy,
+  model,
+  readAnswers,
+  saveData,
+  shown,
+  stopAsking,
+} from "./store";
+
+const isCompared = signal(false);
+
+/** The button that asks the model about what is shown. */
+export function AskButton({ result }: { result: PreviewResult }) {
+  const name = model.value ?? answers.value?.model ?? result.request.models[0] ?? "";
+  return (
+    <button
+      type="button"
+      class="primary"
+      id="ask"
+      title={`Ask ${name} about ${result.sample?.name ?? "this prompt"} (A)`}
+      disabled={asking.value.isRunning}
+      onClick={() => {
+        void askModel();
+      }}
+    >
+      <Icon name="play" />
+      <span>
+        Ask <bdi class="wide">{shortName(name)}</bdi>
+      </span>
+    </button>
+  );
+}
+
+/** The model's own name: without its provider. */
+function shortName(name: string): string {
+  return name.slice(name.indexOf(":") + 1);
+}
+
+export function AnswerPane() {
+  const { result } = shown.value;
+  return answerIsOpen.value && result !== undefined ? <Pane result={result} /> : null;
+}
+
+function Pane({ result }: { result: PreviewResult }) {
+  const { isRunning, text, question, message } = asking.value;
+  useEffect(() => {
+    void readAnswers();
+  }, [result.uri, result.sample?.name, result.sample?.source, JSON.stringify(result.request.models)]);
+  const stored = answers.value?.answers ?? [];
+  const last = stored.at(-1);
+  const before = stored.at(-2);
+  const isStreaming = isRunning || text !== "";
+  return (
+    <section class="answer" aria-label="Answer of the model">
+      <div class="answer-head">
+        <ModelPicker result={result} />
+        <span class="spacer" />
+        {isRunning ? (
+          <button type="button" id="stop" onClick={stopAsking}>
+            <Icon name="stop" /> Stop
+          </button>
+        ) : null}
+        {last === undefined || isStreaming ? null : (
+          <CopyButton
+            what="the answer"
+            onCopy={() => {
+              copy(last.response, "the answer");
+            }}
+          />
+        )}
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close the answer"
+          title="Close (Escape)"
+          onClick={closeAnswer}
+        >
+          <Icon name="close" />
+        </button>
+      </div>
+      <div class="answer-text" tabIndex={0} aria-busy={isRunning}>
+        {question === undefined ? null : (
+          <div class="hint" role="alert">
+            <p>{question.text}</p>
+            <div class="ways">
+              <button
+                type="button"
+                class="primary"
+                onClick={() => {
+                  confirm(true);
+                }}
+              >
+                {question.action}
+              </button>
+              <button
+                type="button"
+                onClick={() => {
+                  confirm(false);
+                }}
+              >
+                Cancel
+              </button>
+            </div>
+          </div>
+        )}
+        {message === "" ? null : (
+          <p class="failure-text note" role="alert">
+            {sentence(message)}
+          </p>
+        )}
+        {isStreaming ? (
+          <>
+            <pre class="plain">{revealed(text).shown}</pre>
+            {isRunning ? (
+              <p class="aside" role="status">
+                {text === "" ? "Waiting for the first words …" : "Answering …"}
+              </p>
+            ) : null}
+          </>
+        ) : last === undefined ? (
+          <p class="empty">No model was asked about {result.sample?.name ?? "this data"} yet.</p>
+        ) : (
+          <Answered answer={last} before={before} digest={answers.value?.digest ?? ""} />
+        )}
+      </div>
+      {isStreaming ? null : (
+        <Saving key={`${result.uri} ${result.sample?.name} ${last?.response}`} response={last?.response} />
+      )}
+    </section>
+  );
+}
+
+function ModelPicker({ result }: { result: PreviewResult }) {
+  const { models = [], model: standard = result.request.models[0] ?? "" } = answers.value ?? {};
+  const current = model.value ?? standard;
+  const search = (query: string): Promise<{ items: Item[]; more: boolean }> => {
+    const wanted = query.trim();
+    const items = models
+      .filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(wanted.toLowerCase()))
+      .map(({ name, detail }) => ({ key: name, label: name, detail, group: "Models" }));
+    if (wanted.includes(":") && !items.some(({ key }) => key === wanted)) {
+      items.push({ key: wanted, label: wanted, detail: "", group: "Another model" });
+    }
+    return Promise.resolve({ items, more: false });
+  };
+  return (
+    <Picker
+      id="model"
+      label="Model"
+      placeholder="Search, or type a name as openai:gpt-4o-mini"
+      current={<bdi>{current}</bdi>}
+      search={search}
+      isCurrent={({ key }) => key === current}
+      onChoose={({ key }) => {
+        model.value = key;
+      }}
+    />
+  );
+}
+
+interface AnsweredProperties {
+  answer: SingleAnswer;
+  before: SingleAnswer | undefined;
+  /** The hash of the messages as they are now. */
+  digest: string;
+}
+
+function Answered({ answer, before, digest }: AnsweredProperties) {
+  const pieces = useMemo(
+    () => (before === undefined ? [] : aroundChanges(compareTexts(before.response, answer.response))),
+    [before, answer],
+  );
+  const isSame = before?.response === answer.response;
+  return (
+    <>
+      <p class="aside facts" id="facts">
+        {facts(answer).join(" · ")}
+      </p>
+      {digest !== "" && digest !== answer.digest ? (
+        <p class="hint">The prompt has changed since this answer.</p>
+      ) : null}
+      {before === undefined ? null : isSame ? (
+        <p class="hint">The same answer as the last one, by {before.model}.</p>
+      ) : (
+        <label class="check">
+          <input
+            type="checkbox"
+            id="compare-answers"
+            checked={isCompared.value}
+            onChange={(event) => {
+              isCompared.value = event.currentTarget.checked;
+            }}
+          />
+          Changes from the last answer, by {before.model} at {time(before.date)}
+        </label>
+      )}
+      {isCompared.value && before !== undefined && !isSame ? (
+        <Pieces pieces={pieces} />
+      ) : (
+        <pre class="plain">{revealed(answer.response).shown}</pre>
+      )}
+    </>
+  );
+}
+
+/** Tokens, cost and time of an answer, and which model gave it when. */
+function facts(answer: SingleAnswer): string[] {
+  const { model: name, inputTokens, outputTokens, cost, seconds, finishReason, date } = answer;
+  return [
+    name,
+    `${grouped(inputTokens ?? 0)} + ${count(outputTokens ?? 0, "token")}`,
+    ...(cost === null ? [] : [cost === 0 ? "free" : money(cost)]),
+    `${seconds.toFixed(1)} s`,
+    time(date),
+    ...(["length", "max_tokens"].includes(finishReason.toLowerCase()) ? ["cut off at max_tokens"] : []),
+  ];
+}
+
+function time(date: string): string {
+  const at = new Date(date);
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday
+    ? at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+    : at.toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" });
+}
+
+/** Adds the data, and the answer where there is one, to the files of the prompt. */
+function Saving({ response }: { response: string | undefined }) {
+  const [told, setTold] = useState("");
+  const save = (to: SaveArguments["to"]): void => {
+    saveData(to, response === undefined ? {} : { response }).then(setTold, (error: unknown) => {
+      setTold(sentence(errorMessage(error)));
+    });
+  };
+  return (
+    <div class="answer-foot">
+      {response === undefined ? null : (
+        <button
+          type="button"
+          title="The data and this answer, as an example in the header"
+          onClick={() => {
+            save("example");
+          }}
+        >
+          Add as example
+        </button>
+      )}
+      <button
+        type="button"
+        title="The data and this answer, as a row of the dataset"
+        onClick={() => {
+          save("dataset");
+        }}
+      >
+        Add to dataset
+      </button>
+      {told === "" ? null : <span role="status">{told}</span>}
+    </div>
+  );
+}
