@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import promptls
 from promptls.cli.arguments import Parser
 from promptls.cli.main import COMMANDS
 
@@ -73,3 +74,8 @@ def test_the_table_of_extras_has_every_extra_of_a_user() -> None:
     declared = re.findall(r"^(\w+) = \[", extras, re.MULTILINE)
     listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "install.md").read_text("utf-8"), re.MULTILINE)
     assert set(listed) == set(declared) - {"dev", "docs"}
+
+
+def test_the_page_of_the_python_api_has_every_public_name() -> None:
+    listed = re.findall(r"^::: promptls\.(\w+)$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
+    assert set(listed) == set(promptls.__all__) - {"RAGAS_CACHE_HOME", "__version__"}
