@@ -73,6 +73,40 @@ def test_a_byte_order_mark_moves_no_fix(folder: Path, check: Any) -> None:
     assert (folder / "a.yml.j2").read_text("utf-8") == "\ufeff" + SOUND
 
 
+def test_a_read_only_file_is_left_as_it_is(folder: Path, check: Any) -> None:
+    path = folder / "a.yml.j2"
+    path.write_text(WRONG_ROLE)
+    path.chmod(0o444)
+
+    shown = check("--fix")
+
+    assert path.read_text() == WRONG_ROLE
+    assert shown.code == 1
+    assert "the file is read-only" in shown.err
+
+
+def test_a_file_with_two_names_keeps_both(folder: Path, check: Any) -> None:
+    path, other = folder / "a.yml.j2", folder / "other.txt"
+    path.write_text(WRONG_ROLE)
+    other.hardlink_to(path)
+
+    check("--fix")
+
+    assert path.read_text() == other.read_text() != WRONG_ROLE
+
+
+def test_what_a_killed_command_has_left_behind_is_removed(folder: Path, check: Any) -> None:
+    path, left, new = folder / "a.yml.j2", folder / ".a.yml.j2-abcdefgh", folder / ".a.yml.j2-12345678"
+    path.write_text(WRONG_ROLE)
+    left.write_text("")
+    new.write_text("")
+    os.utime(left, (0, 0))
+
+    check("--fix")
+
+    assert (left.exists(), new.exists()) == (False, True)
+
+
 def test_a_link_goes_on_leading_to_the_fixed_file(folder: Path, check: Any) -> None:
     (folder / "real").mkdir()
     (folder / "real" / "a.yml.j2").write_text(WRONG_ROLE)

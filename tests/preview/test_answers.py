@@ -98,6 +98,30 @@ async def test_the_last_commit_is_rendered_with_what_it_included_then(
     assert found["rendering"]["parts"][0]["content"] == "Be brief."
 
 
+async def test_an_older_commit_or_another_prompt_can_be_compared(
+    tmp_path: Path, worker: RenderWorker
+) -> None:
+    _, path = workspace(tmp_path)
+    git(tmp_path, "init")
+    for text in ("One.", "Two."):
+        Path(path).write_text(f"- name: task\n  content: {text}\n", "utf-8")
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "-m", text)
+    Path(path).with_name("b.yml.j2").write_text("- name: task\n  content: Other.\n", "utf-8")
+    made = Workspace([tmp_path], trusted=True)
+    made.scan()
+
+    async def compared(against: str) -> str:
+        found = await committed(made.snapshot, path, RenderingChoice(), worker.render, against)
+        assert [each["subject"] for each in found["others"]] == ["Two.", "One.", "", ""]
+        content: str = found["rendering"]["parts"][0]["content"]
+        return content
+
+    assert [await compared(each) for each in ("HEAD", "HEAD~1", "b.yml.j2")] == ["Two.", "One.", "Other."]
+    with pytest.raises(UserError, match="no prompt or commit `--output=x`"):
+        await committed(made.snapshot, path, RenderingChoice(), worker.render, "--output=x")
+
+
 @pytest.mark.parametrize("is_repository", [False, True])
 async def test_without_a_commit_the_reason_is_said(
     tmp_path: Path, worker: RenderWorker, is_repository: bool

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
+from glob import escape
 from pathlib import Path
+from typing import Final
 
 from promptls.datasets.atomic import replaced
 from promptls.security.files import reading_within, restrict_reading, scope_of
@@ -165,22 +169,42 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
 
 
 def rewrite(path: str, before: str, after: str) -> None:
-    """Atomically replace the text `before` of a file by `after`.
+    """Replace the text `before` of a file by `after`, atomically unless it has other names or another owner.
 
-    Permissions and links are preserved. Raises UserError, without a change, if the bytes of the file are not
-    those of `before`, because it has changed in the meantime or is not UTF-8. Raises OSError.
+    Permissions, owner and links are preserved. Raises UserError, without a change, if the file is read-only,
+    or if its bytes are not those of `before`, because it has changed or is not UTF-8. Raises OSError.
     """
     target = Path(os.path.realpath(path))
+    state = target.stat()
+    if not state.st_mode & _WRITABLE:
+        raise UserError("the file is read-only, and left as it is", FilePlace(path), "make it writable first")
     if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
         raise UserError(
             "the file is left as it is: it is not UTF-8, or was changed in the meantime",
             FilePlace(path),
             "save it as UTF-8, and run the command again",
         )
-    mode = stat.S_IMODE(target.stat().st_mode)
+    if state.st_nlink > 1 or state.st_uid != getattr(os, "geteuid", lambda: state.st_uid)():
+        with target.open("r+b") as opened:
+            opened.write(after.encode())
+            opened.truncate()
+        return
     with replaced(target) as stream:
         stream.write(after)
-    target.chmod(mode)
+    target.chmod(stat.S_IMODE(state.st_mode))
+    _remove_leftovers(target)
+
+
+_WRITABLE: Final = 0o222
+_LEFTOVER_SECONDS: Final = 3600
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove old temporary files of the file, which killed commands have left behind."""
+    for each in target.parent.glob(f".{escape(target.name)}-????????"):
+        with contextlib.suppress(OSError):
+            if time.time() - each.stat().st_mtime > _LEFTOVER_SECONDS:
+                each.unlink()
 
 
 def diff(path: str, before: str, after: str) -> str:

@@ -27,6 +27,7 @@ from promptls.security.git import run_git_async
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -58,21 +59,52 @@ async def committed(
     path: str,
     choice: RenderingChoice,
     render: Callable[[RenderJob], Awaitable[Rendering | RenderFailure]],
+    against: str | None = None,
 ) -> preview_wire.CommittedAnswer:
-    """Return the last commit's rendering with the data that the reader chose.
+    """Return another version's rendering with the data that the reader chose.
 
-    Raises UserError if there is none.
+    That is the last commit's, or that of the commit or the prompt file of the same folder that `against`
+    names. Raises UserError if there is none.
     """
     sample = sample_to_show(snapshot, path, choice)
-    before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice))
-    commit = before.commit
-    outcome = await render(before.job)
+    other = str(Path(path).with_name(against)) if against and has_prompt_name(against) else None
+    if other is not None and Path(against or "").name == against and snapshot.exists(other):
+        commit = Commit(against, "", "")
+        outcome = await render(preview_job(snapshot, other, sample, choice))
+    else:
+        before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice), against)
+        commit = before.commit
+        outcome = await render(before.job)
     rendering = outcome if isinstance(outcome, Rendering) else None
     return {
         "commit": {"name": commit.name, "subject": commit.subject, "date": commit.date},
         "rendering": None if rendering is None else rendering_json(snapshot, path, rendering),
         "failure": failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
+        "others": [*await _commits(path), *_neighbours(path)],
     }
+
+
+_MAX_VERSIONS: Final = 30
+
+
+async def _commits(path: str) -> list[preview_wire.CommitName]:
+    """Return the latest commits that changed the file; none without git."""
+    form = "--format=%h%x00%s%x00%cI"
+    try:
+        told = await run_git_async(
+            Path(path).parent, "log", f"-{_MAX_VERSIONS}", "--no-show-signature", form, "--", path
+        )
+    except UserError:
+        return []
+    lines = (line.split("\0") for line in told.splitlines())
+    return [{"name": name, "subject": subject, "date": date} for name, subject, date in lines]
+
+
+def _neighbours(path: str) -> list[preview_wire.CommitName]:
+    """Return the other prompt files of the folder."""
+    names = sorted(each.name for each in Path(path).parent.iterdir() if has_prompt_name(str(each)))
+    others = [name for name in names if name != Path(path).name]
+    return [{"name": name, "subject": "", "date": ""} for name in others[:_MAX_VERSIONS]]
 
 
 MAX_ROWS: Final = 100
@@ -122,7 +154,7 @@ _MAX_FILES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The last commit: its short hash, its subject, and its date in ISO 8601."""
+    """A commit: its short hash, its subject, and its date in ISO 8601. Of a file, only the name is set."""
 
     name: str
     subject: str
@@ -137,14 +169,17 @@ class CommittedPrompt:
     job: RenderJob
 
 
-async def committed_prompt(snapshot: Snapshot, job: RenderJob) -> CommittedPrompt:
-    """Return the prompt of `job` as of the last commit, with its includes, and with the same data and limits.
+async def committed_prompt(
+    snapshot: Snapshot, job: RenderJob, revision: str | None = None
+) -> CommittedPrompt:
+    """Return the prompt of `job` as of a commit, with its includes, and with the same data and limits.
 
-    Raises UserError if git is missing, or the file is not in a repository, or not in the commit.
+    By default, that is the last commit. Raises UserError if git is missing, or there is no such commit, or
+    the file is not in it.
     """
     path = Path(job.path)
     top = Path((await run_git_async(path.parent, "rev-parse", "--show-toplevel")).strip())
-    commit = await _commit(top, job.path)
+    commit = await _commit(top, job.path, revision)
     texts: dict[str, str] = {}
     waiting, seen = [*snapshot.included(job.path), job.path], set[str]()
     while waiting and len(seen) < _MAX_FILES:
@@ -152,12 +187,13 @@ async def committed_prompt(snapshot: Snapshot, job: RenderJob) -> CommittedPromp
         if current in seen:
             continue
         seen.add(current)
-        text = await _committed_text(top, current)
+        text = await _committed_text(top, commit.name, current)
         if text is not None:
             texts[current] = text
             waiting += _named_files(snapshot, job.path, text)
     if job.path not in texts:
-        raise UserError("the last commit does not hold this file", FilePlace(path), "commit it once")
+        which = "the last commit" if revision is None else f"the commit {commit.name}"
+        raise UserError(f"{which} does not hold this file", FilePlace(path), "commit it once")
     own = texts.pop(job.path)
     return CommittedPrompt(commit, replace(job, text=own, unsaved={**job.unsaved, job.path: own, **texts}))
 
@@ -174,19 +210,22 @@ def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
     return [os.path.normpath(os.path.join(folder, name)) for folder in folders for name in names]  # noqa: PTH118 - as text
 
 
-async def _commit(top: Path, path: str) -> Commit:
+async def _commit(top: Path, path: str, revision: str | None) -> Commit:
+    words = ("log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
     try:
-        told = await run_git_async(top, "log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
+        told = await run_git_async(top, *words, "--end-of-options", revision or "HEAD", "--")
     except UserError:
+        if revision is not None:
+            raise UserError(f"there is no prompt or commit `{revision}`", FilePlace(Path(path))) from None
         raise UserError("the repository has no commit yet", FilePlace(Path(path))) from None
     name, subject, date = told.rstrip("\n").split("\0")
     return Commit(name, subject, date)
 
 
-async def _committed_text(top: Path, path: str) -> str | None:
-    """Return the file's text in the last commit; None if it is not in the commit, or not text."""
+async def _committed_text(top: Path, commit: str, path: str) -> str | None:
+    """Return the file's text in a commit; None if it is not in the commit, or not text."""
     try:
-        return await run_git_async(top, "cat-file", "blob", f"HEAD:{_relative(path, top)}")
+        return await run_git_async(top, "cat-file", "blob", f"{commit}:{_relative(path, top)}")
     except (UserError, ValueError):
         return None
 

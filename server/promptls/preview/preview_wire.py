@@ -310,21 +310,23 @@ class DatasetRowsAnswer(TypedDict):
 
 
 class CommitName(TypedDict):
-    """A commit."""
+    """A commit, or another prompt file, which has no subject and no date."""
 
     name: str
-    """The short hash."""
+    """The short hash, or the name of the file."""
     subject: str
     date: str
     """ISO 8601."""
 
 
 class CommittedAnswer(TypedDict):
-    """The rendering of the last commit."""
+    """The rendering of another version, by default of the last commit."""
 
     commit: CommitName
     rendering: RenderingJson | None
     failure: RenderingFailure | None
+    others: list[CommitName]
+    """The versions that can be compared: commits that changed the file, and prompts in its folder."""
 
 
 class SourceAnswer(TypedDict):

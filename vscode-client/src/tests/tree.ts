@@ -172,7 +172,10 @@ export class TestTree {
     line: number | null,
   ): vscode.TestItem {
     const item = this.#item(above.children, data, label, uri);
-    if (item.range?.start.line !== (line ?? undefined)) {
+    // VS Code moves marks with the text, also where a file is replaced on disk, and ignores a range that is the
+    // same as the last one it was given.
+    if (data.kind === "example" || item.range?.start.line !== (line ?? undefined)) {
+      item.range = undefined;
       item.range = line === null ? undefined : new vscode.Range(line, 0, line, 0);
     }
     return item;

@@ -124,9 +124,8 @@ class LivePreview:
             words, start = optional(argument, "search", str), optional(argument, "start", int)
             return await rows_of(snapshot, self.path, words or "", start or 0)
         if question == "committed":
-            return await committed(
-                snapshot, self.path, RenderingChoice.from_json(argument), self._worker.render
-            )
+            choice, against = RenderingChoice.from_json(argument), optional(argument, "against", str)
+            return await committed(snapshot, self.path, choice, self._worker.render, against)
         if question == "answers":
             choice = RenderingChoice.from_json(argument)
             sample = sample_to_show(snapshot, self.path, choice)

@@ -89,7 +89,8 @@ async def preview_committed(
     path = prompt_path(context, arguments)
     snapshot = context.snapshot
     render = partial(renderings.render, snapshot)
-    return await committed(snapshot, path, RenderingChoice.from_json(arguments), render)
+    against = optional(arguments, "against", str)
+    return await committed(snapshot, path, RenderingChoice.from_json(arguments), render, against)
 
 
 async def tokens(

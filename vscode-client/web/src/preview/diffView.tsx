@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { errorMessage } from "../shared/errorMessage";
 import { count, sentence, signed } from "../shared/format";
+import { type Item, Picker } from "../shared/picker";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
 import type { CommittedAnswer, Rendering } from "../wire/preview";
@@ -14,6 +15,8 @@ import { colourOf, nameOf } from "./state";
 import { ask, choice, reveal, shown } from "./store";
 
 const answer = signal<CommittedAnswer | undefined>(undefined);
+/** The commit or prompt to compare with; the last commit where none is chosen. */
+const against = signal<string | undefined>(undefined);
 
 export function DiffView({ rendering }: { rendering: Rendering }) {
   const [failure, setFailure] = useState("");
@@ -22,7 +25,8 @@ export function DiffView({ rendering }: { rendering: Rendering }) {
   useEffect(() => {
     let isLatest = true;
     const data = sample?.row === undefined ? { sample: sample?.name } : { row: sample.row };
-    ask<CommittedAnswer>("committed", { ...choice.value, ...data }).then(
+    const other = against.value === undefined ? {} : { against: against.value };
+    ask<CommittedAnswer>("committed", { ...choice.value, ...data, ...other }).then(
       (found) => {
         if (isLatest) {
           answer.value = found;
@@ -39,23 +43,71 @@ export function DiffView({ rendering }: { rendering: Rendering }) {
     return () => {
       isLatest = false;
     };
-  }, [uri, chosen, sample?.name, sample?.row]);
+  }, [uri, chosen, sample?.name, sample?.row, against.value]);
   const found = answer.value;
   if (failure !== "") {
-    return <p class="empty">{sentence(failure)}</p>;
+    return (
+      <>
+        {against.value === undefined ? null : <Versions found={found} />}
+        <p class="empty">{sentence(failure)}</p>
+      </>
+    );
   }
   if (found === undefined) {
     return <p class="empty">Rendering the last commit …</p>;
   }
-  if (found.rendering === null) {
-    return (
-      <p class="empty">
-        The prompt of <CommitName {...found.commit} /> does not render with this data:{" "}
-        {found.failure?.message}
-      </p>
-    );
-  }
-  return <Changes before={found.rendering} after={rendering} commit={found.commit} />;
+  return (
+    <>
+      <Versions found={found} />
+      {found.rendering === null ? (
+        <p class="empty">
+          The prompt of <CommitName {...found.commit} /> does not render with this data:{" "}
+          {found.failure?.message}
+        </p>
+      ) : (
+        <Changes before={found.rendering} after={rendering} commit={found.commit} />
+      )}
+    </>
+  );
+}
+
+/** Chooses what to compare with: a commit, or another prompt of the folder. */
+function Versions({ found }: { found: CommittedAnswer | undefined }) {
+  const current = against.value ?? "the last commit";
+  const items: Item[] = [
+    { key: "", label: "the last commit", group: "Commits" },
+    ...(found?.others ?? []).map(({ name, subject, date }) => ({
+      key: name,
+      label: name,
+      detail: subject,
+      group: date === "" ? "Prompts" : "Commits",
+    })),
+  ];
+  return (
+    <div class="options-row">
+      <Picker
+        id="against"
+        label="Compared with"
+        placeholder="Search, or type a branch, tag or commit"
+        current={<bdi>{current}</bdi>}
+        search={(query) => {
+          const wanted = query.trim();
+          const matching = items.filter(({ label, detail = "" }) =>
+            `${label} ${detail}`.toLowerCase().includes(wanted.toLowerCase()),
+          );
+          const typed = wanted === "" || items.some(({ key }) => key === wanted);
+          return Promise.resolve({
+            items: typed ? matching : [...matching, { key: wanted, label: wanted, group: "Another" }],
+            more: false,
+          });
+        }}
+        isCurrent={({ key }) => key === (against.value ?? "")}
+        onChoose={({ key }) => {
+          against.value = key === "" ? undefined : key;
+        }}
+      />
+    </div>
+  );
 }
 
 function CommitName({ name, subject }: CommittedAnswer["commit"]) {
@@ -78,8 +130,13 @@ function Changes({ before, after, commit }: ChangesProperties) {
   return (
     <div class="diff">
       <p class="hint">
-        Against <CommitName {...commit} />,{" "}
-        <time dateTime={commit.date}>{new Date(commit.date).toLocaleDateString()}</time>:{" "}
+        Against <CommitName {...commit} />
+        {commit.date === "" ? null : (
+          <>
+            , <time dateTime={commit.date}>{new Date(commit.date).toLocaleDateString()}</time>
+          </>
+        )}
+        :{" "}
         {different.length === 0 ? (
           "the same."
         ) : (

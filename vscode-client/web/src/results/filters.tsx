@@ -9,7 +9,7 @@ import type { RowKind, Run } from "../wire/results";
 import { ColumnPicker } from "./columnPicker";
 import { Actions } from "./rowActions";
 import { Search } from "./rowSearch";
-import { notes, view, want, wanted } from "./store";
+import { isWrapped, notes, view, want, wanted } from "./store";
 
 const KINDS: [RowKind, string][] = [
   ["all", "All rows"],
@@ -107,6 +107,18 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
       <span class="ends">
         <Actions run={run} total={total ?? 0} />
         <ColumnPicker run={run} />
+        <button
+          type="button"
+          id="wrap"
+          class="toggle"
+          aria-pressed={isWrapped.value}
+          title="Show several lines of each cell"
+          onClick={() => {
+            isWrapped.value = !isWrapped.value;
+          }}
+        >
+          Wrap
+        </button>
       </span>
     </div>
   );

@@ -5,8 +5,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Run } from "../wire/results";
 import { isNumeric, widthOf } from "./columns";
 import { Head } from "./gridHead";
-import { HEIGHT, Line } from "./gridLine";
-import { columns, current, toggleSelected, wanted } from "./store";
+import { Line } from "./gridLine";
+import { columns, columnWidths, current, isWrapped, rowHeight, toggleSelected, wanted } from "./store";
 import type { FoundRows } from "./useRows";
 
 const HEAD = 32;
@@ -18,8 +18,9 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
   const [sight, setSight] = useState({ top: 0, height: 600 });
   const [active, setActive] = useState(0);
   const total = found.total ?? 0;
-  const start = Math.max(0, Math.floor(sight.top / HEIGHT) - AROUND);
-  const end = Math.min(total, Math.ceil((sight.top + sight.height) / HEIGHT) + AROUND);
+  const height = rowHeight.value;
+  const start = Math.max(0, Math.floor(sight.top / height) - AROUND);
+  const end = Math.min(total, Math.ceil((sight.top + sight.height) / height) + AROUND);
   const key = JSON.stringify([run.path, wanted.value]);
   useEffect(() => {
     found.need(start, end);
@@ -45,11 +46,11 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
   const intoSight = (place: number): void => {
     const element = holder.current;
     if (element !== null) {
-      const top = place * HEIGHT;
+      const top = place * height;
       if (top < element.scrollTop) {
         element.scrollTop = top;
-      } else if (top + HEIGHT + HEAD > element.scrollTop + element.clientHeight) {
-        element.scrollTop = top + HEIGHT + HEAD - element.clientHeight;
+      } else if (top + height + HEAD > element.scrollTop + element.clientHeight) {
+        element.scrollTop = top + height + HEAD - element.clientHeight;
       }
     }
   };
@@ -73,7 +74,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     if (event.target !== holder.current) {
       return;
     }
-    const page = Math.max(1, Math.floor(sight.height / HEIGHT) - 2);
+    const page = Math.max(1, Math.floor(sight.height / height) - 2);
     const target = {
       ArrowDown: active + 1,
       ArrowUp: active - 1,
@@ -96,14 +97,17 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     }
   };
   const names = columns.value;
-  const widths = names.map((name) => widthOf(name, run));
-  const template = `34px ${widths.map(([least, share]) => `minmax(${least}px, ${share}fr)`).join(" ")} 40px`;
+  const widths = names.map((name): [number, number] => {
+    const chosen = columnWidths.value[name];
+    return chosen === undefined ? widthOf(name, run) : [chosen, 0];
+  });
+  const template = `34px ${widths.map(([least, share]) => (share === 0 ? `${least}px` : `minmax(${least}px, ${share}fr)`)).join(" ")} 40px`;
   // Every line is as wide as the widest needs to be, so that the columns stand below one another.
   const width = `max(100%, ${74 + widths.reduce((sum, [least]) => sum + least, 0)}px)`;
   const rows = Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset);
   return (
     <div
-      class="grid"
+      class={isWrapped.value ? "grid wrapped" : "grid"}
       id="rows-grid"
       role="grid"
       ref={holder}
@@ -130,7 +134,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
           <span class="only-heard">Thumb and note</span>
         </span>
       </div>
-      <div class="grid-body" role="rowgroup" style={{ height: `${total * HEIGHT}px`, width }}>
+      <div class="grid-body" role="rowgroup" style={{ height: `${total * height}px`, width }}>
         {rows.map((at) => (
           <Line
             key={at}

@@ -1,6 +1,8 @@
 /** The head of the table: a button a column, which sorts. */
 
-import { want, wanted } from "./store";
+import { columnWidths, want, wanted } from "./store";
+
+const LEAST = 48;
 
 /** Ascending, then descending, then the order of the dataset again. */
 export function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
@@ -26,6 +28,26 @@ export function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
         <bdi>{name}</bdi>
         {isSorted ? <span aria-hidden="true">{descending === true ? " ↓" : " ↑"}</span> : null}
       </button>
+      <span
+        class="resizer"
+        title={`Drag to resize ${name}, double-click for the usual width`}
+        onPointerDown={(event) => {
+          event.preventDefault();
+          event.currentTarget.setPointerCapture(event.pointerId);
+        }}
+        onPointerMove={(event) => {
+          const left = event.currentTarget.parentElement?.getBoundingClientRect().left;
+          if (left !== undefined && event.currentTarget.hasPointerCapture(event.pointerId)) {
+            const width = Math.max(LEAST, Math.round(event.clientX - left));
+            columnWidths.value = { ...columnWidths.value, [name]: width };
+          }
+        }}
+        onDblClick={() => {
+          columnWidths.value = Object.fromEntries(
+            Object.entries(columnWidths.value).filter(([key]) => key !== name),
+          );
+        }}
+      />
     </span>
   );
 }

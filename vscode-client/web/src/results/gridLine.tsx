@@ -3,10 +3,8 @@
 import { revealed } from "../shared/hidden";
 import type { Row, Run } from "../wire/results";
 import { isNumeric, shortScore, verdictOf } from "./columns";
-import { current, notes, selected, toggleSelected } from "./store";
+import { current, notes, rowHeight, selected, toggleSelected } from "./store";
 
-/** Pixels. */
-export const HEIGHT = 30;
 /** Characters of a cell that can be in sight. */
 const MAX_CHARACTERS = 300;
 
@@ -32,7 +30,7 @@ export function Line({ at, row, run, names, template, isActive, onChoose }: Line
       aria-rowindex={at + 2}
       aria-selected={isSelected}
       class={`line${isActive ? " active" : ""}${isShown ? " shown" : ""}${failed ? " failed" : ""}`}
-      style={{ gridTemplateColumns: template, top: `${at * HEIGHT}px` }}
+      style={{ gridTemplateColumns: template, top: `${at * rowHeight.value}px` }}
       onClick={() => {
         if (row !== undefined && document.getSelection()?.isCollapsed !== false) {
           onChoose(row);
@@ -75,7 +73,7 @@ function Mark({ thumb, hasText }: { thumb: "up" | "down" | null; hasText: boolea
     .join(", ");
   return (
     <span role="img" aria-label={label} class={thumb ?? undefined}>
-      {thumb === "up" ? "▲" : thumb === "down" ? "▼" : ""}
+      {thumb === "up" ? "👍" : thumb === "down" ? "👎" : ""}
       {hasText ? "✎" : ""}
     </span>
   );

@@ -27,7 +27,8 @@ export function NoteEditor({ place }: { place: number }) {
     keepNote(place, thumb, text).then(
       () => {
         setFailure("");
-        setDraft(undefined);
+        // What was typed meanwhile stays.
+        setDraft((typed) => (typed === text ? undefined : typed));
         announce("Kept", 0);
       },
       (error: unknown) => {

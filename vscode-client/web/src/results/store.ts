@@ -32,6 +32,13 @@ export const comparison = computed<RunComparison | undefined>(() =>
 export const notes = computed<Notes>(() =>
   run.value === undefined ? {} : (kept.value[run.value.path] ?? run.value.notes),
 );
+/** Whether cells show several lines. */
+export const isWrapped = signal(false);
+/** Pixels of a row of the table. */
+export const rowHeight = computed(() => (isWrapped.value ? 96 : 30));
+/** Pixels of the columns that the reader has resized, by their names. */
+export const columnWidths = signal<Readonly<Record<string, number>>>({});
+
 export const columns = computed<string[]>(() => {
   const shown = run.value;
   if (shown === undefined) {

@@ -304,20 +304,22 @@ export interface DatasetRowsAnswer {
   total: number;
 }
 
-/** A commit. */
+/** A commit, or another prompt file, which has no subject and no date. */
 export interface CommitName {
-  /** The short hash. */
+  /** The short hash, or the name of the file. */
   name: string;
   subject: string;
   /** ISO 8601. */
   date: string;
 }
 
-/** The rendering of the last commit. */
+/** The rendering of another version, by default of the last commit. */
 export interface CommittedAnswer {
   commit: CommitName;
   rendering: Rendering | null;
   failure: RenderingFailure | null;
+  /** The versions that can be compared: commits that changed the file, and prompts in its folder. */
+  others: CommitName[];
 }
 
 /** The text of a template file, for a page in a browser. */

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { App } from "../../src/results/app";
 import { notRun } from "../../src/results/runs";
+import type { Live } from "../../src/results/source";
 import { current, fail, failure, show, source, view as shownView } from "../../src/results/store";
-import type { Row } from "../../src/wire/results";
+import type { Notes, Row, Thumb } from "../../src/wire/results";
 import { click, find, mount, textOf, unmount } from "../page";
 import { comparison, run, sourceWith, view } from "./pieces";
 
@@ -18,6 +19,16 @@ const ROWS: Row[] = [
   { place: 0, cells: { id: "T-1", row_text: "Nothing loads", response: "high", exact: "correct" } },
   { place: 1, cells: { id: "T-2", row_text: "A typo", response: "high", exact: "incorrect" } },
 ];
+
+const LIVE: Live = {
+  choose: () => undefined,
+  open: undefined,
+  note: () => Promise.resolve({ notes: {} }),
+  numbers: () => Promise.reject(new Error("no rows")),
+  runAgain: () => undefined,
+  confirm: () => undefined,
+  cancelRun: () => undefined,
+};
 
 beforeEach(async () => {
   source.value = sourceWith(ROWS);
@@ -88,6 +99,66 @@ describe("the table", () => {
     await act(() => Promise.resolve());
     expect(textOf("#view")).toContain("Row T-2");
     expect(textOf("#view")).toContain("exactincorrect");
+  });
+});
+
+describe("what the reader asks for", () => {
+  const asked = vi.fn<Live["runAgain"]>();
+
+  beforeEach(async () => {
+    source.value = { ...sourceWith(ROWS), live: { ...LIVE, runAgain: asked } };
+    asked.mockClear();
+    await act(() => {
+      show(view([run("first", { cached: 2, rows: 4 })]), "Overview");
+    });
+  });
+
+  it("is told how many answers were known", () => {
+    expect(textOf("#cached")).toBe("2 of 4 answers were known from earlier runs.");
+  });
+
+  it("is run again, or afresh", async () => {
+    await click(find("#run-again"));
+    await click(find("#run-fresh"));
+    expect(asked.mock.calls.map(([, again]) => again)).toEqual([
+      { experiment: "main" },
+      { experiment: "main", fresh: true },
+    ]);
+  });
+
+  it("keeps a note that is typed while a thumb is being kept", async () => {
+    const kept: [Thumb | null, string, (answer: { notes: Notes }) => void][] = [];
+    source.value = {
+      ...sourceWith(ROWS),
+      live: {
+        ...LIVE,
+        note: (_run, _place, thumb, text) =>
+          new Promise((resolve) => {
+            kept.push([thumb, text, resolve]);
+          }),
+      },
+    };
+    await openTab("Rows");
+    await act(() => {
+      current.value = 1;
+    });
+    await act(() => Promise.resolve());
+    await click(find("#thumb-down"));
+    await act(() => {
+      const field = find("#note") as HTMLTextAreaElement;
+      field.value = "Too vague";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await act(() => {
+      kept[0]?.[2]({ notes: { "1": { thumb: "down", text: "" } } });
+    });
+    await act(() => {
+      find("#note")?.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    expect(kept.map(([thumb, text]) => [thumb, text])).toEqual([
+      ["down", ""],
+      ["down", "Too vague"],
+    ]);
   });
 });
 
