@@ -139,6 +139,33 @@ async def test_a_key_goes_nowhere_without_a_grant(
     assert server.requests == []
 
 
+def write_python_experiment(folder: Path) -> None:
+    (folder / "a.yml.j2").write_text("- name: a\n  role: user\n  content: Hi\n")
+    (folder / "evals.py").write_text(
+        "from pathlib import Path\nfrom promptls import experiment\n\nPath('ran').touch()\n\n"
+        "@experiment()\nasync def spend(row, prompt_file: str):\n    return {'id': row['id']}\n\n"
+        "def load_dataset():\n    return [{'id': 1}]\n"
+    )
+
+
+async def test_a_python_experiment_without_a_key_runs(folder: Path) -> None:
+    write_python_experiment(folder)
+    answer = await call("run_experiment", file="a.yml.j2", experiment="evals.py:spend")
+    assert not answer.is_error, answer.content[0].text
+    assert answer.structured_content["rows"] == 1
+
+
+async def test_a_python_experiment_with_a_key_is_left_to_the_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OFFICE_KEY", "sk-planted-0123456789abcdef")
+    write_python_experiment(folder)
+    (folder / "promptls.toml").write_text('environment = ["OFFICE_KEY"]\n')
+    answer = await call("run_experiment", file="a.yml.j2", experiment="evals.py:spend", max_calls=1)
+    assert "no budget can be enforced" in answer.structured_content["error"]["message"]
+    assert not (folder / "ran").exists()
+
+
 async def test_results_are_read_worst_first(experiment: Experiment) -> None:
     await run()
     answer = await call("read_results", run="ask.yml.j2", count=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -103,9 +104,15 @@ def _request(folder: Folder, arguments: Mapping[str, Any]) -> RunRequest:
             raise not_trusted(each, code_of_run(request))
     _refuse_other_models(request)
     access = request.access()
-    if request.only_plan or not (remote := [each for each in access.references if _is_remote(each)]):
+    if request.only_plan:
         return request
-    _require_budget(request, access, remote)
+    if not access.opens_models:
+        _refuse_keys(request, access)
+        return request
+    remote = [each for each in access.references if _is_remote(each)]
+    if not remote:
+        return request
+    _require_budget(request, remote)
     if folder.max_cost is None:
         return request
     left = folder.max_cost - folder.paid
@@ -144,14 +151,19 @@ def _is_remote(model: ModelReference) -> bool:
     return urlsplit(destination.host).hostname not in {"localhost", "127.0.0.1", "::1"}
 
 
-def _require_budget(request: RunRequest, access: Access, remote: Sequence[ModelReference]) -> None:
-    names = ", ".join(dict.fromkeys(f"`{each.name}`" for each in remote))
-    if not access.opens_models:
+def _refuse_keys(request: RunRequest, access: Access) -> None:
+    """Raise UsageError for an experiment in Python that gets a key, as it can spend any amount."""
+    names = ", ".join(sorted(f"`{name}`" for name in access.key_variables if os.environ.get(name)))
+    if names:
         raise UsageError(
-            f"the experiment is a Python function that may call {names}, so no budget can be enforced",
+            f"the experiment is a Python function that may read {names}, so no budget can be enforced",
             FilePlace(request.prompt),
             "only the user can run it: `promptls run FILE`",
         )
+
+
+def _require_budget(request: RunRequest, remote: Sequence[ModelReference]) -> None:
+    names = ", ".join(dict.fromkeys(f"`{each.name}`" for each in remote))
     if request.max_calls is None and request.max_tokens is None and request.max_cost is None:
         raise UsageError(
             f"{names} is not on this machine, so the run needs a budget",
