@@ -346,3 +346,8 @@ def test_the_prompt_of_a_judge_is_checked() -> None:
         "infer_cfg=", f"eval_cfg=dict(evaluator=dict(prompt_template={judge})), infer_cfg="
     )
     assert found(text) == [("unknown-dialogue-role", "'HUMEN'")]
+
+
+def test_a_field_in_an_f_string_is_a_variable_that_nothing_defines() -> None:
+    assert ("unknown-evaluation-key", "question") in found(one("f'Q: {question}'"))
+    assert found(one("f'{T}: {{question}}'", before="T = 'Task'\n")) == []

@@ -445,6 +445,10 @@ def _undefined_names(
         return
     known = {*names, *_bound_names(own)}
     for node in ast.walk(own):
+        field = node.value if isinstance(node, ast.FormattedValue) else None
+        if isinstance(field, ast.Name) and field.id not in known and not hasattr(builtins, field.id):
+            message = f"nothing is named `{field.id}`: a field of OpenCompass is in a text without `f`"
+            yield Finding(places.span(field), message, severity="error")
         value = node.value if isinstance(node, ast.keyword) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
