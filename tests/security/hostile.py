@@ -80,4 +80,4 @@ class Hostile:
 
 def promptls(words: Sequence[str]) -> list[str]:
     """Return the command line of promptls."""
-    return [sys.executable, "-c", "from promptls.cli.main import main; import sys; sys.exit(main())", *words]
+    return [sys.executable, "-m", "promptls", *words]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,10 +51,10 @@ class Prompt:
     hostile: Hostile
     packages: Path
 
-    def name(self, model: str, file: str = "nearest.yml.j2") -> None:
+    def name(self, model: str) -> None:
         """Write the prompt."""
         model = model.replace("ABSOLUTE", str(self.hostile.folder / "evil"))
-        (self.hostile.folder / file).write_text(_PROMPT.format(name=model))
+        (self.hostile.folder / "nearest.yml.j2").write_text(_PROMPT.format(name=model))
 
     def install(self, version: str) -> None:
         """Put a package in the place of sentence-transformers."""
@@ -70,23 +68,12 @@ class Prompt:
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command that finds the package."""
-        return self._run(promptls(words))
-
-    def render_each(self, files: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Render files one after the other in one process, which finds the package."""
-        code = (
-            "import sys; from promptls.cli.main import main\n"
-            "for file in sys.argv[1:]: main(['render', file, '--trust'])"
-        )
-        return self._run([sys.executable, "-c", code, *files])
-
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(self.packages), os.environ.get("PYTHONPATH", "")])
         environment = {
             **self.hostile.environment(), "PYTHONPATH": path, "PROMPTLS_CALLS": str(self._record),
         }  # fmt: skip
         return subprocess.run(
-            command, cwd=self.hostile.folder, env=environment, input="", capture_output=True,
+            promptls(words), cwd=self.hostile.folder, env=environment, input="", capture_output=True,
             encoding="utf-8", check=False,
         )  # fmt: skip
 
@@ -154,13 +141,10 @@ def test_without_trust_no_model_is_loaded(prompt: Prompt, command: str) -> None:
 
 def test_a_path_is_no_model(prompt: Prompt) -> None:
     prompt.install("6.0.1")
-    files = [f"{number}.yml.j2" for number in range(len(_PATHS))]
-    for name, file in zip(_PATHS, files, strict=True):
-        prompt.name(name, file)
-
-    done = prompt.render_each(files)
-
-    assert done.stderr.count("sentence model") >= len(_PATHS), done.stderr
+    for name in _PATHS:
+        prompt.name(name)
+        done = prompt.command("render", "nearest.yml.j2", "--trust")
+        assert "sentence model" in done.stderr
     assert prompt.calls == []
     assert not prompt.has_run
 

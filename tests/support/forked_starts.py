@@ -172,7 +172,7 @@ class Forking:
             os.environ.update(environment)
             os.chdir(folder)
             _open_streams()
-            sys.path.insert(0, folder)
+            sys.path[:0] = [folder, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
             sys.argv[1:] = words[1:]
             sys.modules.pop(words[0], None) if "." in words[0] else None
             with _started_at(self._address.parent):
