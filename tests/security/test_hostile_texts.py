@@ -13,11 +13,13 @@ import pytest
 
 from promptls.datasets.cells import MAX_COLUMNS, MAX_ROWS_FOR_COLUMNS
 from promptls.datasets.dataset_files import known_columns, open_dataset
+from promptls.experiments.manifest import manifest_of
 from promptls.ide.refactor import offers
 from promptls.ide.settings_file import place_in
 from promptls.lint.rule import MAX_FINDINGS
 from promptls.lint.runner import check
 from promptls.lint.settings_problems import settings_problems
+from promptls.metrics.values import NoJsonError, json_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.valid_part import MAX_PROBLEMS
@@ -26,6 +28,7 @@ from promptls.syntax.jinja import scanner as tag_ends
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.source import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS, Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.errors import UserError, parse_json
 from promptls.text.positions import PositionEncoding, Span, units_from_column
 from promptls.text.suggest import is_close, nearest
 from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, ProjectFile, project_in, toml_names
@@ -373,6 +376,24 @@ def test_json_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
     assert failure is not None
     assert failure.message == "the dataset has more than 10 characters, and is read whole"
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000], ids=["long number", "deep lists"])
+def test_json_that_python_gives_up_on_is_invalid(value: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(f'[{{"a": {value}}}]')
+    (tmp_path / "a.jsonl").write_text(f'{{"a": {value}}}\n')
+    for name in ("a.json", "a.jsonl"):
+        failure = known_columns(tmp_path / name).failure
+        assert failure is not None
+        assert "not valid JSON" in failure.message
+    with pytest.raises(UserError):
+        manifest_of(tmp_path / "a.json")
+    with pytest.raises(NoJsonError):
+        json_of(value)
+    with pytest.raises(ValueError, match=r"digits|deep"):
+        parse_json(value)
+    text = f"instruction: a\nexamples:\n  - input: {{a: b}}\n    output: '{value}'\n"
+    assert "invalid-prompt-object" in {rule for rule, _ in findings(text)}
 
 
 # -- counting ---------------------------------------------------------------

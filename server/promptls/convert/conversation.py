@@ -15,7 +15,7 @@ import yaml
 from promptls.syntax.chunk import Chunk, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scanner import Tag
-from promptls.text.errors import UserError
+from promptls.text.errors import UserError, parse_json
 
 
 class MessagePiece(NamedTuple):
@@ -64,7 +64,7 @@ def read_chat_json(text: str) -> Conversation:
     Raises UserError if there is no such list.
     """
     try:
-        loaded = json.loads(text)
+        loaded = parse_json(text)
     except ValueError as error:
         raise UserError(
             f"this is no JSON: {error}", remedy="check the file, or name its form with `--from`"

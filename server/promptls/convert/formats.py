@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 import yaml
 
 from promptls.convert.conversation import Conversation, Converted
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 
 if TYPE_CHECKING:
     from promptls.convert.opencompass_python import Files
@@ -195,7 +195,7 @@ def _data(text: str) -> Any:
 
     if is_json(text):
         with suppress(ValueError):
-            return json.loads(text)
+            return parse_json(text)
     return yaml.load(text, Loader=_LOADER)  # noqa: S506 - this is the safe loader
 
 
@@ -222,8 +222,6 @@ def guess(text: str, path: str) -> str | None:
 
 def _form_of_json(text: str) -> str | None:
     """Return the format of a JSON prompt of Ragas, 0.1 or later."""
-    import json
-
     from promptls.dialects.ragas.saved_prompt import form_of
 
     try:

@@ -67,7 +67,7 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
         counted = position
         try:
             value, end = decoder.raw_decode(text, position)
-        except (JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise _broken(path, text, error.pos if isinstance(error, JSONDecodeError) else position) from None
         if not isinstance(value, dict):
             raise UserError("an item is no JSON object", FilePlace(path, line), 'write {"column": value}')

@@ -57,7 +57,7 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
 def _object(path: Path, line: int, text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         column = error.colno - 1 if isinstance(error, json.JSONDecodeError) else None
         raise UserError(
             "the line is not valid JSON", FilePlace(path, line, column), "write one JSON object a line"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import time
@@ -22,7 +21,7 @@ from promptls.experiments.scores import RowResult, Score, Totals, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
 from promptls.security.files import folder_changed, kept_by_file, names_in, open_text, read_bytes, read_text
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
 from promptls.workspace.disk import ENDINGS
@@ -323,7 +322,7 @@ _kept_names = lru_cache(maxsize=64)(_names)
 @kept_by_file(256)
 def _read(manifest: Path) -> Mapping[str, Any] | None:
     try:
-        values = json.loads(read_text(manifest, limit=MAX_MANIFEST_BYTES))
+        values = parse_json(read_text(manifest, limit=MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
         return None
     needed = {"run", "experiment", "prompt", "files", "models", "metrics", "totals", "started", "seconds"}

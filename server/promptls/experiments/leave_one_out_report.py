@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from promptls.experiments.comparison import Chance, MetricComparison, amount, unit_of
 from promptls.experiments.manifest import prompt_stem
 from promptls.security.files import kept_by_file, read_text
+from promptls.text.errors import parse_json
 
 FORMAT = 1
 """The format version, incremented on incompatible changes."""
@@ -59,7 +59,7 @@ def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
         return os.path.normpath(folder / name)
 
     try:
-        report = json.loads(read_text(path))
+        report = parse_json(read_text(path))
         if report["format"] != FORMAT:
             return None
         return {

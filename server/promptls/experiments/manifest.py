@@ -20,7 +20,7 @@ from promptls.experiments.plan import Plan
 from promptls.models.model import ModelReference
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace, UserError, parse_json
 from promptls.tokens.tokenizer_files import encoding_title
 from promptls.workspace.settings import ProjectFile, find_project
 
@@ -138,7 +138,7 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
 def manifest_of(path: Path) -> dict[str, Any]:
     """Return the content of the manifest at `path`; raises `UserError` if it is not a manifest."""
     try:
-        values = json.loads(read_text(path, limit=MAX_MANIFEST_BYTES))
+        values = parse_json(read_text(path, limit=MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
         values = None
     if not isinstance(values, dict):

@@ -17,6 +17,7 @@ from promptls.experiments.history import MetricSummary, RunSummary, row_results
 from promptls.experiments.plan import Plan
 from promptls.experiments.scores import RowResult, Score
 from promptls.experiments.unfinished import UnfinishedRun
+from promptls.text.errors import parse_json
 
 REASON_SUFFIX = "_reason"
 PREDICTED_PREFIX = "predicted_"
@@ -222,7 +223,7 @@ def score_value(text: str, metric: MetricSummary) -> Any:
         return float(text)
     if metric.kind == "ranking":
         with contextlib.suppress(ValueError):
-            return json.loads(text)
+            return parse_json(text)
         return [int(piece) if piece.isdigit() else piece for piece in text.split(";")]
     if isinstance(metric.allowed_values, list):
         return next((value for value in metric.allowed_values if str(value) == text), text)

@@ -22,7 +22,7 @@ from promptls.models.opening import find_model, open_model
 from promptls.models.providers import price_of
 from promptls.models.testing import digest_of
 from promptls.security.files import read_text
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace, UserError, parse_json
 from promptls.text.format import in_dollars
 from promptls.workspace.settings import find_project
 
@@ -191,7 +191,7 @@ def stored_answers(prompt: Path) -> list[SingleAnswer]:
     """Return the stored answers of a prompt, latest last. Raises `UserError` if they cannot be read."""
     file = _file(prompt)
     try:
-        return [SingleAnswer(**each) for each in json.loads(read_text(file))]
+        return [SingleAnswer(**each) for each in parse_json(read_text(file))]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError):

@@ -6,7 +6,7 @@ import json
 from importlib import import_module
 from typing import Any, Final
 
-from promptls.text.errors import UserError
+from promptls.text.errors import UserError, parse_json
 
 ABSENT: Final = object()
 """The value of a missing field."""
@@ -19,11 +19,9 @@ class NoJsonError(ValueError):
 def json_of(text: str) -> Any:
     """Parse `text` as JSON; raises NoJsonError."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
+        return parse_json(text)
+    except ValueError as error:
         raise NoJsonError(f"no JSON: {error}") from None
-    except RecursionError:
-        raise NoJsonError("no JSON that can be read: it is nested too deeply") from None
 
 
 def items_of(value: object, *, split: bool = True) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +31,7 @@ from promptls.dialects.opencompass.templates import PromptTemplate, chosen
 from promptls.embeddings import minilm
 from promptls.embeddings.language_model import NAME, embedded_scorer
 from promptls.rendering.job import plain
+from promptls.text.errors import parse_json
 
 # The number of texts with cached vectors, about 2 kB each: training rows rarely change between renderings.
 _KEPT: Final = 50_000
@@ -551,7 +551,7 @@ def _choices(row: Row) -> list[str]:
     found = row.get("choices")
     if isinstance(found, str):
         with contextlib.suppress(ValueError):
-            found = json.loads(found)
+            found = parse_json(found)
     if not isinstance(found, list) or not found:
         raise _missing_column("CLPInferencer", "choices", "the list of answers that are compared")
     return [str(each) for each in found]

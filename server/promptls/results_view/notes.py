@@ -14,7 +14,7 @@ from promptls.experiments.result_pages import rows_at
 from promptls.results_view import results_wire
 from promptls.results_view.results_wire import Thumb
 from promptls.security.files import read_text
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 
 FORMAT = 1
 SUFFIX = ".notes.json"
@@ -44,7 +44,7 @@ def notes_of(run: RunSummary) -> dict[int, Note]:
     """
     path = notes_file(run)
     try:
-        values = json.loads(read_text(path))
+        values = parse_json(read_text(path))
         return {int(place): _note(value) for place, value in values["rows"].items()}
     except FileNotFoundError:
         return {}

@@ -5,6 +5,7 @@ The command line prints it and chooses the exit code; the server responds with i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -50,3 +51,14 @@ def optional(arguments: Mapping[str, Any], name: str, kind: type[Value]) -> Valu
     if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
         return value
     raise UsageError(f"the argument `{name}` must be of type {kind.__name__}, and not {type(value).__name__}")
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text of others; raises ValueError, also where Python gives up.
+
+    `json.loads` raises RecursionError for deep nesting; numbers of very many digits are no JSONDecodeError.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

@@ -92,7 +92,7 @@ def certain_place(snapshot: Snapshot, name: str, needs: Iterable[NeededBy]) -> S
         template = snapshot.template(need.path)
         if not need.is_free or template is None:
             continue
-        for reference in template.names.references_of(name):
+        for reference in template.names.references_by_name.get(name, ()):
             if reference.binding is None:
                 return reference.span if need.reference is None else need.reference.span
     return None
@@ -361,7 +361,7 @@ def _places(snapshot: Snapshot, name: str, paths: Mapping[str, None]) -> list[In
         InputPlace(path, reference.span)
         for path in paths
         if (template := snapshot.template(path)) is not None
-        for reference in template.names.references_of(name)
+        for reference in template.names.references_by_name.get(name, ())
         if reference.is_input
     ]
 

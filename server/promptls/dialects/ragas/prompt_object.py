@@ -14,6 +14,7 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
 
 from promptls.dialects import KeyFact, needed, optional, table
+from promptls.text.errors import parse_json
 
 PROMPT_KEYS: Mapping[str, KeyFact] = table(
     optional("name", "text", "Name of the prompt, and of the file that Ragas saves."),
@@ -468,7 +469,7 @@ def _check_example(prompt: PromptObject, index: int) -> None:
     output = example[prompt.output_key]
     if prompt.is_json and isinstance(output, str):
         try:
-            json.loads(output)
+            parse_json(output)
         except ValueError as error:
             raise PromptObjectError(
                 f"`{prompt.output_key}` in example {index + 1} is no valid JSON: {error}. "

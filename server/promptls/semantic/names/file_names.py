@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from promptls.semantic.names.scopes import (
@@ -275,6 +275,14 @@ class FileNames:
         )
 
     @recorded_property
+    def references_by_name(self) -> Mapping[str, Sequence[NameReference]]:
+        """All references of each variable, in order, for callers that need those of many variables."""
+        found: dict[str, list[NameReference]] = {}
+        for reference in self.references:
+            found.setdefault(reference.name, []).append(reference)
+        return found
+
+    @recorded_property
     def bindings(self) -> tuple[Binding, ...]:
         """Every name that the file binds, in order."""
         return tuple(
@@ -286,7 +294,7 @@ class FileNames:
     def inputs(self) -> dict[str, list[NameReference]]:
         """Return the references of each variable that may come from the caller."""
         return {
-            name: [reference for reference in self.references_of(name) if reference.is_input]
+            name: [each for each in self.references_by_name.get(name, ()) if each.is_input]
             for name in sorted(self.input_names)
         }
 

@@ -43,13 +43,13 @@ examples:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.semantic.header import Example, example_fact
 from promptls.syntax.yaml.nodes import key_text
+from promptls.text.errors import parse_json
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _form(value: Any, *, is_json: bool) -> str:
     """Return a description of the form of an output."""
     if is_json and isinstance(value, str):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             return "text"
     if isinstance(value, dict):

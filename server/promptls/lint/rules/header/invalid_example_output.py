@@ -54,6 +54,7 @@ from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
+from promptls.text.errors import parse_json
 
 
 class _Requirements(NamedTuple):
@@ -85,7 +86,7 @@ def check(_text: str, example: Example, required: _Requirements) -> Iterator[Fin
     value = example.data.get(required.output)
     if isinstance(value, str) and required.is_json:
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError as error:
             message = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
             yield Finding(span, message)
