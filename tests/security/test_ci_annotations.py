@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.cli.safe_stream import SafeStream, as_commands, styled
+from promptls.cli.safe_stream import SafeStream, as_commands, styled, write_document
 from promptls.text.escape import annotation_message, annotation_property, for_json_output, without_commands
 from support.terminals import piped
 
@@ -115,3 +115,24 @@ def test_data_gives_no_command_in_a_job(tmp_path: Path, command: str) -> None:
     _, output = piped([*command.split(), "--data", SAMPLE], tmp_path, GITHUB_ACTIONS="true")
     assert "OWNED" in output
     assert not any(map(is_command, output.splitlines()))
+
+
+@pytest.mark.parametrize("command", ["render a.yml.j2 --string", "format --diff"])
+def test_a_document_gives_no_command_in_a_job(tmp_path: Path, command: str) -> None:
+    content = "|\n    ::add-mask::OWNED\n    ##[group]OWNED\n    {{a}}\n"
+    (tmp_path / "a.yml.j2").write_text(f"- name: a\n  role: user\n  content: {content}", "utf-8")
+    data = ["--data", '{"a": "b"}'] if command.startswith("render") else []
+
+    _, output = piped([*command.split(), *data], tmp_path, GITHUB_ACTIONS="true")
+
+    assert "OWNED" in output
+    assert not any(map(is_command, output.splitlines()))
+
+
+def test_a_document_in_a_file_is_unchanged_in_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    with (tmp_path / "out").open("w") as stream:
+        monkeypatch.setattr(sys, "stdout", SafeStream(stream))
+        write_document("::error::a\n")
+
+    assert (tmp_path / "out").read_text() == "::error::a\n"

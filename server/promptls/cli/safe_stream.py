@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -107,9 +108,12 @@ def inside(stream: TextIO) -> TextIO:
 def write_document(text: str, *, as_utf8: bool = False) -> None:
     """Write a requested document: unchanged to a file or pipe, and escaped to a terminal.
 
-    `as_utf8` writes UTF-8 with the text's own line endings, regardless of the output's encoding.
+    In a CI job, a pipe may be the log, so no line of the document becomes a command there. `as_utf8` writes
+    UTF-8 with the text's own line endings, regardless of the output's encoding.
     """
     stream = sys.stdout
+    if _may_be_log(stream):
+        text = without_commands(text)
     if stream.isatty():
         stream.write(text)
     elif as_utf8:
@@ -118,6 +122,15 @@ def write_document(text: str, *, as_utf8: bool = False) -> None:
         stream.buffer.flush()
     else:
         inside(stream).write(text)
+
+
+def _may_be_log(stream: TextIO) -> bool:
+    if not any(os.environ.get(name) for name in _CI):
+        return False
+    try:
+        return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return True
 
 
 @contextmanager
