@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
+from promptls.security.files import ANYWHERE, reading_within
 from promptls.security.trust import KeyGrant, TrustStore
 from security.hostile import Hostile, promptls
 
@@ -89,6 +90,28 @@ def test_a_report_for_programs_says_what_was_left_out(hostile: Hostile) -> None:
     report = json.loads(hostile.command("check", "--json").stdout)
     assert [finding["rule"] for finding in report["findings"]] == ["no-truncatable-part"]
     assert report["left_out"].startswith("not trusted: functions.py was not run (1 prompt)")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need privileges")
+def test_a_check_names_the_files_that_it_may_not_read(
+    hostile: Hostile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (hostile.folder.parent / "outside.j2").write_text("SECRET")
+    (hostile.folder / "link.j2").symlink_to("../outside.j2")
+    (hostile.folder / "plain.yml.j2").write_text(
+        "{#---\nsamples: ../outside.json\n---#}\n"
+        "- {name: a, role: user, content: '{% include \"link.j2\" %}'}\n"
+    )
+    monkeypatch.setenv("PROMPTLS_CONFIG_DIR", str(hostile.configuration))
+    monkeypatch.chdir(hostile.folder)
+
+    with reading_within(lambda: ANYWHERE):
+        assert main(["check", "plain.yml.j2"]) == 1
+
+    shown = capsys.readouterr()
+    assert "`link.j2` leads out of the project, which is not trusted: it is not read" in shown.out
+    assert "../outside.json, link.j2 lead out of the project and were not read; `--trust`" in shown.err
+    assert "SECRET" not in shown.out + shown.err
 
 
 def test_a_check_of_a_trusted_folder_leaves_nothing_out(hostile: Hostile) -> None:

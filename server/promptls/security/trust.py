@@ -68,14 +68,14 @@ class FolderCode:
 
     def __str__(self) -> str:
         listed = (("run its Python", self.python), ("use models that it names", self.models))
-        return " and ".join(f"{what}: {_listed(names)}" for what, names in listed if names)
+        return " and ".join(f"{what}: {listed_names(names)}" for what, names in listed if names)
 
     def left_out(self) -> str:
         """Return a message that none of it was run."""
         be = "was" if len(self.python) == 1 else "were"
-        python = f"{_listed(self.python)} {be} not run" if self.python else ""
+        python = f"{listed_names(self.python)} {be} not run" if self.python else ""
         be = "was" if len(self.models) == 1 else "were"
-        models = f"{_listed(self.models)} {be} not loaded" if self.models else ""
+        models = f"{listed_names(self.models)} {be} not loaded" if self.models else ""
         return " and ".join(filter(None, (python, models)))
 
 
@@ -84,7 +84,8 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "\ufffd" for each in text)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed_names(names: tuple[str, ...]) -> str:
+    """Return the first of some foreign names as an enumeration."""
     shown = ", ".join(printable(name) for name in names[:_MAX_LISTED])
     more = len(names) - _MAX_LISTED
     return f"{shown} and {more} more" if more > 0 else shown

@@ -12,6 +12,8 @@ from promptls.cli.checked import GRAVEST_FIRST
 from promptls.cli.permission import trust_where_decided, trusting
 from promptls.cli.safe_stream import as_commands, write_document
 from promptls.cli.terminal import error, printed_path
+from promptls.security.files import current_scope
+from promptls.security.trust import listed_names
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
 
@@ -154,14 +156,35 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _left_out(chosen: ChosenFiles, incomplete: Sequence[str]) -> str | None:
-    """Return what was not run, for which prompts, and how to include it; None if everything was run."""
+    """Return what was not run or read, and how to include it; None if everything was."""
     from promptls.rendering.make import code_of_rendering
 
-    if not incomplete:
+    said = []
+    if incomplete:
+        code = code_of_rendering(chosen.snapshot, incomplete)
+        said.append(f"{code.left_out()} ({plural(len(incomplete), 'prompt')})")
+    if outside := _files_outside(chosen):
+        be = "leads out of the project and was" if len(outside) == 1 else "lead out of the project and were"
+        said.append(f"{listed_names(outside)} {be} not read")
+    if not said:
         return None
-    code = code_of_rendering(chosen.snapshot, incomplete)
-    prompts = plural(len(incomplete), "prompt")
-    return f"not trusted: {code.left_out()} ({prompts}); {trusting(chosen.snapshot.roots)} includes it"
+    return f"not trusted: {'; '.join(said)}; {trusting(chosen.snapshot.roots)} includes it"
+
+
+def _files_outside(chosen: ChosenFiles) -> tuple[str, ...]:
+    """Return the files that the prompts name and that may not be read, as they are written."""
+    found: dict[str, None] = {}
+    for path in chosen.all():
+        template = chosen.snapshot.template(path)
+        if template is None:
+            continue
+        settings = template.declarations.settings
+        datasets = (each.dataset for each in (settings.experiments or {}).values())
+        included = (reference.name for reference in template.references)
+        for name in filter(None, (settings.samples, *datasets, *included)):
+            if not current_scope().allows(Path(path).parent / name):
+                found[name] = None
+    return tuple(found)
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:

@@ -99,6 +99,9 @@ def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
     if reference.alternatives:
         listed = ", ".join(f"`{each}`" for each in reference.alternatives)
         return Finding(reference.span, f"none of these files is there: {listed}")
+    if not current_scope().allows(Path(file.path).parent / name) and parts_of_name(name) is not None:
+        message = f"`{name}` leads out of the project, which is not trusted: it is not read"
+        return Finding(reference.span, message)
     meant = _meant(file, name)
     fixes = _fixes(file, reference, meant) if meant else ()
     question = f"; did you mean `{meant}`?" if meant else ""
