@@ -43,11 +43,15 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Number(seconds.toPrecision(3))} s`;
 }
 
-/** The rows that were chosen for a run, as `3, 7-9`. */
+/** The rows that were chosen for a run, as `first 12 rows` or `rows 3, 7-9`. */
 export function chosenRows(chosen: string): string {
-  return chosen
+  if (/^\d+$/.test(chosen)) {
+    return `first ${chosen} rows`;
+  }
+  const listed = chosen
     .split(",")
     .map((each) => each.trim())
     .filter((each) => each !== "")
     .join(", ");
+  return `rows ${listed}`;
 }

@@ -143,7 +143,7 @@ function Totals({ run }: { run: Run }) {
             <bdi>{run.dataset}</bdi>
           </>
         )}
-        {run.rowsChosen === null ? "" : `, rows ${chosenRows(run.rowsChosen)}`}, {moment(run.started)}
+        {run.rowsChosen === null ? "" : `, ${chosenRows(run.rowsChosen)}`}, {moment(run.started)}
         {run.commit === null
           ? ""
           : `, commit ${run.commit.slice(0, 8)}${run.dirty === true ? " with changes" : ""}`}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { inputsOf, shortScore, usualColumns, verdictOf } from "../../src/results/columns";
-import { duration, formatDifference, formatScore, moment } from "../../src/results/formatScores";
+import { chosenRows, duration, formatDifference, formatScore, moment } from "../../src/results/formatScores";
 import { money } from "../../src/shared/format";
 import type { Metric, Run } from "../../src/wire/results";
 
@@ -83,4 +83,11 @@ describe("words", () => {
   ])("writes %s", (written, expected) => {
     expect(written).toBe(expected);
   });
+});
+
+it.each([
+  ["12", "first 12 rows"],
+  ["3,44-46,,", "rows 3, 44-46"],
+])("says which rows were chosen: %s", (chosen, words) => {
+  expect(chosenRows(chosen)).toBe(words);
 });
