@@ -310,6 +310,9 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         spaces = indent.group().replace("\t", "  ")
         yield Fix("Indent with spaces", (Edit(Span(start, start + indent.end()), spaces),), preferred=True)
         return
+    if re.match(r"[*+\u2022\u2013\u2014][ ](?:name|role|content):", line):
+        yield Fix("Change it to a dash", (Edit(Span(start, start + 1), "-"),), preferred=True)
+        return
     if line.startswith("-") and "after this dash" in message:
         yield Fix("Insert a space", (Edit(Span(start + 1, start + 1), " "),), preferred=True)
         return

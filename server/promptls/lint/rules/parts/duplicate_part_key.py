@@ -37,6 +37,7 @@ from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import Part, chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_column
 
 
@@ -84,6 +85,11 @@ def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str
         around = branches.at(entry.key.span.start)
         if first is None or branches.at(first.key.span.start)[: len(around)] != around:
             continue
+        if any(
+            first.key.span.start < each.span.start < entry.key.span.start
+            for each in chunk_yaml(chunk).problems
+        ):
+            continue  # the error between them may begin another part
         fixes = tuple(
             Fix("Remove the first one", (edit,))
             for edit in (without_entry(chunk, span, entries, first),)
