@@ -12,7 +12,7 @@ from promptls.api import template as items
 from promptls.api.template import load_items
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from support.examples import examples
+from support.example_counts import examples
 
 PIECES = (
     "- name: a\n  content: one\n",

@@ -17,7 +17,7 @@ from promptls.dialects.ragas.prompt_object import format_prompt, read_prompt_obj
 from promptls.lint.runner import check
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 
 MAIN = "/project/main.yml.j2"
 

@@ -14,7 +14,7 @@ from promptls.format.frame import applied
 from promptls.format.prompt_file import format_edits, formatted
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from support.examples import examples
+from support.example_counts import examples
 from support.templates import DATA, templates
 
 pytestmark = pytest.mark.thorough

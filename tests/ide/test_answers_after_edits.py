@@ -12,7 +12,7 @@ from promptls.ide.semantic_tokens import file_run
 from promptls.lint.runner import check
 from promptls.text.positions import PositionEncoding, Span
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 
 pytestmark = pytest.mark.thorough
 

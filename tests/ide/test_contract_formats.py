@@ -21,7 +21,7 @@ from promptls.ide.contract_formats import (
 )
 from promptls.rendering.samples import samples_of
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 from support.fixture import MAIN, opened
 
 ENTRY = f"/project/{MAIN}"

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from promptls.ide.contract_formats import contract_schema
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 
 PATH = "/project/main.yml.j2"
 TEMPLATES = (

@@ -15,7 +15,7 @@ from promptls.format.frame import applied
 from promptls.ide.refactor import offers
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 from support.templates import DATA, templates
 from support.texts import OWN
 

@@ -20,7 +20,7 @@ from test_kept_findings import (
 from promptls.lint.runner import check
 from promptls.syntax.facts import turned_off
 from promptls.text.positions import Span
-from support.examples import examples
+from support.example_counts import examples
 
 pytestmark = pytest.mark.thorough
 

@@ -16,7 +16,7 @@ from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError
 from promptls.lint.rule import Finding
 from promptls.lint.runner import check
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 
 pytestmark = pytest.mark.thorough
 

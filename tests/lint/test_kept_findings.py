@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
-from support.examples import examples
+from support.example_counts import examples
 
 pytestmark = pytest.mark.thorough
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptls.rendering.source_map.part_origins import scalar_bounds, scalar_runs
-from support.examples import examples
+from support.example_counts import examples
 
 LINES = st.lists(st.text("ab  \t:-#'\"\\é🙂\u2028\x85", max_size=8), min_size=1, max_size=6)
 BREAKS = st.sampled_from(["\n", "\n", "\n\n", "\r\n", "\r", "\x85", "\u2028"])

@@ -6,7 +6,7 @@ import pytest
 from random_session import run
 from session_clients import CLIENTS
 
-from support.examples import THOROUGH
+from support.example_counts import THOROUGH
 
 
 @pytest.mark.parametrize(("seed", "client"), list(enumerate(CLIENTS, start=1)))

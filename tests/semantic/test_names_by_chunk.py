@@ -13,7 +13,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from support.examples import examples
+from support.example_counts import examples
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yml.j2"))
 TEXTS = {

@@ -15,7 +15,7 @@ from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.source import Layout, Source
 from promptls.text.positions import Span
-from support.examples import examples
+from support.example_counts import examples
 from support.shapes import input_shapes
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yml.j2"))

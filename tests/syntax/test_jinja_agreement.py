@@ -11,7 +11,7 @@ from promptls.semantic.template import Template
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.syntax.source import Source
-from support.examples import examples
+from support.example_counts import examples
 
 pytestmark = pytest.mark.thorough
 

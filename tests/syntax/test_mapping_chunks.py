@@ -11,7 +11,7 @@ from promptls.syntax.language import JSON_FIELDS
 from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml
 from promptls.text.positions import Span
-from support.examples import examples
+from support.example_counts import examples
 from support.soundness import assert_same_as_fresh
 
 LINES = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptls.syntax.jinja.scanner import tag_after_edit
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from support.examples import examples
+from support.example_counts import examples
 from support.soundness import assert_same_as_fresh
 
 pytestmark = pytest.mark.thorough

@@ -18,7 +18,7 @@ from promptls.tokens import (
     is_approximate,
     load,
 )
-from support.examples import examples
+from support.example_counts import examples
 
 
 @pytest.mark.parametrize(
