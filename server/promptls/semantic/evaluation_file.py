@@ -32,7 +32,7 @@ _QUOTED_LATEX: Final = re.compile(r"(?<!\\)(?:(?:\\\\)+|\\[bfrt]|\\U000000(?:08|
 
 In Python, `"\\frac"` and `"\\text"` begin with a form feed and a tab.
 """
-_ARGUMENT: Final = re.compile(r"\[[^\[\]]*\]$|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}$")
+_MAX_BRACES: Final = 3
 _NEAR: Final = 120
 """How many characters before a field are examined to find out whether it is LaTeX."""
 
@@ -65,9 +65,26 @@ def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
 
 def _without_arguments(text: str) -> str:
     """Return a text without the arguments in brackets or braces at its end."""
-    while match := _ARGUMENT.search(text):
-        text = text[: match.start()]
-    return text
+    start: int | None = len(text)
+    while start is not None:
+        end = start
+        start = _argument(text, end - text.startswith("\n", end - 1)) if end else None
+    return text[:end]
+
+
+def _argument(text: str, end: int) -> int | None:
+    """Return where the argument starts that ends at `end`, in at most three pairs of braces; None if none."""
+    last = text[end - 1 : end]
+    if last == "]":
+        start = max(text.rfind("[", 0, end - 1), text.rfind("]", 0, end - 1))
+        return start if start >= 0 and text[start] == "[" else None
+    depth = deepest = 0
+    for at in range(end - 1, -1, -1) if last == "}" else ():
+        depth += (text[at] == "}") - (text[at] == "{")
+        deepest = max(deepest, depth)
+        if depth == 0:
+            return at if deepest <= _MAX_BRACES else None
+    return None
 
 
 def _inside(inner: tuple[int, int], outer: Span) -> bool:
