@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from promptls.convert.formats import convert
-from promptls.ide.opencompass_python import findings_of_file
+from promptls.ide.opencompass_python import findings_of_python
 from promptls.rendering.execute import execute
 from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure
@@ -95,7 +95,7 @@ def test_errors_are_rare(folder: str) -> None:
         if (
             found := [
                 finding
-                for finding in findings_of_file(workspace.snapshot, str(file)).findings
+                for finding in findings_of_python(workspace.snapshot, str(file)).findings
                 if finding.severity == "error" and finding.rule != "unresolved-import"
             ]
         )

@@ -100,7 +100,7 @@ def test_what_a_value_names_is_told(
         ("rows.csv", "rows.csv", ""),
         ("fast", "promptls.toml", "fast"),
         ("metrics.py:score", "metrics.py", "score"),
-        ("exact_match", "exact_match.py", "exact_match"),
+        ("exact_match", "builtin_text.py", "exact_match"),
         ("strict", "metrics.py", "score"),
     ],
 )
