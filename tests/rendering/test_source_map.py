@@ -15,7 +15,7 @@ from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.prompt_parts import PromptPart
 from promptls.dialects.prompt_poet.template_rendering import RenderOptions, parse_parts, render_text
 from promptls.rendering.source_map.compiled_templates import render_mapped
-from promptls.rendering.source_map.data_paths import turns_of
+from promptls.rendering.source_map.data_paths import iterations_of
 from promptls.rendering.source_map.mapping import RenderedMap, Segment
 from promptls.rendering.source_map.part_origins import part_segments
 from support.generated_prompts import Generator
@@ -92,12 +92,12 @@ def test_turns_are_those_of_the_place_and_of_what_it_calls() -> None:
         "{% for x in xs if x %}{{ m(x) }};{% else %}none{% endfor %}"
     )
     source_map = mapped(text, {"xs": ["ab", "", "c"]})
-    first, second = "turn 1 of `for x in xs if x`", "turn 2 of `for x in xs if x`"
-    assert [(source_map.text[each.start : each.end], each.turns) for each in source_map.segments] == [
-        ("a", (first, "turn 1 of `for z in y`")),
-        ("b", (first, "turn 2 of `for z in y`")),
+    first, second = "iteration 1 of `for x in xs if x`", "iteration 2 of `for x in xs if x`"
+    assert [(source_map.text[each.start : each.end], each.iterations) for each in source_map.segments] == [
+        ("a", (first, "iteration 1 of `for z in y`")),
+        ("b", (first, "iteration 2 of `for z in y`")),
         (";", (first,)),
-        ("c", (second, "turn 1 of `for z in y`")),
+        ("c", (second, "iteration 1 of `for z in y`")),
         (";", (second,)),
     ]
 
@@ -106,7 +106,7 @@ def test_the_turns_of_a_recursive_loop_stand_in_each_other() -> None:
     text = "{% for t in tree recursive %}{{ t.name }}{{ loop(t.kids) }}{% endfor %}"
     tree = [{"name": "a", "kids": [{"name": "b", "kids": []}]}, {"name": "c", "kids": []}]
     source_map = mapped(text, {"tree": tree})
-    assert [[turn.split()[1] for turn in each.turns] for each in source_map.segments] == [
+    assert [[turn.split()[1] for turn in each.iterations] for each in source_map.segments] == [
         ["1"],
         ["1", "1"],
         ["2"],
@@ -204,7 +204,7 @@ def check_alone(source_map: RenderedMap, number: int, files: dict[str, str], dat
     if not words.startswith("{{") or not is_known:
         return behind
     values = dict(data)
-    for _, file, site, _, item in turns_of(leaf):
+    for _, file, site, _, item in iterations_of(leaf):
         values.update(bound(file.sites[site].targets, item))
     environment = make_environment(FolderLoader(FOLDER, files))
     text = "".join(each.text for each in source_map.leaves[number:behind])

@@ -85,7 +85,7 @@ async def test_each_part_leads_to_the_template_the_turns_and_the_data(editor: Ed
         (")", ")", True, None),
     ]
     assert {turn for segment in segments_of(part.sourceMap) for turn in segment.turns} == {
-        "turn 2 of `for message in history`"
+        "iteration 2 of `for message in history`"
     }
     assert made.rendering.sourceMap is None
 

@@ -16,7 +16,13 @@ from promptls.dialects.prompt_poet.vocabulary import escape
 from promptls.rendering.functions_file import line_in_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.source_map.mapping import RenderedMap, item_words, line_outside, turns_at, turns_words
+from promptls.rendering.source_map.mapping import (
+    RenderedMap,
+    item_words,
+    iterations_at,
+    iterations_words,
+    line_outside,
+)
 from promptls.rendering.source_map.pieces import Leaf
 from promptls.text.format import shortened
 
@@ -73,7 +79,7 @@ class Culprit:
 
     path: str
     line: int
-    turns: tuple[str, ...]
+    iterations: tuple[str, ...]
     include_line: int | None
     span: tuple[int, int] | None = None
     value: str | None = None
@@ -217,7 +223,7 @@ def _culprit(source_map: RenderedMap, leaf: Leaf, offset: int) -> Culprit:
     include_line = None
     if include is not None:
         include_line = source_map.line(include.file.path, include.file.span(include.site)[0])
-    return Culprit(path, source_map.line(path, offset), source_map.turns(leaf), include_line)
+    return Culprit(path, source_map.line(path, offset), source_map.iterations(leaf), include_line)
 
 
 def _span(source_map: RenderedMap, leaf: Leaf) -> tuple[int, int]:
@@ -273,7 +279,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
         found = (remedy for words, remedy in REMEDIES.items() if words in failure.message)
         message = failure.message.replace(VALUES_HINT, next(found, OTHER_REMEDY))
         failure = replace(failure, message=message)
-    where = [f"in {', '.join(culprit.turns)}"] if culprit.turns else []
+    where = [f"in {', '.join(culprit.iterations)}"] if culprit.iterations else []
     if culprit.value is not None:
         where.append(f"because of the value {shortened(culprit.value)}")
     return replace(
@@ -285,20 +291,20 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
         escapable=culprit.escapable,
         whatever=culprit.whatever,
         any_word=culprit.any_word,
-        turns=culprit.turns,
+        iterations=culprit.iterations,
         include_line=culprit.include_line,
     )
 
 
 def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> RenderFailure:
     """Return the failure with the loop iterations in which the template stopped."""
-    turns = turns_at(error.__cause__)
+    iterations = iterations_at(error.__cause__)
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
-    if not turns:
+    if not iterations:
         return replace(failure, include_line=outside)
-    told, words = turns_words(turns), item_words(turns[-1])
+    told, words = iterations_words(iterations), item_words(iterations[-1])
     where = [f"in {', '.join(told)}", *([f"where {words}"] if words else [])]
-    return replace(_with_location(failure, where), turns=told, include_line=outside)
+    return replace(_with_location(failure, where), iterations=told, include_line=outside)
 
 
 def _with_location(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:

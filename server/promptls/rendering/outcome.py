@@ -22,7 +22,7 @@ _WIDTH: Final = 8
 def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> PackedMap:
     """Return the packed map of a rendered text and of the contents of its parts."""
     files: dict[str, int] = {}
-    turns: dict[tuple[str, ...], int] = {}
+    iterations: dict[tuple[str, ...], int] = {}
     paths: dict[str | None, int] = {None: 0}
 
     def rows(segments: Iterable[Segment]) -> list[int]:
@@ -35,13 +35,18 @@ def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> P
                 segment.first,
                 segment.last,
                 int(segment.verbatim),
-                turns.setdefault(segment.turns, len(turns)),
+                iterations.setdefault(segment.iterations, len(iterations)),
                 paths.setdefault(segment.data_path, len(paths)),
             )
         return found
 
     packed = {"text": rows(text), "parts": [rows(part) for part in parts]}
-    return {**packed, "files": list(files), "turns": [list(each) for each in turns], "paths": list(paths)}
+    return {
+        **packed,
+        "files": list(files),
+        "turns": [list(each) for each in iterations],
+        "paths": list(paths),
+    }
 
 
 def _merged(segments: Iterable[Segment]) -> Iterator[Segment]:
@@ -65,7 +70,7 @@ def _continues(one: Segment, other: Segment) -> bool:
         and one.path == other.path
         and one.last == other.first
         and one.end == other.start
-        and one.turns == other.turns
+        and one.iterations == other.iterations
     )
 
 
@@ -143,7 +148,7 @@ class RenderFailure:
     """Whether the template's own text fails, regardless of its values."""
     any_word: bool = False
     """Whether it fails if each value prints a word."""
-    turns: tuple[str, ...] = ()
+    iterations: tuple[str, ...] = ()
     """The loop iterations that it occurred in, outermost first, such as ``iteration 3 of `for x in y` ``."""
     reason: str = ""
     """The message without iterations and value, if it includes them."""
@@ -160,7 +165,11 @@ class RenderFailure:
         fields = value["failure"]
         span = fields["span"]
         return cls(
-            **{**fields, "turns": tuple(fields["turns"]), "span": None if span is None else tuple(span)}
+            **{
+                **fields,
+                "iterations": tuple(fields["iterations"]),
+                "span": None if span is None else tuple(span),
+            }
         )
 
 

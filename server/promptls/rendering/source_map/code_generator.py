@@ -1,7 +1,7 @@
 """Jinja's code generator, modified so that everything printed is a piece that records its origin.
 
-Each function of the compiled code has a local `turn`: the current iteration of its open loops. It is reset
-after each iteration, so that `turn` is correct wherever an error stops the code.
+Each function of the compiled code has a local `iteration`: the current one of its open loops. It is reset
+after each iteration, so it is correct wherever an error stops the code.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class MappingCodeGenerator(CodeGenerator):
         super().write_commons()
         for name in _NAMES:
             self.writeline(f"{name} = environment.{name}")
-        self.writeline("turn = None")
+        self.writeline("iteration = None")
 
     def buffer(self, frame: Frame) -> None:
         super().buffer(frame)
         if self._begins_function:
             self._begins_function = False
-            self.writeline("turn = None")
+            self.writeline("iteration = None")
             if self._counters:
                 self.writeline(self._counters)
 
@@ -99,7 +99,7 @@ class MappingCodeGenerator(CodeGenerator):
             if isinstance(child, nodes.TemplateData):
                 super().start_write(frame)
                 number = self._prose.setdefault(span_of(child)[0], len(self._prose))
-                self.write(f"BEGUN[{number}] + (turn,)" if self._loops else f"PIECES[{number}]")
+                self.write(f"BEGUN[{number}] + (iteration,)" if self._loops else f"PIECES[{number}]")
                 super().end_write(frame)
             else:
                 super().start_write(frame, child)
@@ -111,7 +111,7 @@ class MappingCodeGenerator(CodeGenerator):
                 else:
                     self.write(repr(constant))
                 self.write(f", FILE, {self._sites.add('output', child, expression=expression_of(child))}, ")
-                self.write(f"{self._turn()})")
+                self.write(f"{self._iteration()})")
                 super().end_write(frame)
         if frame.require_output_check:
             self.outdent()
@@ -161,7 +161,7 @@ class MappingCodeGenerator(CodeGenerator):
             return super().visit(node, *arguments, **options)
         self.write(f"{how}(")
         super().visit(node, *arguments, **options)
-        self.write(f", FILE, {site}, {self._turn()})")
+        self.write(f", FILE, {site}, {self._iteration()})")
         return None
 
     def visit_Mod(self, node: nodes.BinExpr, frame: Frame) -> None:
@@ -186,12 +186,12 @@ class MappingCodeGenerator(CodeGenerator):
         self.write("shown(")
 
     def end_write(self, frame: Frame) -> None:
-        self.write(f", FILE, {self._sites.printing}, {self._turn()})")
+        self.write(f", FILE, {self._sites.printing}, {self._iteration()})")
         super().end_write(frame)
 
     def simple_write(self, s: str, frame: Frame, node: nodes.Node | None = None) -> None:
         super().start_write(frame, node)
-        self.write(f"({s}[0], FILE, {self._sites.printing}, {self._turn()}, {s})")
+        self.write(f"({s}[0], FILE, {self._sites.printing}, {self._iteration()}, {s})")
         super().end_write(frame)
 
     def visit_CallBlock(self, node: nodes.CallBlock, frame: Frame) -> None:
@@ -208,14 +208,14 @@ class MappingCodeGenerator(CodeGenerator):
         site = self._sites.add("include", node)
         with self._sites.printing_at(site):
             # Without context, Jinja passes on the pieces of the file without inspecting them.
-            self._passing = None if node.with_context else f"FILE, {site}, {self._turn()}"
+            self._passing = None if node.with_context else f"FILE, {site}, {self._iteration()}"
             super().visit_Include(node, frame)
             self._passing = None
 
     def visit_Block(self, node: nodes.Block, frame: Frame) -> None:
         site = self._sites.add("block", node)
         with self._sites.printing_at(site):
-            self._passing = f"FILE, {site}, {self._turn()}" if self._loops else None
+            self._passing = f"FILE, {site}, {self._iteration()}" if self._loops else None
             super().visit_Block(node, frame)
             self._passing = None
 
@@ -264,10 +264,10 @@ class MappingCodeGenerator(CodeGenerator):
             expression_of(node.iter),
             targets_of(node.target),
         )
-        begin = f"{outer}_turn, {outer}_number = turn, 0"
+        begin = f"{outer}_iteration, {outer}_number = iteration, 0"
         self._bodies[id(node.body)] = (node, f"{outer} {site}")
         if node.else_:
-            self._branches[id(node.else_)] = f"turn = {outer}_turn"
+            self._branches[id(node.else_)] = f"iteration = {outer}_iteration"
         with self._sites.printing_at(site):
             if node.recursive:
                 self._begins_function, self._counters = True, begin
@@ -284,13 +284,13 @@ class MappingCodeGenerator(CodeGenerator):
             return
         node, (outer, site) = loop[0], loop[1].split()
         self.writeline(f"{outer}_number += 1")
-        self.writeline(f"turn = ({outer}_turn, FILE, {site}, {outer}_number, ")
+        self.writeline(f"iteration = ({outer}_iteration, FILE, {site}, {outer}_number, ")
         self._write_item(node.target, frame)
         self.write(")")
         self._loops.append(outer)
         super().blockvisit(nodes, frame)
         self._loops.pop()
-        self.writeline(f"turn = {outer}_turn")
+        self.writeline(f"iteration = {outer}_iteration")
 
     def _write_item(self, target: nodes.Node, frame: Frame) -> None:
         """Write the value of a loop target, or a tuple of the values."""
@@ -305,5 +305,5 @@ class MappingCodeGenerator(CodeGenerator):
         else:
             self.write("None")
 
-    def _turn(self) -> str:
-        return "turn" if self._loops else "None"
+    def _iteration(self) -> str:
+        return "iteration" if self._loops else "None"

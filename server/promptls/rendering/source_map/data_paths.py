@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from promptls.rendering.source_map.pieces import Leaf, ListItem, SourceFile, Turn
+from promptls.rendering.source_map.pieces import Iteration, Leaf, ListItem, SourceFile
 
 DataPath: TypeAlias = tuple[Any, ...]
 """The name of an input, followed by keys and indices."""
@@ -32,23 +32,23 @@ def written(path: DataPath) -> str:
     return words
 
 
-def turns_of(leaf: Leaf) -> list[Turn]:
+def iterations_of(leaf: Leaf) -> list[Iteration]:
     """Return the loop iterations that produced a leaf, outermost first."""
     if not leaf.outer:
-        return chain_of(leaf.turn)
-    found: list[Turn] = []
-    for turn in (*(outer.turn for outer in leaf.outer), leaf.turn):
+        return chain_of(leaf.iteration)
+    found: list[Iteration] = []
+    for iteration in (*(outer.iteration for outer in leaf.outer), leaf.iteration):
         # A value may be set by one tag and printed by a different one in the same iteration.
-        found += [each for each in chain_of(turn) if not any(each is known for known in found)]
+        found += [each for each in chain_of(iteration) if not any(each is known for known in found)]
     return found
 
 
-def chain_of(turn: Turn | None) -> list[Turn]:
+def chain_of(iteration: Iteration | None) -> list[Iteration]:
     """Return an iteration with its outer ones in the same function, outermost first."""
-    found: list[Turn] = []
-    while turn is not None:
-        found.append(turn)
-        turn = turn[0]
+    found: list[Iteration] = []
+    while iteration is not None:
+        found.append(iteration)
+        iteration = iteration[0]
     return found[::-1]
 
 
@@ -59,8 +59,8 @@ class DataPaths:
         """Search `data`, which must be the objects that the template used."""
         self._data = data
         self._places: dict[int, DataPath | None] | None = None
-        self._items: dict[int, tuple[Turn, DataPath | None]] = {}
-        self._around: Turn | None = None
+        self._items: dict[int, tuple[Iteration, DataPath | None]] = {}
+        self._around: Iteration | None = None
         self._file: SourceFile | None = None
         self._site = -1
         """The last requested loop with its outer iteration; `_base` and `_listed_there` are its list."""
@@ -74,15 +74,15 @@ class DataPaths:
         """
         if leaf.file is None or leaf.site is None:
             return ()
-        expression, turns = leaf.file.sites[leaf.site].expression, turns_of(leaf)
+        expression, iterations = leaf.file.sites[leaf.site].expression, iterations_of(leaf)
         if type(leaf.value) is ListItem:
-            path = self._listed(self._resolved(expression, leaf.file, turns), leaf.value)
+            path = self._listed(self._resolved(expression, leaf.file, iterations), leaf.value)
             return () if path is None else (path,)
-        return tuple(dict.fromkeys(self._paths(expression, leaf.file, turns, leaf.value)))
+        return tuple(dict.fromkeys(self._paths(expression, leaf.file, iterations, leaf.value)))
 
-    def item_words(self, turn: Turn) -> str | None:
+    def item_words(self, iteration: Iteration) -> str | None:
         """Return the path of the item of an iteration, in template syntax."""
-        outer, file, site, number, item = turn
+        outer, file, site, number, item = iteration
         if outer is not self._around or site != self._site or file is not self._file:
             self._around, self._file, self._site = outer, file, site
             base = self._resolved(file.sites[site].expression, file, chain_of(outer))
@@ -92,18 +92,18 @@ class DataPaths:
         values = self._listed_there
         if number <= len(values) and values[number - 1] is item:
             return f"{self._base}[{number - 1}]"
-        path = self._item(turn, chain_of(outer))
+        path = self._item(iteration, chain_of(outer))
         return None if path is None else written(path)
 
     def _paths(
-        self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
+        self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], value: Any
     ) -> Iterator[DataPath]:
         """Yield the paths of the `value` of an expression."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind in {"?", "or"}:
-            yield from self._chosen(expression, file, turns, value)
+            yield from self._chosen(expression, file, iterations, value)
         elif kind in _ACCESSES and not _is_made(expression):
-            path = self._resolved(expression, file, turns)
+            path = self._resolved(expression, file, iterations)
             if path is None or not self._is_at(path, value):
                 path = self._place(value)
             if path is not None:
@@ -111,33 +111,35 @@ class DataPaths:
         elif (path := self._place(value)) is not None:
             yield path
         else:
-            yield from self._reads(expression, file, turns)
+            yield from self._reads(expression, file, iterations)
 
     def _chosen(
-        self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
+        self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], value: Any
     ) -> Iterator[DataPath]:
         """Yield the paths of a value that is one of two alternatives."""
         values = [each for each in expression[-2:] if each is not None]
         for each in values:
-            path = None if _is_made(each) else self._resolved(each, file, turns)
+            path = None if _is_made(each) else self._resolved(each, file, iterations)
             if path is not None and _is_same(self._value(path), value):
                 yield path
                 return
         for each in values:
             if _is_made(each):
-                yield from self._paths(each, file, turns, value)
+                yield from self._paths(each, file, iterations, value)
         if expression[0] == "?":
-            yield from self._reads(expression[1], file, turns)
+            yield from self._reads(expression[1], file, iterations)
 
-    def _reads(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Iterator[DataPath]:
+    def _reads(
+        self, expression: Any, file: SourceFile, iterations: Sequence[Iteration]
+    ) -> Iterator[DataPath]:
         """Yield the paths of all existing values that an expression reads."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind not in _ACCESSES or _is_made(expression):
             for each in expression[1:2] if kind in {".", "()"} else expression[1:]:
                 if each is not None:
-                    yield from self._reads(each, file, turns)
+                    yield from self._reads(each, file, iterations)
         elif expression is not None:
-            path = self._resolved(expression, file, turns)
+            path = self._resolved(expression, file, iterations)
             if path is not None and self._value(path) is not _NOTHING:
                 yield path
 
@@ -156,55 +158,57 @@ class DataPaths:
         return self._place(item.value)
 
     def _resolved(
-        self, expression: Any, file: SourceFile, turns: Sequence[Turn], depth: int = 0
+        self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], depth: int = 0
     ) -> DataPath | None:
         if expression is None or depth > _LONGEST_CHAIN:
             return None
         if isinstance(expression, str):
-            return self._named(expression, file, turns, depth)
+            return self._named(expression, file, iterations, depth)
         if expression[0] not in _LEADING:
             return None
-        of = self._resolved(expression[1], file, turns, depth)
+        of = self._resolved(expression[1], file, iterations, depth)
         if of is None or expression[0] in {"|", "()"}:
             return of
-        key = expression[2] if expression[0] == "." else self._known(expression[2], file, turns)
+        key = expression[2] if expression[0] == "." else self._known(expression[2], file, iterations)
         return None if key is _NOTHING else self._entry(of, key)
 
-    def _known(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Any:
+    def _known(self, expression: Any, file: SourceFile, iterations: Sequence[Iteration]) -> Any:
         """Return the value of an expression if iterations or data determine it."""
         if isinstance(expression, str):
-            for _, its_file, site, _, item in reversed(turns):
+            for _, its_file, site, _, item in reversed(iterations):
                 targets = its_file.sites[site].targets
                 if targets == expression:
                     return item
                 if isinstance(targets, tuple) and expression in targets:
                     return item[targets.index(expression)]
-        path = self._resolved(expression, file, turns)
+        path = self._resolved(expression, file, iterations)
         return _NOTHING if path is None or _is_made(expression) else self._value(path)
 
-    def _named(self, name: str, file: SourceFile, turns: Sequence[Turn], depth: int) -> DataPath | None:
-        for number in range(len(turns) - 1, -1, -1):
-            _, its_file, site, _, item = turns[number]
+    def _named(
+        self, name: str, file: SourceFile, iterations: Sequence[Iteration], depth: int
+    ) -> DataPath | None:
+        for number in range(len(iterations) - 1, -1, -1):
+            _, its_file, site, _, item = iterations[number]
             targets = its_file.sites[site].targets
             if targets == name:
-                return self._item(turns[number], turns[:number])
+                return self._item(iterations[number], iterations[:number])
             if isinstance(targets, tuple) and name in targets:
-                return self._of_tuple(turns[number], turns[:number], targets.index(name), item)
+                return self._of_tuple(iterations[number], iterations[:number], targets.index(name), item)
         if name in file.names.aliases:
-            return self._resolved(file.names.aliases[name], file, turns, depth + 1)
+            return self._resolved(file.names.aliases[name], file, iterations, depth + 1)
         return None if name in file.names.bound or name not in self._data else (name,)
 
-    def _item(self, turn: Turn, outer: Sequence[Turn]) -> DataPath | None:
+    def _item(self, iteration: Iteration, outer: Sequence[Iteration]) -> DataPath | None:
         """Return the path of the item of an iteration."""
-        known = self._items.get(id(turn))
+        known = self._items.get(id(iteration))
         if known is not None:
             return known[1]
-        _, file, site, number, item = turn
+        _, file, site, number, item = iteration
         base = self._resolved(file.sites[site].expression, file, outer)
         path = self._among(base, number - 1, item)
         if path is None:
             path = self._place(item)
-        self._items[id(turn)] = turn, path
+        self._items[id(iteration)] = iteration, path
         return path
 
     def _among(self, base: DataPath | None, index: int, item: Any) -> DataPath | None:
@@ -221,9 +225,11 @@ class DataPaths:
         same = [place for place, value in enumerate(values) if value is item]
         return (*base, same[0]) if len(same) == 1 else None
 
-    def _of_tuple(self, turn: Turn, outer: Sequence[Turn], position: int, item: Any) -> DataPath | None:
+    def _of_tuple(
+        self, iteration: Iteration, outer: Sequence[Iteration], position: int, item: Any
+    ) -> DataPath | None:
         """Return the path of one of the values that an iteration has unpacked."""
-        _, file, site, number, _ = turn
+        _, file, site, number, _ = iteration
         base = self._resolved(file.sites[site].expression, file, outer)
         values = _NOTHING if base is None else self._value(base)
         if base is None or values is _NOTHING:

@@ -9,20 +9,22 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from promptls.rendering.source_map.data_paths import DataPaths, chain_of, turns_of, written
+from promptls.rendering.source_map.data_paths import DataPaths, chain_of, iterations_of, written
 from promptls.rendering.source_map.mapped_text import MappedText
-from promptls.rendering.source_map.pieces import Leaf, Turn, leaves_of
+from promptls.rendering.source_map.pieces import Iteration, Leaf, leaves_of
 from promptls.text.format import shortened
 from promptls.text.positions import line_column, line_starts
 
 _MAX_TURNS: Final = 8
 """The maximum number of loop iterations listed; a recursive loop can have hundreds."""
-_NO_TURN: Final[Turn] = (None,)
+_NO_ITERATION: Final[Iteration] = (None,)
 
 
-def turns_words(turns: Sequence[Turn]) -> tuple[str, ...]:
+def iterations_words(iterations: Sequence[Iteration]) -> tuple[str, ...]:
     """Describe iterations, outermost first; if there are very many, only those at both ends."""
-    words = tuple([f"iteration {number} of `{file.sites[site].words}`" for _, file, site, number, _ in turns])
+    words = tuple(
+        [f"iteration {number} of `{file.sites[site].words}`" for _, file, site, number, _ in iterations]
+    )
     if len(words) <= _MAX_TURNS:
         return words
     return *words[:2], f"… {len(words) - 4} more …", *words[-2:]
@@ -34,53 +36,53 @@ class LeafWords:
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Search `data`, which must be the objects that the template used."""
         self._paths = DataPaths(data)
-        self._turn = self._told = _NO_TURN
+        self._iteration = self._told = _NO_ITERATION
         self._item: str | None = None
-        """The data path of the item of `_turn`."""
+        """The data path of the item of `_iteration`."""
         self._words: tuple[str, ...] = ()
         """The descriptions of the iterations up to `_told`."""
-        self._around: Turn | None = _NO_TURN
+        self._around: Iteration | None = _NO_ITERATION
         self._around_words: tuple[str, ...] = ()
 
-    def turns(self, turn: Turn | None) -> tuple[str, ...]:
+    def iterations(self, iteration: Iteration | None) -> tuple[str, ...]:
         """Return the descriptions of an iteration and its outer ones."""
-        if turn is None:
+        if iteration is None:
             return ()
-        if turn is not self._told:
-            outer, file, site, number, _ = turn
+        if iteration is not self._told:
+            outer, file, site, number, _ = iteration
             if outer is not self._around:
                 self._around, self._around_words = (
                     outer,
-                    () if outer is None else turns_words(chain_of(outer)),
+                    () if outer is None else iterations_words(chain_of(outer)),
                 )
             if len(self._around_words) + 1 < _MAX_TURNS:
                 self._words = (*self._around_words, f"iteration {number} of `{file.sites[site].words}`")
             else:
-                self._words = turns_words(chain_of(turn))
-            self._told = turn
+                self._words = iterations_words(chain_of(iteration))
+            self._told = iteration
         return self._words
 
     def data_path(self, leaf: Leaf) -> str | None:
         """Return the paths of the printed data, separated by commas."""
-        file, turn, site = leaf.file, leaf.turn, leaf.site
-        if turn is not None and not leaf.outer and file is not None and site is not None:
+        file, iteration, site = leaf.file, leaf.iteration, leaf.site
+        if iteration is not None and not leaf.outer and file is not None and site is not None:
             expression = file.sites[site].expression
-            targets = turn[1].sites[turn[2]].targets
-            item = turn[4]
+            targets = iteration[1].sites[iteration[2]].targets
+            item = iteration[4]
             if expression == targets:
-                if item is leaf.value and (words := self._item_of(turn)) is not None:
+                if item is leaf.value and (words := self._item_of(iteration)) is not None:
                     return words
             elif type(expression) is tuple and expression[0] == "." and expression[1] == targets:
                 key = expression[2]
                 is_there = type(item) is dict and type(key) is str and item.get(key, item) is leaf.value
-                if is_there and (words := self._item_of(turn)) is not None:
+                if is_there and (words := self._item_of(iteration)) is not None:
                     return f"{words}.{key}" if key.isidentifier() else f"{words}[{key!r}]"
         return ", ".join(map(written, self._paths.of(leaf))) or None
 
-    def _item_of(self, turn: Turn) -> str | None:
-        if turn is not self._turn:
-            self._item = self._paths.item_words(turn)
-            self._turn = turn
+    def _item_of(self, iteration: Iteration) -> str | None:
+        if iteration is not self._iteration:
+            self._item = self._paths.item_words(iteration)
+            self._iteration = iteration
         return self._item
 
 
@@ -100,7 +102,7 @@ class Segment(NamedTuple):
     """The end of the span in the file: the same characters, or the tag that printed them."""
     verbatim: bool
     """Whether the file contains exactly this text there."""
-    turns: tuple[str, ...]
+    iterations: tuple[str, ...]
     """The loop iterations that it was produced in, such as ``iteration 3 of `for message in history` ``."""
     data_path: str | None
     """The paths of the printed data, such as `history[2].content`, separated by commas."""
@@ -116,7 +118,7 @@ class RenderedMap:
         self._texts = texts
         self._words = LeafWords(data)
         self._breaks: dict[str, list[int]] = {}
-        self._turns: dict[tuple[int, tuple[int, ...]], tuple[str, ...]] = {}
+        self._iterations: dict[tuple[int, tuple[int, ...]], tuple[str, ...]] = {}
 
     @cached_property
     def leaves(self) -> list[Leaf]:
@@ -143,16 +145,16 @@ class RenderedMap:
         known: object = None
         path, is_doubled = "", False
         for leaf in self.leaves:
-            text, file, first, last, turn, outer, is_text, site, _ = leaf
+            text, file, first, last, iteration, outer, is_text, site, _ = leaf
             if file is not known:
                 known, path = file, file.path if file else ""
                 is_doubled = self._has_doubled_breaks(path)
             if is_doubled:
                 first, last = self.original(path, first), self.original(path, last)
             end = at + len(text)
-            turns = self.turns(leaf) if outer else words.turns(turn)
+            iterations = self.iterations(leaf) if outer else words.iterations(iteration)
             data_path = None if site is None else words.data_path(leaf)
-            found.append(_new(Segment, (at, end, path, first, last, is_text, turns, data_path)))
+            found.append(_new(Segment, (at, end, path, first, last, is_text, iterations, data_path)))
             at = end
         return found
 
@@ -186,11 +188,11 @@ class RenderedMap:
     def _cut(self, number: int, start: int, end: int) -> Segment:
         """Return the segment of a leaf's characters from `start` to `end` of the text."""
         segment = self.segments[number]
-        path, first, last, verbatim, turns, data_path = segment[2:]
+        path, first, last, verbatim, iterations, data_path = segment[2:]
         if verbatim:
             begin = self.leaves[number].start - segment.start
             first, last = self.original(path, begin + start), self.original(path, begin + end)
-        return Segment(start, end, path, first, last, verbatim, turns, data_path)
+        return Segment(start, end, path, first, last, verbatim, iterations, data_path)
 
     def original(self, path: str, offset: int) -> int:
         r"""Return the offset in the file for one in Jinja's text, where a line break is `\n`."""
@@ -211,14 +213,14 @@ class RenderedMap:
         text = self._texts.get(path, "")
         return line_column(line_starts(text), self.original(path, offset)).line
 
-    def turns(self, leaf: Leaf) -> tuple[str, ...]:
+    def iterations(self, leaf: Leaf) -> tuple[str, ...]:
         """Return descriptions of the iterations that produced a leaf."""
-        if leaf.turn is None and not leaf.outer:
+        if leaf.iteration is None and not leaf.outer:
             return ()
-        key = id(leaf.turn), tuple([id(outer.turn) for outer in leaf.outer])
-        found = self._turns.get(key)
+        key = id(leaf.iteration), tuple([id(outer.iteration) for outer in leaf.outer])
+        found = self._iterations.get(key)
         if found is None:
-            found = self._turns[key] = turns_words(turns_of(leaf))
+            found = self._iterations[key] = iterations_words(iterations_of(leaf))
         return found
 
     def _has_doubled_breaks(self, path: str) -> bool:
@@ -233,9 +235,12 @@ def _is_of_one_tag(one: Leaf, other: Leaf) -> bool:
         one.file is other.file
         and (one.start, one.end) == (other.start, other.end)
         and not (one.is_text or other.is_text)
-        and one.turn is other.turn
+        and one.iteration is other.iteration
         and len(one.outer) == len(other.outer)
-        and all(a.turn is b.turn and a.site == b.site for a, b in zip(one.outer, other.outer, strict=True))
+        and all(
+            a.iteration is b.iteration and a.site == b.site
+            for a, b in zip(one.outer, other.outer, strict=True)
+        )
     )
 
 
@@ -249,12 +254,12 @@ def _doubled_breaks(text: str) -> list[int]:
     return found
 
 
-def turns_at(error: BaseException | None) -> list[Turn]:
+def iterations_at(error: BaseException | None) -> list[Iteration]:
     """Return the loop iterations of templates in which `error` was raised, outermost first."""
-    found: list[Turn] = []
+    found: list[Iteration] = []
     for frame, _ in traceback.walk_tb(error.__traceback__ if error else None):
         if "__jinja_template__" in frame.f_globals:
-            found += chain_of(frame.f_locals.get("turn"))
+            found += chain_of(frame.f_locals.get("iteration"))
     return found
 
 
@@ -268,9 +273,9 @@ def line_outside(error: BaseException | None, path: str) -> int | None:
     return None
 
 
-def item_words(turn: Turn) -> str:
+def item_words(iteration: Iteration) -> str:
     """Return what the loop of an iteration has bound, shortened: `message` is {'role': 'user', …}."""
-    _, file, site, _, item = turn
+    _, file, site, _, item = iteration
     pairs = list(_bound(file.sites[site].targets, item))
     return " and ".join(f"`{name}` is {shortened(value)}" for name, value in pairs)
 

@@ -2,12 +2,12 @@
 
 Compiled templates create pieces as plain tuples for speed, one for everything they print:
 
-- `(text, file, start, turn)` for the template's own text, at `start` of the file;
-- `(text, file, site, turn, value)` for the output of a site of the file: a `value`, or a container
+- `(text, file, start, iteration)` for the template's own text, at `start` of the file;
+- `(text, file, site, iteration, value)` for the output of a site of the file: a `value`, or a container
  of
   other pieces (a MappedText, or a piece that an included file yielded).
 
-A turn is a loop iteration: `(outer turn, file, site of the loop, number from 1, item)`, or None outside of
+An iteration of a loop: `(outer iteration, file, site of the loop, number from 1, item)`, or None outside of
 loops.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
-Turn: TypeAlias = tuple[Any, ...]
+Iteration: TypeAlias = tuple[Any, ...]
 Piece: TypeAlias = tuple[Any, ...]
 Expression: TypeAlias = Any
 """The data that an expression reads; see `expressions`."""
@@ -78,7 +78,7 @@ class Outer(NamedTuple):
 
     file: SourceFile
     site: int
-    turn: Turn | None
+    iteration: Iteration | None
 
 
 class ListItem(NamedTuple):
@@ -99,7 +99,7 @@ class Leaf(NamedTuple):
     file: SourceFile | None
     start: int
     end: int
-    turn: Turn | None = None
+    iteration: Iteration | None = None
     outer: tuple[Outer, ...] = ()
     """The sites that printed the text, outermost first, if they are not the origin itself."""
     is_text: bool = False
@@ -178,22 +178,22 @@ def _flat(pieces: Iterable[Any]) -> list[Leaf]:
             elif not piece[0]:
                 continue
             elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
-                text, file, start, turn = piece
+                text, file, start, iteration = piece
                 start += file.start
                 found.append(
-                    _new(Leaf, (text, file, start, start + len(text), turn, outer, True, None, None))
+                    _new(Leaf, (text, file, start, start + len(text), iteration, outer, True, None, None))
                 )
             else:
-                text, file, site, turn, value = piece
+                text, file, site, iteration, value = piece
                 if issubclass(type(value), PiecedText):
-                    around = (*outer, Outer(file, site, turn))
+                    around = (*outer, Outer(file, site, iteration))
                     waiting.append((iter(value._promptls_pieces), around))  # noqa: SLF001 - as above
                     break
                 if type(value) is tuple and file.sites[site].kind in _PASSES_ON:
-                    waiting.append((iter((value,)), (*outer, Outer(file, site, turn))))
+                    waiting.append((iter((value,)), (*outer, Outer(file, site, iteration))))
                     break
                 first, last = file.spans[site]
-                leaf = _new(Leaf, (text, file, first, last, turn, (), False, site, value))
+                leaf = _new(Leaf, (text, file, first, last, iteration, (), False, site, value))
                 found.append(within(leaf, outer) if outer else leaf)
         else:
             waiting.pop()
@@ -212,12 +212,12 @@ def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
     """Return the leaf as part of the output of `outer`."""
     if not outer:
         return leaf
-    file, site, turn = outer[-1]
+    file, site, iteration = outer[-1]
     first, last = file.spans[site]
     if leaf.file is not None:
         if (
             not leaf.outer
-            and leaf.turn is turn
+            and leaf.iteration is iteration
             and leaf.file is file
             and (leaf.start, leaf.end) == (first, last)
         ):
@@ -226,7 +226,7 @@ def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
         return leaf._replace(outer=outer + leaf.outer) if outer else leaf
     # Text of unknown origin is attributed to everything that the tag reads.
     known = None if leaf.value is None else site
-    return _new(Leaf, (leaf.text, file, first, last, turn, outer[:-1], False, known, leaf.value))
+    return _new(Leaf, (leaf.text, file, first, last, iteration, outer[:-1], False, known, leaf.value))
 
 
 _new = tuple.__new__

@@ -17,12 +17,12 @@ from promptls.rendering.source_map.mapped_text import (
     percent_leaves,
 )
 from promptls.rendering.source_map.pieces import (
+    Iteration,
     Leaf,
     ListItem,
     Outer,
     Piece,
     SourceFile,
-    Turn,
     unsure,
     within,
 )
@@ -38,16 +38,18 @@ def joined(pieces: Iterable[Piece]) -> MappedText:
     return MappedText("".join([piece[0] for piece in kept]), kept)
 
 
-def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
+def shown(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Piece:
     """Return the piece for a printed value."""
     text = value if type(value) is str else as_text(value)
-    return (text, file, site, turn, text if type(text) is MappedText else value)
+    return (text, file, site, iteration, text if type(text) is MappedText else value)
 
 
-def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
+def passed_on(
+    pieces: Iterable[Piece], file: SourceFile, site: int, iteration: Iteration | None
+) -> Iterator[Piece]:
     """Yield the pieces of an included file or of a block, as pieces of the site that includes it."""
     for piece in pieces:
-        yield (piece[0], file, site, turn, piece)
+        yield (piece[0], file, site, iteration, piece)
 
 
 def joined_values(values: Iterable[Any]) -> str:
@@ -85,45 +87,47 @@ def percent_formatted(left: Any, right: Any) -> Any:
     return percent_leaves(result, left, right)
 
 
-def read(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+def read(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Any:
     """Return a text with a piece of the site that reads it; other values unchanged."""
     if type(value) is str:
-        return MappedText(value, [(value, file, site, turn, value)])
+        return MappedText(value, [(value, file, site, iteration, value)])
     return value
 
 
-def read_text(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+def read_text(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Any:
     """Return `str(value)` with a piece of the site that reads it.
 
     Values that already have pieces, or whose conversion would run code of the user, are returned unchanged.
     """
     text = value if type(value) is str else _known_text(value)
-    return value if text is None else MappedText(text, [(text, file, site, turn, value)])
+    return value if text is None else MappedText(text, [(text, file, site, iteration, value)])
 
 
-def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+def read_items(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Any:
     """Return a copy of a list that was read, with pieces for its texts.
 
     Other values are returned as by `read`.
     """
     if not _is_list(value):
-        return read(value, file, site, turn)
+        return read(value, file, site, iteration)
     return type(value)(
         [
-            MappedText(each, [(each, file, site, turn, ListItem(index, each))]) if type(each) is str else each
+            MappedText(each, [(each, file, site, iteration, ListItem(index, each))])
+            if type(each) is str
+            else each
             for index, each in enumerate(value)
         ]
     )
 
 
-def read_texts(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+def read_texts(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Any:
     """Return the values of a list as texts with pieces; other values as by `read`."""
     if not _is_list(value):
-        return read(value, file, site, turn)
+        return read(value, file, site, iteration)
     found: list[Any] = []
     for index, each in enumerate(value):
         text = each if type(each) is str else _known_text(each)
-        piece = (text, file, site, turn, ListItem(index, each))
+        piece = (text, file, site, iteration, ListItem(index, each))
         found.append(each if text is None else MappedText(text, [piece]))
     return found
 
@@ -142,14 +146,14 @@ def _known_text(value: Any) -> str | None:
         return None
 
 
-def made_by(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+def made_by(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Any:
     """Return the value that a tag sets; text that cannot be traced to the data is attributed to the tag."""
     if type(value) is not MappedText:
         return value
     known = value._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
     if not any(type(piece) is Leaf and piece.file is None for piece in known):
         return value
-    outer = (Outer(file, site, turn),)
+    outer = (Outer(file, site, iteration),)
     # Its own pieces are already attributed to tags: a text may grow in each iteration of a loop.
     pieces = [
         within(piece, outer) if type(piece) is Leaf and piece.file is None else piece for piece in known

@@ -168,15 +168,15 @@ def _is_broken(file: File, path: str) -> bool:
 
 def _message(failure: RenderFailure, sample: str) -> str:
     if failure.kind == "parts":
-        return f"with {sample}{_turns(failure)}, Prompt Poet refuses the rendered text. {failure.reason or failure.message}"
+        return f"with {sample}{_iterations(failure)}, Prompt Poet refuses the rendered text. {failure.reason or failure.message}"
     if failure.value is not None:
         why = _why(failure)
-        return f"with {sample}{_turns(failure)}, this value makes the rendered text invalid YAML: {why}"
+        return f"with {sample}{_iterations(failure)}, this value makes the rendered text invalid YAML: {why}"
     cause = _reason(failure)
     line = ""
     if failure.rendered_line is not None:
         line = f" at its line {failure.rendered_line + 1}, `{_shown_line(failure)}`"
-    return f"with {sample}{_turns(failure)}, the rendered text is not valid YAML{line}: {cause}"
+    return f"with {sample}{_iterations(failure)}, the rendered text is not valid YAML{line}: {cause}"
 
 
 def _is_indented_include(file: File, failure: RenderFailure) -> bool:
@@ -201,8 +201,8 @@ def _reason(failure: RenderFailure) -> str:
     return message.partition(": ")[2].partition(". ")[0].rstrip(".") or message
 
 
-def _turns(failure: RenderFailure) -> str:
-    return f", in {', '.join(failure.turns)}" if failure.turns else ""
+def _iterations(failure: RenderFailure) -> str:
+    return f", in {', '.join(failure.iterations)}" if failure.iterations else ""
 
 
 def _shown_line(failure: RenderFailure) -> str:
