@@ -80,12 +80,12 @@ async def held_run(
     events: list[Event] = []
     three_done = asyncio.Event()
 
-    def tell(event: Event) -> None:
+    def notify(event: Event) -> None:
         events.append(event)
         if isinstance(event, RowFinished) and event.done == 3:
             three_done.set()
 
-    running = asyncio.create_task(run_in_process(RunRequest(str(folder.prompt)), tell))
+    running = asyncio.create_task(run_in_process(RunRequest(str(folder.prompt)), notify))
     await asyncio.wait_for(three_done.wait(), 20)
     return running, events, held
 

@@ -222,12 +222,12 @@ async def test_a_cancelled_run_keeps_its_finished_rows(folder: Folder, server: M
     events = []
     three_done = asyncio.Event()
 
-    def tell(event: Event) -> None:
+    def notify(event: Event) -> None:
         events.append(event)
         if isinstance(event, RowFinished) and event.done == 3:
             three_done.set()
 
-    running = asyncio.create_task(folder.run(tell))
+    running = asyncio.create_task(folder.run(notify))
     await asyncio.wait_for(three_done.wait(), 10)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

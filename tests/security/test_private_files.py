@@ -155,7 +155,7 @@ def test_a_text_that_the_server_shows_is_private_and_gone_with_it(tmp_path: Path
         trusted = {"initializationOptions": {"trusted": True}}
         beginning = {"processId": None, "rootUri": project.as_uri(), "capabilities": {}, **trusted}
         ask(server, "initialize", beginning)
-        tell(server, "initialized", {})
+        notify(server, "initialized", {})
         preview = {"command": "promptls.preview", "arguments": [{"uri": prompt.as_uri()}]}
         shown = ask(server, "workspace/executeCommand", preview)
         document = Path(shown["document"])
@@ -163,12 +163,12 @@ def test_a_text_that_the_server_shows_is_private_and_gone_with_it(tmp_path: Path
         assert (mode(document), mode(document.parent)) == (0o600, 0o700)
         wait_until(lambda: not old.exists())
         ask(server, "shutdown", None)
-        tell(server, "exit", None)
+        notify(server, "exit", None)
         assert server.wait(60) == 0
     assert not document.exists()
 
 
-def tell(server: subprocess.Popen[bytes], method: str, params: object, **more: object) -> None:
+def notify(server: subprocess.Popen[bytes], method: str, params: object, **more: object) -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
     assert server.stdin is not None
     server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
@@ -176,7 +176,7 @@ def tell(server: subprocess.Popen[bytes], method: str, params: object, **more: o
 
 
 def ask(server: subprocess.Popen[bytes], method: str, params: object) -> Any:
-    tell(server, method, params, id=method)
+    notify(server, method, params, id=method)
     assert server.stdout is not None
     while True:
         length = 0

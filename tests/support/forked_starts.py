@@ -145,7 +145,7 @@ class Forking:
         with contextlib.suppress(OSError):
             connection.sendall(b"%16d" % pid)
 
-        def tell() -> None:
+        def notify() -> None:
             self._selector.unregister(ended)
             self._selector.unregister(connection)
             os.close(ended)
@@ -153,7 +153,7 @@ class Forking:
             with contextlib.suppress(OSError), connection:
                 connection.sendall(b"%16d" % code)
 
-        self._selector.register(ended, selectors.EVENT_READ, tell)
+        self._selector.register(ended, selectors.EVENT_READ, notify)
         self._selector.register(connection, selectors.EVENT_READ, lambda: os.kill(pid, signal.SIGKILL))
 
     def _become(

@@ -179,8 +179,10 @@ class _Prompted(MetricObject):
             "required": ["reason", "value"],
         }
         schema_text = json.dumps(schema)
-        told = f"Answer with one JSON object that fits this JSON Schema, and nothing else:\n{schema_text}"
-        messages = [{"role": "system", "content": told}, {"role": "user", "content": text}]
+        format_instructions = (
+            f"Answer with one JSON object that fits this JSON Schema, and nothing else:\n{schema_text}"
+        )
+        messages = [{"role": "system", "content": format_instructions}, {"role": "user", "content": text}]
         answer = await judge.ask(messages, json_schema=schema)
         try:
             found = read_verdict(answer, schema)

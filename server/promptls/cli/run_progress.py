@@ -60,10 +60,10 @@ def shown_progress(*, quiet: bool, noun: str = "rows") -> Iterator[Callable[[Eve
     `noun` is the plural of the counted items.
     """
     if quiet or not sys.stderr.isatty():
-        yield _RunProgress(None, noun, quiet=quiet).tell
+        yield _RunProgress(None, noun, quiet=quiet).notify
         return
     with live_progress(*_columns()) as bar:
-        yield _RunProgress(bar, noun, quiet=quiet).tell
+        yield _RunProgress(bar, noun, quiet=quiet).notify
 
 
 class _RunProgress:
@@ -75,7 +75,7 @@ class _RunProgress:
         self._reported = 0
         self._failed = 0
 
-    def tell(self, event: Event) -> None:
+    def notify(self, event: Event) -> None:
         """Show `event`."""
         if isinstance(event, Stopped):
             stopped = paint(f"stopped after {event.done} of {event.total} {self._noun}", "yellow", sys.stderr)
@@ -100,8 +100,8 @@ class _RunProgress:
         if part > self._reported:
             self._reported = part
             left = f", {rate}, about {event.left:.0f} s left" if event.done < event.total else ""
-            told = f", {failed}" if failed else ""
-            print(f"{event.done} of {event.total} in {event.seconds:.0f} s{told}{left}", file=sys.stderr)
+            shown = f", {failed}" if failed else ""
+            print(f"{event.done} of {event.total} in {event.seconds:.0f} s{shown}{left}", file=sys.stderr)
 
 
 def _rate_text(rate: float) -> str:

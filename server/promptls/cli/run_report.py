@@ -302,9 +302,9 @@ def _taken(run: RunSummary) -> str:
 
 def _metric_row(metric: MetricSummary, before: RunSummary | None) -> TableRow:
     good = str(metric.allowed_values[0]) if metric.kind == "discrete" and metric.allowed_values else None
-    told = f"{metric.counts.get(good, 0)} of {metric.scored} {good}" if good else ""
+    shown = f"{metric.counts.get(good, 0)} of {metric.scored} {good}" if good else ""
     if metric.unscored:
-        told += f"{', ' if told else ''}{metric.unscored} without a score"
+        shown += f"{', ' if shown else ''}{metric.unscored} without a score"
     old = before.metric(metric.name) if before else None
     change = f"before: {old.text}" if old and old.value is not None else ""
-    return TableRow([metric.name, metric.text, told, change])
+    return TableRow([metric.name, metric.text, shown, change])

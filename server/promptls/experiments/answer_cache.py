@@ -276,11 +276,11 @@ class CallInFlight(NamedTuple):
 def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> CallNote:
     """Return the callback for the calls of one result; it records calls to models on other machines."""
 
-    def tell(asked: ModelReference, key: bytes | None) -> None:
+    def notify(asked: ModelReference, key: bytes | None) -> None:
         if TABLE[asked.provider].route not in {"echo", "replay", "local"}:
             note(number, model, repeat, asked.name, key)
 
-    return tell
+    return notify
 
 
 def unsure_calls(

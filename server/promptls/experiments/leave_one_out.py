@@ -111,7 +111,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
     total = sum(plan.results for plan in plans)
     done = 0
 
-    def tell(event: Event) -> None:
+    def notify(event: Event) -> None:
         if isinstance(event, RowFinished):
             # The remaining time is extrapolated from the rate of this run.
             left_rows = total - done - event.done
@@ -126,7 +126,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
         for plan in plans:
             # The plan has opened the cache of the prompt's own results folder.
             aside = replace(plan, experiment=replace(plan.experiment, folder=Path(folder)))
-            ended = await _run(aside, tell)
+            ended = await _run(aside, notify)
             runs.append(read_run(Path(ended.manifest_path)))
             done += plan.results
         report = _report(left, runs)
@@ -145,9 +145,9 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
     return finished
 
 
-async def _run(plan: Plan, tell: Callable[[Event], None]) -> Finished:
+async def _run(plan: Plan, notify: Callable[[Event], None]) -> Finished:
     try:
-        return await run_plan(plan, tell)
+        return await run_plan(plan, notify)
     except UserError as failure:
         # The run's advice to resume it does not apply, because this run is not stored.
         raise UserError(

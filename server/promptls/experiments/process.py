@@ -33,7 +33,7 @@ from promptls.security.processes import restrict_environment
 from promptls.text.errors import UserError
 
 Request = TypeVar("Request", bound=ProcessRequest)
-Tell: TypeAlias = Callable[[Mapping[str, Any]], None]
+Notify: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Writes one event."""
 
 GRACE_SECONDS: Final = 5.0
@@ -43,11 +43,11 @@ MayGo: TypeAlias = Callable[[Planned], Awaitable[bool]]
 """Reports a plan, waits for the answer to its question, and returns whether to run it."""
 
 
-def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awaitable[None]]) -> int:
+def main(read: Callable[..., Request], run: Callable[[Request, Notify, MayGo], Awaitable[None]]) -> int:
     """Run the request parsed by `read`; return 0 if it completed, 1 if it failed or was cancelled."""
     events = _own_output()
 
-    def tell(value: Mapping[str, Any]) -> None:
+    def notify(value: Mapping[str, Any]) -> None:
         events.write(json.dumps(value, default=str) + "\n")
         events.flush()
 
@@ -59,28 +59,28 @@ def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awa
         # the run's models use.
         named = access.key_variables
         os.environ.update({name: value for name, value in request.secrets.items() if name in named})
-        asyncio.run(_listening(request, tell, run))
+        asyncio.run(_listening(request, notify, run))
     except asyncio.CancelledError:
-        tell({"event": "Cancelled"})
+        notify({"event": "Cancelled"})
     except UserError as failure:
         mask = key_mask().mask
         path, line, column = failure.place or (None, None, None)
         place = {"path": str(path) if path else None, "line": line, "column": column}
         remedy = None if failure.remedy is None else mask(failure.remedy)
-        tell({"event": "Failed", "message": mask(failure.message), "remedy": remedy, **place})
+        notify({"event": "Failed", "message": mask(failure.message), "remedy": remedy, **place})
     else:
         return 0
     return 1
 
 
 async def _listening(
-    request: Request, tell: Tell, run: Callable[[Request, Tell, MayGo], Awaitable[None]]
+    request: Request, notify: Notify, run: Callable[[Request, Notify, MayGo], Awaitable[None]]
 ) -> None:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
     go = asyncio.Event()
-    link = EditorLink(tell)
+    link = EditorLink(notify)
     if request.editor:
         EDITOR.set(link.ask)
 
@@ -91,32 +91,32 @@ async def _listening(
             link.answered(line)
 
     async def may_go(planned: Planned) -> bool:
-        tell(to_json(planned))
+        notify(to_json(planned))
         if planned.question is not None and not request.yes and not request.only_plan:
             await go.wait()
         return not request.only_plan
 
     threading.Thread(target=_listen, args=(loop, task, hear), daemon=True).start()
-    await run(request, tell, may_go)
+    await run(request, notify, may_go)
 
 
-async def _run(request: RunRequest, tell: Tell, may_go: MayGo) -> None:
+async def _run(request: RunRequest, notify: Notify, may_go: MayGo) -> None:
     if (code_defined := python_request(request)) is not None:
         with prepared_python(code_defined) as ready:
             if await may_go(ready.planned):
-                await run_python(ready, lambda event: tell(to_json(event)))
+                await run_python(ready, lambda event: notify(to_json(event)))
         return
     if request.leave_one_out:
         async with prepared_left_out(request) as left:
             os.chdir(left.whole.plan.experiment.base)
             if await may_go(left.planned):
-                await run_left_out(left, lambda event: tell(to_json(event)))
+                await run_left_out(left, lambda event: notify(to_json(event)))
         return
     async with prepared(request) as (plan, continued, planned):
         # Metrics can open files relative to their own file, as when it is run as a script.
         os.chdir(plan.experiment.base)
         if await may_go(planned):
-            await run_plan(plan, lambda event: tell(to_json(event)), continued=continued)
+            await run_plan(plan, lambda event: notify(to_json(event)), continued=continued)
 
 
 def _listen(

@@ -233,8 +233,8 @@ QUESTIONS: Final = frozenset({"AskEditor", "LeaveEditor"})
 class EditorLink:
     """The run process's side of the editor protocol: pending requests."""
 
-    def __init__(self, tell: Callable[[Mapping[str, Any]], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[Mapping[str, Any]], None]) -> None:
+        self._notify = notify
         self._numbers = count()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
@@ -243,11 +243,11 @@ class EditorLink:
         number = next(self._numbers)
         waiting: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
-        self._tell({"event": "AskEditor", "id": number, **question})
+        self._notify({"event": "AskEditor", "id": number, **question})
         try:
             return await waiting
         except asyncio.CancelledError:
-            self._tell({"event": "LeaveEditor", "id": number})
+            self._notify({"event": "LeaveEditor", "id": number})
             raise
         finally:
             del self._waiting[number]

@@ -27,7 +27,7 @@ from promptls.text.format import in_dollars
 from promptls.workspace.settings import find_project
 
 if TYPE_CHECKING:
-    from promptls.experiments.process import MayGo, Tell
+    from promptls.experiments.process import MayGo, Notify
     from promptls.rendering.outcome import Rendering
     from promptls.workspace.snapshot import Snapshot
 
@@ -223,19 +223,19 @@ def _file(prompt: Path) -> Path:
     return results_folder(prompt) / _FOLDER / f"{prompt_stem(prompt)}.json"
 
 
-async def _ask(request: AskRequest, tell: Tell, may_go: MayGo) -> None:
+async def _ask(request: AskRequest, notify: Notify, may_go: MayGo) -> None:
     """Ask the model in this process, and report the answer, and why it is not stored, as a manifest."""
     if (question := request.question()) is not None:
         planned = Planned("", 1, 0, None, 0, 1, 0, request.input_tokens, None, None, None, None, question)
         if not await may_go(planned):
             return
-    answer = await ask_once(request, lambda text: tell(to_json(AnswerText(text))))
+    answer = await ask_once(request, lambda text: notify(to_json(AnswerText(text))))
     problem = None
     try:
         store_answer(Path(request.prompt), answer)
     except UserError as failure:
         problem = failure.message
-    tell(to_json(Finished("", "", {"answer": asdict(answer), "problem": problem})))
+    notify(to_json(Finished("", "", {"answer": asdict(answer), "problem": problem})))
 
 
 if __name__ == "__main__":

@@ -27,11 +27,11 @@ SHOWN: Final = 10
 MAX_CELL: Final = 300
 """The number of characters of a cell in an answer."""
 
-Tell = Callable[[float, float, str], Awaitable[None]]
+Notify = Callable[[float, float, str], Awaitable[None]]
 """Reports progress: results there, results expected, and a message."""
 
 
-async def run_experiment(folder: Folder, arguments: Mapping[str, Any], tell: Tell) -> Answer:
+async def run_experiment(folder: Folder, arguments: Mapping[str, Any], notify: Notify) -> Answer:
     """Run the experiment in its own process, under the budget; return its scores and worst rows."""
     from promptls.experiments.client import plan_in_process, run_in_process
     from promptls.experiments.history import read_run
@@ -43,7 +43,7 @@ async def run_experiment(folder: Folder, arguments: Mapping[str, Any], tell: Tel
         return Answer(plan_text(planned), asdict(planned))
     consent = _Consent(request)
     try:
-        finished = await _followed(partial(run_in_process, request), consent, tell)
+        finished = await _followed(partial(run_in_process, request), consent, notify)
     except asyncio.CancelledError:
         if consent.refusal is None:
             raise
@@ -56,7 +56,7 @@ async def run_experiment(folder: Folder, arguments: Mapping[str, Any], tell: Tel
 async def _followed(
     run: Callable[[Callable[[Event], None], Callable[[Planned], Awaitable[bool]]], Awaitable[Finished]],
     consent: _Consent,
-    tell: Tell,
+    notify: Notify,
 ) -> Finished:
     """Run and report progress; each report is sent before the next, and none holds up the run."""
     from promptls.experiments.run_protocol import RowFinished
@@ -67,7 +67,7 @@ async def _followed(
         while True:
             event = await events.get()
             scores = ", ".join(f"{name} {score}" for name, score in event.scores.items())
-            await tell(event.done, event.total, f"{event.id}: {event.error or scores or 'answered'}")
+            await notify(event.done, event.total, f"{event.id}: {event.error or scores or 'answered'}")
 
     reporting = asyncio.ensure_future(report())
     try:

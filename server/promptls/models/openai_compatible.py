@@ -446,8 +446,8 @@ class OpenAiCompatible:
         )
 
     def _quoted(self, content: bytes) -> str:
-        told = error_message_in(content)
-        words = content[: 16 * QUOTED].decode(errors="replace") if told is None else told
+        detail = error_message_in(content)
+        words = content[: 16 * QUOTED].decode(errors="replace") if detail is None else detail
         words = re.sub(r"\s+", " ", words).strip()
         # OpenAI's message about an invalid key quotes parts of it.
         words = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(words))

@@ -38,10 +38,10 @@ def ended(error: BaseException, job: RenderJob) -> RenderFailure:
         if template is not None:
             at = template.get_corresponding_lineno(number)
             called = f", called at line {at} of {Path(template.filename).name}"
-    told = f": {error}" if str(error) else ""
+    described = f": {error}" if str(error) else ""
     message = (
         f"A function of the functions file ended the process{place}{called} "
-        f"({type(error).__name__}{told}). Let it return a value, or raise an Exception."
+        f"({type(error).__name__}{described}). Let it return a value, or raise an Exception."
     )
     return RenderFailure("functions", message, job.functions, line)
 
@@ -51,11 +51,11 @@ def with_function_line(failure: RenderFailure, error: BaseException | None, func
     line = line_in_functions(error, functions)
     if line is None:
         return failure
-    place, told = f"(line {line + 1} of {Path(functions).name})", str(error)
+    place, described = f"(line {line + 1} of {Path(functions).name})", str(error)
     if isinstance(error, RecursionError):
         return replace(failure, message=f"A function calls itself without end {place}.")
-    if told and told in failure.message:
-        return replace(failure, message=failure.message.replace(told, f"{told} {place}", 1))
+    if described and described in failure.message:
+        return replace(failure, message=failure.message.replace(described, f"{described} {place}", 1))
     return replace(failure, message=f"{failure.message} {place}")
 
 
@@ -302,9 +302,9 @@ def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJ
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
     if not iterations:
         return replace(failure, include_line=outside)
-    told, words = iterations_words(iterations), item_words(iterations[-1])
-    where = [f"in {', '.join(told)}", *([f"where {words}"] if words else [])]
-    return replace(_with_location(failure, where), iterations=told, include_line=outside)
+    described, words = iterations_words(iterations), item_words(iterations[-1])
+    where = [f"in {', '.join(described)}", *([f"where {words}"] if words else [])]
+    return replace(_with_location(failure, where), iterations=described, include_line=outside)
 
 
 def _with_location(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:

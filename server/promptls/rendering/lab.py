@@ -10,7 +10,7 @@ from promptls.rendering.job import LabChat, LabRequest
 from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import PLACEHOLDERS, Sample, placeholder_sample, row_samples, samples_of
-from promptls.rendering.worker import Limits, RenderWorker, Tell
+from promptls.rendering.worker import Limits, Notify, RenderWorker
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, optional
 from promptls.text.suggest import did_you_mean
@@ -113,11 +113,13 @@ def _all_positive(value: Mapping[str, Any], name: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-async def explore(request: LabRequest, limits: Limits, tell: Tell | None = None) -> LabJson | RenderFailure:
+async def explore(
+    request: LabRequest, limits: Limits, notify: Notify | None = None
+) -> LabJson | RenderFailure:
     """Return the lab's result from a separate process, which ends with it or if the caller is cancelled."""
     worker = RenderWorker(limits)
     try:
-        return await worker.explore(request, tell)
+        return await worker.explore(request, notify)
     finally:
         await worker.close()
 

@@ -29,7 +29,7 @@ from promptls.security.files import FileScope, reading_within
 from promptls.security.processes import end_with_owner
 from promptls.tokens import UnknownEncodingError, VocabularyError, count, load, pieces
 
-Tell: TypeAlias = Callable[[str, int, int], None]
+Notify: TypeAlias = Callable[[str, int, int], None]
 """A progress callback: the current activity, the amount done, and the total."""
 
 REPORTS_PER_LIMIT = 10
@@ -106,7 +106,7 @@ class Reporter:
             self._job = None
 
     def _run(self) -> None:
-        told: tuple[int, tuple[str, int]] | None = None
+        reported: tuple[int, tuple[str, int]] | None = None
         while self._begun.wait():
             self._begun.clear()
             while (job := self._job) is not None:
@@ -114,8 +114,8 @@ class Reporter:
                 time.sleep(seconds / REPORTS_PER_LIMIT)
                 MARK.look()
                 place = template_place(sys._current_frames().get(self._watched))  # noqa: SLF001 - its documented use
-                if self._job is job and place is not None and told != (request, place):
-                    told = request, place
+                if self._job is job and place is not None and reported != (request, place):
+                    reported = request, place
                     self._outbox.send({"id": request, "at": place})
 
 
@@ -252,19 +252,19 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
         faulthandler.cancel_dump_traceback_later()
 
 
-def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
+def _answer_lab(request: LabRequest, notify: Notify) -> dict[str, Any]:
     """Return the result of the truncation lab, or the failure as an outcome."""
     from promptls.rendering.turns import explore_turns
 
-    found = explore_turns(request, tell)
+    found = explore_turns(request, notify)
     return {"outcome": found.to_json()} if isinstance(found, RenderFailure) else {"found": found}
 
 
-def _progress_sender(outbox: Outbox, request: int, seconds: float) -> Tell:
+def _progress_sender(outbox: Outbox, request: int, seconds: float) -> Notify:
     """Return a callback that sends the progress of a job at intervals, and restarts its time limit."""
     sent = 0.0
 
-    def tell(what: str, done: int, count: int) -> None:
+    def notify(what: str, done: int, count: int) -> None:
         nonlocal sent
         now = time.monotonic()
         if now - sent < PROGRESS_SECONDS and done < count:
@@ -273,7 +273,7 @@ def _progress_sender(outbox: Outbox, request: int, seconds: float) -> Tell:
         faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
         outbox.send({"id": request, "progress": (what, done, count)})
 
-    return tell
+    return notify
 
 
 def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ MAX_TURNS: Final = 120
 TIMES_LIMIT: Final = 3
 """The multiple of its limit that a chat is grown to."""
 
-Tell = Callable[[str, int, int], None]
+Notify = Callable[[str, int, int], None]
 """A progress callback: the current activity, the amount done, and the total."""
 
 
@@ -108,7 +108,7 @@ class _Growth(NamedTuple):
     names: tuple[str, ...]
 
 
-def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
+def explore_turns(request: LabRequest, notify: Notify) -> LabJson | RenderFailure:
     """Return the result of the truncation lab for the chats of `request`, or the reason why there is none."""
     job = request.job
     functions: Mapping[str, Callable[..., Any]] = {}
@@ -120,7 +120,7 @@ def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
     renderer = _Renderer(job, {**{name: stand_in(name) for name in job.stand_ins}, **functions})
     try:
         growth = _growth(request, renderer)
-        chats = [_grow(each, growth, request, renderer, tell) for each in request.chats]
+        chats = [_grow(each, growth, request, renderer, notify) for each in request.chats]
     except PromptPoetError as error:
         return RenderFailure(error.kind, error.message, error.path or job.path, error.line)
     except NoChatError as error:
@@ -128,7 +128,7 @@ def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
     question = LabQuestion(_limit(job), job.truncation_step, request.limits, request.steps)
     cache = CACHES[request.cache]
     shared = [pieces.shared_tokens for _, pieces in chats]
-    found = explore([chat for chat, _ in chats], question, cache, shared, partial(tell, "steps"))
+    found = explore([chat for chat, _ in chats], question, cache, shared, partial(notify, "steps"))
     return _as_json(request, growth, found)
 
 
@@ -187,7 +187,7 @@ def _removable(parts: Sequence[PromptPart]) -> int:
 
 
 def _grow(
-    chat: LabChat, growth: _Growth, request: LabRequest, renderer: _Renderer, tell: Tell
+    chat: LabChat, growth: _Growth, request: LabRequest, renderer: _Renderer, notify: Notify
 ) -> tuple[Chat, ChatPieces]:
     """Return the chat's prompts, turn by turn."""
     found = next((each for each in growing_inputs(chat.data) if each.keys == growth.keys), None)
@@ -205,7 +205,7 @@ def _grow(
     turns = []
     for number in range(wanted):
         turns.append(turn(first + number * each))
-        tell(chat.name, number + 1, wanted)
+        notify(chat.name, number + 1, wanted)
     return Chat(chat.name, chat.source, max(0, wanted - given), pieces.pieces, tuple(turns)), pieces
 
 

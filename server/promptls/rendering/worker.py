@@ -188,7 +188,7 @@ def limit_memory(memory_bytes: int | None) -> None:
         return
 
 
-Tell: TypeAlias = Callable[[str, int, int], None]
+Notify: TypeAlias = Callable[[str, int, int], None]
 """A progress callback of a long job: the current activity, the amount done, and the total."""
 
 IMPORT_FOLDER = Path(__file__).resolve().parents[2]
@@ -258,7 +258,7 @@ class RenderProcess:
         return self._process
 
     async def exchange(
-        self, request: dict[str, Any], tell: Tell | None = None, encoding: str | None = None
+        self, request: dict[str, Any], notify: Notify | None = None, encoding: str | None = None
     ) -> dict[str, Any]:
         """Return the response to `request`.
 
@@ -286,8 +286,8 @@ class RenderProcess:
                 deadline = time.monotonic() + self._limits.seconds
             elif "progress" in message:
                 deadline = time.monotonic() + self._limits.seconds
-                if tell is not None:
-                    tell(*message["progress"])
+                if notify is not None:
+                    notify(*message["progress"])
             elif "at" in message:
                 path, line = message["at"]
                 place = (path, line)
@@ -495,8 +495,8 @@ class RenderWorker:
         pieces: list[dict[str, list[int]]] = answer["pieces"]
         return pieces
 
-    async def explore(self, request: LabRequest, tell: Tell | None = None) -> LabJson | RenderFailure:
-        """Return the result of the truncation lab; `tell` is called with its progress.
+    async def explore(self, request: LabRequest, notify: Notify | None = None) -> LabJson | RenderFailure:
+        """Return the result of the truncation lab; `notify` is called with its progress.
 
         The time limit applies to each turn.
         """
@@ -505,7 +505,7 @@ class RenderWorker:
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", request.job.path)
         message = {"lab": packed, "seconds": self.limits.seconds}
-        answer = await self._finish(self._run(request.job, message, tell))
+        answer = await self._finish(self._run(request.job, message, notify))
         if isinstance(answer, RenderFailure):
             return answer
         found: LabJson = answer["found"]
@@ -550,7 +550,7 @@ class RenderWorker:
         return outcome
 
     async def _run(
-        self, job: RenderJob, request: dict[str, Any], tell: Tell | None = None, number: int | None = None
+        self, job: RenderJob, request: dict[str, Any], notify: Notify | None = None, number: int | None = None
     ) -> dict[str, Any] | RenderFailure:
         """Return the response to a request that runs a template, or the failure.
 
@@ -566,7 +566,7 @@ class RenderWorker:
                     # A job may be superseded while the process starts, when it cannot be killed.
                     if number is not None and self._latest.get(job.path) != number:
                         raise SupersededError
-                    answer = await self._process.exchange(request, tell, job.encoding)
+                    answer = await self._process.exchange(request, notify, job.encoding)
                 except LateError as error:
                     return self._timed_out(job, error.place)
                 except (EOFError, OSError) as error:

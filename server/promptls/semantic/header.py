@@ -44,7 +44,7 @@ def begins_header(text: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def tells_of_prompt(comment: str) -> bool:
+def mentions_prompt(comment: str) -> bool:
     """Return whether a header-like comment has a key of prompts, or a typo of one.
 
     Also True if it is empty or has one word, because it may be incomplete.

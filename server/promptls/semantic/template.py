@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.semantic.header import Declarations, declarations_of, header_of, tells_of_prompt
+from promptls.semantic.header import Declarations, declarations_of, header_of, mentions_prompt
 from promptls.semantic.kind import Kind, kind_of
 from promptls.semantic.names.file_names import FileNames, file_names
 from promptls.semantic.names.mentions import TemplateReference, template_references
@@ -62,7 +62,7 @@ class Template:
         if self.source.refusal is not None:
             return Kind.OTHER
         header = self.header
-        has_header = header is not None and tells_of_prompt(self.source.slice(header.span))
+        has_header = header is not None and mentions_prompt(self.source.slice(header.span))
         return kind_of(self.source, has_header=has_header)
 
     @recorded_property

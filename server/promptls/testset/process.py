@@ -11,7 +11,7 @@ from typing import Any
 
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.pipeline import Progress
-from promptls.experiments.process import MayGo, Tell, leave, main
+from promptls.experiments.process import MayGo, Notify, leave, main
 from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped, to_json
 from promptls.testset.generation import GenerationPlan, GenerationRequest, prepared
 from promptls.testset.graph import save
@@ -58,7 +58,7 @@ async def _samples(plan: GenerationPlan, asker: ModelAsker, progress: _Progress)
         asker,
         tries=plan.request.tries,
         at_once=plan.asking.concurrency,
-        tell=progress.tell,
+        notify=progress.notify,
     )
 
 
@@ -77,7 +77,7 @@ class _Progress:
         self._progress = Progress()
         self._on_event(Started(self._plan.output.name, total, 0, 0, ""))
 
-    def tell(self, index: int, found: GeneratedSample | str) -> None:
+    def notify(self, index: int, found: GeneratedSample | str) -> None:
         self.done += 1
         error = found if isinstance(found, str) else None
         model = self._plan.reference.name
@@ -141,10 +141,10 @@ def _message(plan: GenerationPlan, samples: Samples) -> str:
     return ", ".join(words)
 
 
-async def _generate(request: GenerationRequest, tell: Tell, may_go: MayGo) -> None:
+async def _generate(request: GenerationRequest, notify: Notify, may_go: MayGo) -> None:
     async with prepared(request) as (plan, planned):
         if await may_go(planned):
-            tell(to_json(await generate(plan, lambda event: tell(to_json(event)))))
+            notify(to_json(await generate(plan, lambda event: notify(to_json(event)))))
 
 
 if __name__ == "__main__":

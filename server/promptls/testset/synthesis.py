@@ -83,11 +83,11 @@ async def generate_samples(
     *,
     tries: int = DEFAULT_TRIES,
     at_once: int = 4,
-    tell: Callable[[int, GeneratedSample | str], None] = lambda _index, _found: None,
+    notify: Callable[[int, GeneratedSample | str], None] = lambda _index, _found: None,
 ) -> Samples:
     """Generate samples without duplicates, in the order of their scenarios.
 
-    `tell` is called for each finished sample, in any order. If the budget is exhausted, no
+    `notify` is called for each finished sample, in any order. If the budget is exhausted, no
     further ones are requested.
     Scenarios that the model does not answer are skipped; raises its `ModelError` if none is answered.
     """
@@ -114,7 +114,7 @@ async def generate_samples(
     def keep(made: _SampleOutcome) -> None:
         if made.found is not None:
             outcomes[made.index] = made.found
-            tell(made.index, made.found)
+            notify(made.index, made.found)
 
     await work_through(tasks(), min(at_once, len(scenarios)), keep)
     if failures and not _has_answered(outcomes, failures):

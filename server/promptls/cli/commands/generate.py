@@ -201,8 +201,8 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
             return None
         if not arguments.yes:
             ask_before_spending([ready.planned], less="`--size 10`")
-        with shown_progress(quiet=arguments.json, noun="queries") as tell:
-            return await generate(ready.plan, tell)
+        with shown_progress(quiet=arguments.json, noun="queries") as notify:
+            return await generate(ready.plan, notify)
 
 
 def _reading_spinner(arguments: argparse.Namespace) -> AbstractContextManager[Any]:

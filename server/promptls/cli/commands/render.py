@@ -340,8 +340,8 @@ def _viewer_lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[
             yield paint(indented(example["text"]), "dim")
         for prompt in row["prompts"]:
             name = "prompt" if prompt["label"] is None else f"label {prompt['label']}"
-            told = f"· {plural(prompt['tokens'], 'token')}"
-            yield f"  {paint(name, 'cyan')} {paint(told, 'dim')}"
+            shown = f"· {plural(prompt['tokens'], 'token')}"
+            yield f"  {paint(name, 'cyan')} {paint(shown, 'dim')}"
             if "text" in prompt:
                 yield indented(prompt["text"])
             for message in prompt.get("messages", ()):

@@ -279,8 +279,8 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
     from promptls.cli.run_progress import shown_progress
     from promptls.experiments.prompt_runner import run_plan
 
-    with shown_progress(quiet=arguments.json) as tell, _only_json(arguments):
-        return await run_plan(prepared.plan, tell, continued=prepared.continued)
+    with shown_progress(quiet=arguments.json) as notify, _only_json(arguments):
+        return await run_plan(prepared.plan, notify, continued=prepared.continued)
 
 
 def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
@@ -350,8 +350,8 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
                 return None
             if not request.yes:
                 ask_before_spending([ready.planned])
-            with shown_progress(quiet=arguments.json) as tell:
-                finished = asyncio.run(run_python(ready, tell))
+            with shown_progress(quiet=arguments.json) as notify:
+                finished = asyncio.run(run_python(ready, notify))
     finally:
         os.chdir(folder)
     if not arguments.json:
@@ -402,8 +402,8 @@ async def _leave_out_with_progress(left: LeftOut, arguments: argparse.Namespace)
     from promptls.cli.run_progress import shown_progress
     from promptls.experiments.leave_one_out import run_left_out as run_it
 
-    with shown_progress(quiet=arguments.json) as tell:
-        return await run_it(left, tell)
+    with shown_progress(quiet=arguments.json) as notify:
+        return await run_it(left, notify)
 
 
 def _leave_one_out_heading(left: LeftOut) -> str:

@@ -140,12 +140,12 @@ async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJ
     with live_progress() as bar:
         tasks: dict[str, TaskID] = {}
 
-        def tell(what: str, done: int, count: int) -> None:
+        def notify(what: str, done: int, count: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=count)
             bar.update(tasks[what], completed=done)
 
-        return await explore(request, limits, tell)
+        return await explore(request, limits, notify)
 
 
 def _shown_limit(found: LabJson) -> int:

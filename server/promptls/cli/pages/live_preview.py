@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
     from promptls.experiments.single_answer import AskRequest
-    from promptls.rendering.worker import RenderWorker, Tell
+    from promptls.rendering.worker import Notify, RenderWorker
     from promptls.workspace.workspace import Workspace
 
 
@@ -101,13 +101,13 @@ class LivePreview:
             self._files |= set(made.rendering.files)
         return preview_result(snapshot, self.path, made, _uri)
 
-    async def explore(self, options: Mapping[str, Any], tell: Tell) -> preview_wire.LabResult:
+    async def explore(self, options: Mapping[str, Any], notify: Notify) -> preview_wire.LabResult:
         """Return the result of the truncation lab; raises UserError if there is nothing to explore."""
         snapshot = self._workspace.snapshot
         self._files |= set(self._made_from())
         sample = None if self._choice.data is None else chosen_sample(snapshot, self.path, self._choice.data)
         request = lab_request(snapshot, self.path, LabOptions.from_json(options), sample)
-        found = await explore(request, limits_for(snapshot, self.path), tell)
+        found = await explore(request, limits_for(snapshot, self.path), notify)
         uri = _uri(self.path)
         if isinstance(found, RenderFailure):
             return {"uri": uri, "found": None, "failure": failure_json(found), "cancelled": False}
@@ -277,7 +277,7 @@ class LabConversation(PageConversation):
 
     def __init__(
         self,
-        explore: Callable[[Mapping[str, Any], Tell], Awaitable[preview_wire.LabResult]],
+        explore: Callable[[Mapping[str, Any], Notify], Awaitable[preview_wire.LabResult]],
         connection: ServerConnection,
     ) -> None:
         super().__init__(connection)
@@ -298,12 +298,12 @@ class LabConversation(PageConversation):
         self._exploring = self.start(self._show(options if isinstance(options, dict) else {}))
 
     async def _show(self, options: dict[str, Any]) -> None:
-        def tell(what: str, done: int, count: int) -> None:
+        def notify(what: str, done: int, count: int) -> None:
             self.start(self.send({"type": "progress", "words": f"{what}: {done} of {count}"}))
 
         await self.send({"type": "busy"})
         try:
-            message = {"type": "show", "result": await self._explore(options, tell)}
+            message = {"type": "show", "result": await self._explore(options, notify)}
         except Exception as error:  # noqa: BLE001 - the page must not wait forever, whatever it is
             message = {"type": "fail", "message": sentence(error)}
         await self.send(message)

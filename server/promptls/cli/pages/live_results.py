@@ -67,7 +67,7 @@ class LiveResults:
             running = [each.as_json(can_cancel=str(each.path) in self._own) for each in found]
             if running != self._running:
                 self._running = running
-                self._tell_running()
+                self._notify_running()
             after = self._stamps()
             if before != after:
                 before = after
@@ -88,7 +88,7 @@ class LiveResults:
             str(path): stamp for path in [*self._folder.glob("*.json"), *prompts] for stamp in _stamp(path)
         }
 
-    def _tell_running(self) -> None:
+    def _notify_running(self) -> None:
         message = self.running_message()
         for page in self._pages:
             page.start(page.send(message))

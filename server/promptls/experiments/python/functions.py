@@ -163,7 +163,7 @@ class FunctionRun:
         self._journal = journal
         self._progress = progress
         self._outcomes: dict[int, FunctionOutcome] = {}
-        self._began = self._told = time.perf_counter()
+        self._began = self._reported = time.perf_counter()
         self.is_complete = False
 
     @property
@@ -206,16 +206,16 @@ class FunctionRun:
 
     def _report(self, total: int | None) -> None:
         now, done = time.perf_counter(), len(self._outcomes)
-        if self._progress is None or (now - self._told < _EVERY and done != total):
+        if self._progress is None or (now - self._reported < _EVERY and done != total):
             return
-        self._told = now
+        self._reported = now
         rate = done / max(now - self._began, 1e-9)
         failed = sum(outcome.error is not None for outcome in self._outcomes.values())
         share = "" if total is None else f"{done / max(total, 1):>4.0%} "
         of = "" if total is None else f"/{total}"
         left = "" if total is None else f", {(total - done) / max(rate, 1e-9):.0f} s left"
-        told = f"Running experiment: {share}{done}{of} [{rate:.2f} rows/s{left}]"
-        self._progress.write(f"\r{told}{f', {failed} failed' if failed else ''}   ")
+        reported = f"Running experiment: {share}{done}{of} [{rate:.2f} rows/s{left}]"
+        self._progress.write(f"\r{reported}{f', {failed} failed' if failed else ''}   ")
         self._progress.flush()
 
 

@@ -161,7 +161,7 @@ def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan
         for column, name in experiment.scores.items()
         if (metric := column_metric(getattr(module, name, None), column)) is not None
     }
-    told = next((str(arguments[name]) for name in MODEL_PARAMETERS if name in arguments), None)
+    reported = next((str(arguments[name]) for name in MODEL_PARAMETERS if name in arguments), None)
     return PythonPlan(
         experiment,
         prompt,
@@ -170,8 +170,8 @@ def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan
         PythonRows(_rows(experiment, module, request), _choice(experiment, request)),
         arguments,
         metrics,
-        told or experiment.name,
-        told,
+        reported or experiment.name,
+        reported,
         request.repeats or 1,
         *_engine(prompt, request),
     )

@@ -36,11 +36,11 @@ class LeafWords:
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Search `data`, which must be the objects that the template used."""
         self._paths = DataPaths(data)
-        self._iteration = self._told = _NO_ITERATION
+        self._iteration = self._described = _NO_ITERATION
         self._item: str | None = None
         """The data path of the item of `_iteration`."""
         self._words: tuple[str, ...] = ()
-        """The descriptions of the iterations up to `_told`."""
+        """The descriptions of the iterations up to `_described`."""
         self._around: Iteration | None = _NO_ITERATION
         self._around_words: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class LeafWords:
         """Return the descriptions of an iteration and its outer ones."""
         if iteration is None:
             return ()
-        if iteration is not self._told:
+        if iteration is not self._described:
             outer, file, site, number, _ = iteration
             if outer is not self._around:
                 self._around, self._around_words = (
@@ -59,7 +59,7 @@ class LeafWords:
                 self._words = (*self._around_words, f"iteration {number} of `{file.sites[site].words}`")
             else:
                 self._words = iterations_words(chain_of(iteration))
-            self._told = iteration
+            self._described = iteration
         return self._words
 
     def data_path(self, leaf: Leaf) -> str | None:

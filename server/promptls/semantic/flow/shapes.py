@@ -131,9 +131,9 @@ def _add_uses(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: M
     for passed in macro.given if block is not None else ():
         if passed.number == number and block is not None:
             shape = merged(shape, shape_along(passed.path, block.shape(passed.argument)))
-    for path, told in in_place(handed.path, shape):
+    for path, found_shape in in_place(handed.path, shape):
         name = str(path[0].key)
-        whole = shape_along(path, told)
+        whole = shape_along(path, found_shape)
         for condition in handed.where:
             whole = under(whole, name, condition)
         for question in handed.asked:

@@ -56,19 +56,19 @@ class Narrowed(NamedTuple):
 class TypeTests(NamedTuple):
     """The type tests in a condition: what is known if it is true, and if it is false.
 
-    `told` are the tests that decide the condition, alone or together with others, and `refused` those of them
-    that are false if the condition is true.
+    `decisive` are the tests that decide the condition, alone or together with others, and `refused` those of
+    them that are false if the condition is true.
     """
 
     holds: tuple[Narrowed, ...] = ()
     fails: tuple[Narrowed, ...] = ()
-    told: tuple[Test, ...] = ()
+    decisive: tuple[Test, ...] = ()
     refused: tuple[Test, ...] = ()
 
     @property
     def others(self) -> Iterator[Test]:
         """The tests that do not determine a value's type if the condition is true."""
-        for test in self.told:
+        for test in self.decisive:
             if TYPE_TESTS[test.name] == "unknown" or any(test is each for each in self.refused):
                 yield test
 
@@ -81,13 +81,15 @@ def type_tests(test: Expression) -> TypeTests:
             return TypeTests(
                 tuple([found for one in each for found in one.holds]),
                 (),
-                tuple([found for one in each for found in one.told]),
+                tuple([found for one in each for found in one.decisive]),
                 tuple([found for one in each for found in one.refused]),
             )
         case Operation(operators=("not",), operands=(operand,)):
             found = type_tests(operand)
-            implied = tuple([test for test in found.told if all(test is not each for each in found.refused)])
-            return TypeTests(found.fails, found.holds, found.told, implied)
+            implied = tuple(
+                [test for test in found.decisive if all(test is not each for each in found.refused)]
+            )
+            return TypeTests(found.fails, found.holds, found.decisive, implied)
         case Test(name=name, target=target) if name in TYPE_TESTS:
             path = path_of(target)
             if path and without_views(path) == path:

@@ -416,7 +416,7 @@ class ExpressionUses:
         self.use(node.then, shape)
         del self._asked[tested:], self._typed[typed:]
         if node.otherwise is not None:
-            for each in types.told:
+            for each in types.decisive:
                 self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
             self._where = where + conditions_of(node.test, holds=False)
             self._asked += refused_by(node.test)
@@ -434,10 +434,10 @@ class ExpressionUses:
             self.emit(with_optional_end(path), UNKNOWN, node.target)
             self._visit_path(node.target)
         else:
-            is_told = any(node is each for each in self._types.told)
+            is_decisive = any(node is each for each in self._types.decisive)
             is_refused = any(node is each for each in self._types.refused)
-            shape = _type_asked_for(node.name, is_told=is_told, is_refused=is_refused)
-            may_lack = is_told and not self._is_last
+            shape = _type_asked_for(node.name, is_decisive=is_decisive, is_refused=is_refused)
+            may_lack = is_decisive and not self._is_last
             self.emit(with_optional_end(path) if may_lack else path, shape, node.target)
             self._visit_path(node.target)
         for argument in node.arguments:
@@ -496,14 +496,14 @@ def _same_key(step: Step, other: Step) -> bool:
     return step.key == other.key
 
 
-def _type_asked_for(test: str, *, is_told: bool, is_refused: bool) -> Shape:
+def _type_asked_for(test: str, *, is_decisive: bool, is_refused: bool) -> Shape:
     """Return what a test reveals about the value that it tests.
 
-    `is_told` is True if branches depend on it alone, `is_refused` if the first of them is for other types.
+    `is_decisive` is True if branches depend on it alone, `is_refused` if the first is for other types.
     """
     kind = TYPE_TESTS.get(test)
     if kind is None:
         return TEST_SHAPES.get(test, UNKNOWN)
-    if not is_told:
+    if not is_decisive:
         return ANY
     return Shape("unknown" if is_refused else kind, tested=frozenset({kind}))

@@ -51,12 +51,12 @@ NOTHING_AROUND: Final = Around()
 class Frame:
     """An open block: the values of its names, and the conditions of its current branch.
 
-    `told` are the variables whose use has been recorded in it since a name was last rebound, each with the
-    identity of its shape.
+    `recorded_uses` are the variables whose use has been recorded in it since a name was last rebound, each
+    with the identity of its shape.
     """
 
     __slots__ = (
-        "asked", "asked_else", "keyword", "names", "tested", "told", "typed", "typed_else", "where",
+        "asked", "asked_else", "keyword", "names", "recorded_uses", "tested", "typed", "typed_else", "where",
         "where_else",
     )  # fmt: skip
 
@@ -79,7 +79,7 @@ class Frame:
         self.where = where
         self.where_else = where_else
         self.tested = (*typed, *typed_else) if typed or typed_else else ()
-        self.told: dict[tuple[str, int], Shape] = {}
+        self.recorded_uses: dict[tuple[str, int], Shape] = {}
 
     def copied(self) -> Frame:
         """Return a block with the same names and no recorded uses."""
@@ -152,7 +152,7 @@ class Walk:
 
     def use_all(self, shapes: Mapping[str, Shape]) -> None:
         """Record uses that have been combined into shapes of variables."""
-        recorded = self.frames[-1].told
+        recorded = self.frames[-1].recorded_uses
         for name, shape in shapes.items():
             if (name, id(shape)) not in recorded:  # most pieces of a file use the same names in the same ways
                 recorded[name, id(shape)] = shape
@@ -177,7 +177,7 @@ class Walk:
         """Discard all recorded uses; the values of names are retained."""
         self.found.clear()
         for frame in self.frames:
-            frame.told.clear()
+            frame.recorded_uses.clear()
 
     def use(self, path: Path, shape: Shape, where: Conditions = ()) -> None:
         """Record a use if it is one of an outer value; `where` are conditions beside those of the blocks."""
@@ -267,11 +267,11 @@ class Walk:
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         paths = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
         self.frames[-1].names.update(paths)
-        self.frames[-1].told.clear()
+        self.frames[-1].recorded_uses.clear()
 
     def _middle(self, event: Middle) -> None:
         frame = self.frames[-1]
-        frame.told.clear()
+        frame.recorded_uses.clear()
         if frame.keyword == "for":  # a loop's variable is not defined in its `else`
             frame.names.clear()
             frame.asked = frame.where = ()
@@ -297,7 +297,7 @@ class Walk:
         """Forget what a branch has bound, and return the keyword of the block that ends."""
         if frame.keyword == "if":
             self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
-            self.frames[-1].told.clear()
+            self.frames[-1].recorded_uses.clear()
         return frame.keyword
 
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -56,11 +56,11 @@ async def ask(
         return {"answer": None, "message": NOT_SENT}
     follow = optional(arguments, "follow", str)
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         if follow is not None:
             context.notify(ANSWER_TEXT, {"follow": follow, "text": text})
 
-    result: dict[str, Any] = {**await answer_of(request, tell, context.confirmed, editor_of(context))}
+    result: dict[str, Any] = {**await answer_of(request, notify, context.confirmed, editor_of(context))}
     answer = result["answer"]
     if answer is not None and not context.capabilities.panels:
         heading = f"# {markdown_text(answer['model'])}: {markdown_text(answer['sample'])}\n\n"

@@ -147,10 +147,10 @@ async def truncation_lab(
     }
     async with progress(context, token, "Growing the chat") as shown:
 
-        def tell(what: str, done: int, count: int) -> None:
+        def notify(what: str, done: int, count: int) -> None:
             shown.report(f"{what}: {done} of {count}", 100 * done // max(count, 1))
 
-        exploring = asyncio.ensure_future(explore(request, limits_for(snapshot, path), tell))
+        exploring = asyncio.ensure_future(explore(request, limits_for(snapshot, path), notify))
         shown.when_cancelled(exploring.cancel)
         try:
             found = await exploring
