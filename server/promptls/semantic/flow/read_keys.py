@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
+from promptls.semantic.flow.analysis import FlowAnalysis
 from promptls.semantic.flow.paths import (
     VIEWS,
     Each,
@@ -21,7 +22,6 @@ from promptls.semantic.flow.shapes import resolved_at, stretches
 from promptls.semantic.flow.tag_flow import chunk_uses
 from promptls.semantic.flow.use import Use
 from promptls.semantic.flow.uses import METHOD_SHAPES
-from promptls.semantic.flow.walk import Walk
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
@@ -223,8 +223,10 @@ def access_path_of(key_path: KeyPath) -> Path:
 
 def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
     """Yield every key of this name that the template reads, in order."""
-    for located, walk in _chunks(template.source.root, lambda piece: name in key_names(piece), Walk()):
-        for key, key_path in _resolved(located.chunk, walk, name):
+    for located, analysis in _chunks(
+        template.source.root, lambda piece: name in key_names(piece), FlowAnalysis()
+    ):
+        for key, key_path in _resolved(located.chunk, analysis, name):
             yield KeyRead(key_path, key.span.shifted(located.start), name, key.is_quoted)
 
 
@@ -247,7 +249,9 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
     return None
 
 
-def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> Iterator[tuple[Located, Walk]]:
+def _chunks(
+    chunks: ChunkList, holds: Callable[[Piece], bool], analysis: FlowAnalysis
+) -> Iterator[tuple[Located, FlowAnalysis]]:
     """Yield the chunks for which `holds` is true, each with the blocks that are open at its beginning.
 
     The caller must advance the walk over each chunk.
@@ -256,23 +260,25 @@ def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> It
         return
     for located in chunks.placed():
         if holds(located.chunk):
-            yield located, walk
+            yield located, analysis
         else:
-            walk.take(stretches(located.chunk))
+            analysis.take(stretches(located.chunk))
 
 
-def _resolved(chunk: Chunk, walk: Walk, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:
+def _resolved(chunk: Chunk, analysis: FlowAnalysis, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:
     """Yield the keys of a chunk with this name and their paths, and advance the walk over the chunk."""
     for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
-        yield from _with_key_paths(read.keys, walk, name)
+        yield from _with_key_paths(read.keys, analysis, name)
         for event in tag.events:
             if not isinstance(event, Use):
-                walk.step(event)
-        yield from _with_key_paths(read.keys_inside, walk, name)
+                analysis.step(event)
+        yield from _with_key_paths(read.keys_inside, analysis, name)
 
 
-def _with_key_paths(keys: tuple[KeyPlace, ...], walk: Walk, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:
+def _with_key_paths(
+    keys: tuple[KeyPlace, ...], analysis: FlowAnalysis, name: str
+) -> Iterator[tuple[KeyPlace, KeyPath]]:
     for key in keys:
         if key.name == name:
-            key_path = key_path_of(walk.resolved(key.path))
+            key_path = key_path_of(analysis.resolved(key.path))
             yield key, key_path if key_path[-1:] == (name,) else ()

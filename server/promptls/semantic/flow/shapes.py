@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from promptls.semantic.flow.analysis import FlowAnalysis, Later, Piece
 from promptls.semantic.flow.conditions import under
 from promptls.semantic.flow.paths import (
     Path,
@@ -23,7 +24,6 @@ from promptls.semantic.flow.paths import (
 )
 from promptls.semantic.flow.tag_flow import chunk_uses, unplaced_events
 from promptls.semantic.flow.use import Bind, Close, Event, Middle, Open, Pass, Rebind, Use
-from promptls.semantic.flow.walk import Later, Piece, Walk
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import (
     UNKNOWN,
@@ -158,9 +158,9 @@ def flow_of(template: Template) -> Flow:
 
 
 def _flow_of(pieces: tuple[Piece, ...]) -> Flow:
-    walk = Walk()
-    walk.take(pieces)
-    return Flow(walk.shapes(), tuple(walk.passes))
+    analysis = FlowAnalysis()
+    analysis.take(pieces)
+    return Flow(analysis.shapes(), tuple(analysis.passes))
 
 
 def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
@@ -175,7 +175,7 @@ def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
 
 def resolved_at(template: Template, path: Path, offset: int) -> Path:
     """Return the path from an input for `path` at `offset`; empty if it does not begin at an input."""
-    return _walk_to(template, offset).resolved(path) if path else ()
+    return _analysis_at(template, offset).resolved(path) if path else ()
 
 
 def known_constants(template: Template, path: Path, offset: int) -> tuple[str, ...]:
@@ -185,10 +185,10 @@ def known_constants(template: Template, path: Path, offset: int) -> tuple[str, .
     """
     if not path:
         return ()
-    walk = _walk_to(template, offset)
-    resolved = walk.resolved(path)
+    analysis = _analysis_at(template, offset)
+    resolved = analysis.resolved(path)
     found: frozenset[object] | None = None
-    for condition in walk.where:
+    for condition in analysis.where:
         if condition.is_among and condition.path == resolved:
             found = condition.values if found is None else found & condition.values
     texts = sorted(each for each in found or () if isinstance(each, str))
@@ -201,17 +201,17 @@ def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict
     for path, offset in asked:
         paths.setdefault(offset, []).append(path)
     return {
-        (path, offset): walk.resolved(path) if path else ()
-        for offset, walk in _walks_to(template.source.root, sorted(paths))
+        (path, offset): analysis.resolved(path) if path else ()
+        for offset, analysis in _analyses_at(template.source.root, sorted(paths))
         for path in paths[offset]
     }
 
 
 def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Mapping[str, Shape]:
     """Return the shapes of outside values if text at `offset` uses these variables."""
-    walk = _walk_to(template, offset)
-    walk.use_all(used)
-    return walk.shapes()
+    analysis = _analysis_at(template, offset)
+    analysis.use_all(used)
+    return analysis.shapes()
 
 
 def resolved_uses(template: Template) -> Iterator[Use]:
@@ -219,13 +219,13 @@ def resolved_uses(template: Template) -> Iterator[Use]:
 
     Processes the whole file. Spans count from the start of the file.
     """
-    walk = Walk()
+    analysis = FlowAnalysis()
     for located in template.source.root.placed():
         for tag in chunk_uses(located.chunk):
             for event in tag.events:
                 if not isinstance(event, Use):
-                    walk.step(event)
-                elif (resolved := walk.resolved(event.path)) and without_views(resolved) == resolved:
+                    analysis.step(event)
+                elif (resolved := analysis.resolved(event.path)) and without_views(resolved) == resolved:
                     start = located.start
                     compared = tuple(
                         [each._replace(span=each.span.shifted(start)) for each in event.compared]
@@ -233,41 +233,41 @@ def resolved_uses(template: Template) -> Iterator[Use]:
                     yield event._replace(path=resolved, span=event.span.shifted(start), compared=compared)
 
 
-def _walk_to(template: Template, offset: int) -> Walk:
+def _analysis_at(template: Template, offset: int) -> FlowAnalysis:
     """Return the blocks that are open at `offset`; bindings of a tag there are not included."""
-    ((_, walk),) = _walks_to(template.source.root, [offset])
-    return walk
+    ((_, analysis),) = _analyses_at(template.source.root, [offset])
+    return analysis
 
 
-def _walks_to(chunks: ChunkList, offsets: Sequence[int]) -> Iterator[tuple[int, Walk]]:
+def _analyses_at(chunks: ChunkList, offsets: Sequence[int]) -> Iterator[tuple[int, FlowAnalysis]]:
     """Yield the blocks that are open at each of some offsets, which must be in order."""
-    walk = Walk()
+    analysis = FlowAnalysis()
     waiting = 0
     for located in chunks.placed():
         is_last = located.index + 1 == len(chunks.chunks)
         while waiting < len(offsets) and (is_last or offsets[waiting] < chunks.starts[located.index + 1]):
             offset = offsets[waiting]
-            yield offset, _walk_into(located.chunk, offset - located.start, walk.copied())
+            yield offset, _analysis_inside(located.chunk, offset - located.start, analysis.copied())
             waiting += 1
         if waiting == len(offsets):
             break
-        _pass_by(walk, located.chunk)
+        _pass_by(analysis, located.chunk)
 
 
-def _walk_into(chunk: Chunk, inside: int, walk: Walk) -> Walk:
+def _analysis_inside(chunk: Chunk, inside: int, analysis: FlowAnalysis) -> FlowAnalysis:
     for tag in chunk_uses(chunk):
         if tag.start >= inside:
             break
         for event in tag.events:
             if not isinstance(event, (Use, Pass)) and (tag.end <= inside or not isinstance(event, Bind)):
-                walk.step(event)
-    return walk
+                analysis.step(event)
+    return analysis
 
 
-def _pass_by(walk: Walk, piece: Chunk) -> None:
+def _pass_by(analysis: FlowAnalysis, piece: Chunk) -> None:
     for each in _bindings(piece):
         if not isinstance(each, (dict, Later)):
-            walk.step(each)
+            analysis.step(each)
 
 
 def _of_chunk(chunk: Chunk) -> tuple[Piece, ...]:
@@ -290,33 +290,33 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     """
     loose = _loose(events)
     found: list[Piece] = []
-    walk = Walk()
+    analysis = FlowAnalysis()
 
     def end_stretch() -> None:
-        if walk.found:
-            found.append(walk.shapes())
-            walk.forget()
-        found.extend(walk.passes)
-        walk.passes.clear()
-        found.extend(Later(path, shape) for (path, _), shape in walk.waiting.items())
-        walk.waiting.clear()
-        bound = walk.frames[0].names
+        if analysis.found:
+            found.append(analysis.shapes())
+            analysis.forget()
+        found.extend(analysis.passes)
+        analysis.passes.clear()
+        found.extend(Later(path, shape) for (path, _), shape in analysis.waiting.items())
+        analysis.waiting.clear()
+        bound = analysis.frames[0].names
         if bound:
             found.append(Rebind(tuple([Bind(name, path) for name, path in bound.items()])))
             bound.clear()
 
     for index, event in enumerate(events):
         if isinstance(event, Use):
-            walk.use(event.path, event.shape, event.where)
+            analysis.use(event.path, event.shape, event.where)
         elif isinstance(event, dict):
-            walk.use_all(event)
+            analysis.use_all(event)
         elif isinstance(event, Later):
-            walk.use(event.path, event.shape)
+            analysis.use(event.path, event.shape)
         elif index in loose:
             end_stretch()
             found.append(event)
         else:
-            walk.step(event)
+            analysis.step(event)
     end_stretch()
     return tuple(found)
 
@@ -369,16 +369,16 @@ def certain_uses(template: Template) -> Iterator[CertainUse]:
     Uses inside an expression that may not be evaluated are left out. Processes the whole file; spans
     count from its start.
     """
-    walk = Walk()
+    analysis = FlowAnalysis()
     blocks = _Blocks()
     for located in template.source.root.placed():
         for tag in chunk_uses(located.chunk):
             for event in tag.events:
                 if not isinstance(event, Use):
-                    walk.step(event)
+                    analysis.step(event)
                     blocks.pass_event(event)
                 elif event.need and not event.is_branched:
-                    resolved = walk.resolved(event.path)
+                    resolved = analysis.resolved(event.path)
                     if resolved and all(isinstance(step.key, str) and not step.optional for step in resolved):
                         span = event.span.shifted(located.start)
                         yield CertainUse(

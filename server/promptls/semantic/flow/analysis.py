@@ -114,7 +114,7 @@ class Later(NamedTuple):
 Piece: TypeAlias = Stretch | Later | Pass | Bind | Rebind | Open | Middle | Close
 
 
-class Walk:
+class FlowAnalysis:
     """The blocks that are open at the current position, and the shapes found so far.
 
     A name bound in a branch is known in that branch; its value is unknown after it.
@@ -133,9 +133,9 @@ class Walk:
         """What the enclosing conditions reveal about values at the current position."""
         return self._around.where
 
-    def copied(self) -> Walk:
+    def copied(self) -> FlowAnalysis:
         """Return an independent walk from the current position, without any shapes."""
-        other = Walk()
+        other = FlowAnalysis()
         other.frames[:] = [frame.copied() for frame in self.frames]
         other._around = self._around
         return other
