@@ -33,6 +33,8 @@ DENIED = {
     r"\bRelatedPlace\b": "RelatedInformation",
     r"\breadings?_(of|in|at)\b|\b[Rr]eadings\b": "reference; variant of a chunk",
     r"\bWay(In)?\b|\bways?_(to|of|from)\b": "access path, include chain",
+    r"\b_?tell: |\bTell\b[],:|=]": "notify",
+    r"\bWalk\b": "FlowAnalysis",
     r"\bnone where\b|\bNone where\b": "none if",
 }
 # The glossary maps old words to the terms.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.run_protocol import Event, RowFinished
-from promptls.results_view.running_runs import UnfinishedRuns, WatchedRun, going_on_answer
+from promptls.results_view.running_runs import UnfinishedRuns, WatchedRun, running_answer
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run
 
@@ -54,13 +54,13 @@ async def test_the_runs_beside_a_prompt_are_told_but_for_those_of_whoever_asks(f
 
     def look(event: Event) -> None:
         if isinstance(event, RowFinished):
-            told.append(going_on_answer({"path": str(folder.prompt)}))
+            told.append(running_answer({"path": str(folder.prompt)}))
             own = [run["id"] for run in told[-1]["runs"]]
-            others.extend(going_on_answer({"path": str(folder.prompt), "own": own})["runs"])
+            others.extend(running_answer({"path": str(folder.prompt), "own": own})["runs"])
 
     await folder.run(look)
     assert {answer["folder"] for answer in told} == {str(folder.results)}
     assert [(run["experiment"], run["canCancel"]) for run in told[0]["runs"]] == [("main", False)]
     assert others == []
     (table,) = folder.results.glob("*.csv")
-    assert going_on_answer({"run": str(table)}) == {"folder": str(folder.results), "runs": []}
+    assert running_answer({"run": str(table)}) == {"folder": str(folder.results), "runs": []}

@@ -91,12 +91,12 @@ async def _commits(path: str) -> list[preview_wire.CommitName]:
     """Return the latest commits that changed the file; none without git."""
     form = "--format=%h%x00%s%x00%cI"
     try:
-        told = await run_git_async(
+        output = await run_git_async(
             Path(path).parent, "log", f"-{_MAX_VERSIONS}", "--no-show-signature", form, "--", path
         )
     except UserError:
         return []
-    lines = (line.split("\0") for line in told.splitlines())
+    lines = (line.split("\0") for line in output.splitlines())
     return [{"name": name, "subject": subject, "date": date} for name, subject, date in lines]
 
 
@@ -213,12 +213,12 @@ def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
 async def _commit(top: Path, path: str, revision: str | None) -> Commit:
     words = ("log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
     try:
-        told = await run_git_async(top, *words, "--end-of-options", revision or "HEAD", "--")
+        output = await run_git_async(top, *words, "--end-of-options", revision or "HEAD", "--")
     except UserError:
         if revision is not None:
             raise UserError(f"there is no prompt or commit `{revision}`", FilePlace(Path(path))) from None
         raise UserError("the repository has no commit yet", FilePlace(Path(path))) from None
-    name, subject, date = told.rstrip("\n").split("\0")
+    name, subject, date = output.rstrip("\n").split("\0")
     return Commit(name, subject, date)
 
 

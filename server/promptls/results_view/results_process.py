@@ -38,7 +38,7 @@ QUESTIONS: Final[Mapping[str, Answer]] = {
     "note": results_answers.note_answer,
     "numbers": results_answers.numbers_answer,
     "export": results_answers.export_answer,
-    "goingOn": running_runs.going_on_answer,
+    "goingOn": running_runs.running_answer,
 }
 
 _AT_ONCE: Final = 4

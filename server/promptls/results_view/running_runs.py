@@ -78,7 +78,7 @@ _FOLLOWED: Final[dict[Path, UnfinishedRuns]] = {}
 """The folders requested so far, for measuring the pace of their runs."""
 
 
-def going_on_answer(arguments: Mapping[str, Any]) -> results_wire.RunningAnswer:
+def running_answer(arguments: Mapping[str, Any]) -> results_wire.RunningAnswer:
     """Return the unfinished `runs` in the `folder` of the table `run`, or of the prompt at `path`.
 
     Those whose paths are `own` are left out.

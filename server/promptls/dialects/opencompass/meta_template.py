@@ -316,26 +316,26 @@ def _joined(prompt: PromptList) -> str:
 def _for_base_model(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> str:
     assert meta.mapping is not None
     made = ""
-    goes_on = True
+    continues = True
     open_sections: list[tuple[str, int]] = []
     for place, item in enumerate(prompt.items):
-        if not goes_on:
+        if not continues:
             break
         if isinstance(item, str):
             made += item
         elif "section" in item:
             for rounds, is_last in _rounds(prompt, open_sections, place, meta):
-                text, goes_on = _text_of(
+                text, continues = _text_of(
                     meta.mapping["round"],
                     merged_roles(meta.roles, rounds),
                     stops=mode == "gen" and is_last and item["section"] == "round",
                 )
                 made += text
         elif open_sections[-1][0] in {"begin", "end"}:
-            text, goes_on = _text_of(item, merged_roles(meta.roles, item), stops=False)
+            text, continues = _text_of(item, merged_roles(meta.roles, item), stops=False)
             made += text
     begin: str = meta.mapping.get("begin", "")
-    return begin + made + (meta.mapping.get("end", "") if goes_on else "")
+    return begin + made + (meta.mapping.get("end", "") if continues else "")
 
 
 def _rounds(
@@ -370,13 +370,13 @@ def _text_of(item: Any, roles: Roles, *, stops: bool) -> tuple[str, bool]:
         if not item:
             raise UnboundLocalError("`round` of the meta template is empty")
         made = ""
-        goes_on = True
+        continues = True
         for each in item:
-            text, goes_on = _text_of(each, roles, stops=stops)
+            text, continues = _text_of(each, roles, stops=stops)
             made += text
-            if not goes_on:
+            if not continues:
                 break
-        return made, goes_on
+        return made, continues
     role = _role_of(item, roles)
     begin: str = role.get("begin", "")
     if stops and role.get("generate", False):
@@ -388,10 +388,10 @@ def _for_api(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
     assert meta.mapping is not None
     made: list[Any] = []
     ignored: list[str] = []
-    goes_on = True
+    continues = True
     open_sections: list[tuple[str, int]] = []
     for place, item in enumerate(prompt.items):
-        if not goes_on:
+        if not continues:
             break
         if isinstance(item, str):
             ignored += [item] if item.strip() else []
@@ -402,12 +402,12 @@ def _for_api(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
                 for each in meta.mapping["round"]:
                     if isinstance(each, str):
                         raise TypeError("Mixing str without explicit role is not allowed in API models!")
-                    message, goes_on = _message_of(each, roles, stops=stops)
+                    message, continues = _message_of(each, roles, stops=stops)
                     made += [message] if message else []
-                    if not goes_on:
+                    if not continues:
                         break
         elif open_sections[-1][0] in {"begin", "end"}:
-            message, goes_on = _message_of(item, merged_roles(meta.roles, item), stops=mode == "gen")
+            message, continues = _message_of(item, merged_roles(meta.roles, item), stops=mode == "gen")
             made.append(message)
     messages = _merged(made)
     if meta.mapping.get("begin"):
