@@ -178,7 +178,7 @@ def test_rendered_text_leads_to_its_line_and_says_where_it_comes_from(
     page.mouse.move(place["x"] + 40, place["y"] + 10)
     tip = page.get_by_role("tooltip")
     expect(tip).to_contain_text("chat.yml.j2:17")
-    expect(tip).to_contain_text("turn 5 of")
+    expect(tip).to_contain_text("iteration 5 of")
     page.mouse.click(place["x"] + 40, place["y"] + 10)
     expect(page.get_by_role("region", name="Template")).to_contain_text("Turn {{ turn }} of the chat")
 
