@@ -41,6 +41,7 @@ if [[ -n "$open" ]]; then
     until curl --silent --output /dev/null "http://127.0.0.1:$port/"; do sleep 0.3; done
     "$open" "$address"
   ) >/dev/null 2>&1 &
+  trap "kill $! 2>/dev/null || true" EXIT # a server that fails to start would be waited for in vain
 fi
 log="$cache/logs/code-server.log"
 "$code_server" "${own[@]}" --config "$config" --auth password --bind-addr "127.0.0.1:$port" \

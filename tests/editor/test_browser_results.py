@@ -95,7 +95,7 @@ def test_rows_that_are_selected_are_run_again_after_a_question(page: Page, folde
 
 def test_a_run_is_followed_and_shown_when_it_ends(page: Page, folder: Folder) -> None:
     expect(page.get_by_label("Scores")).to_contain_text("right")
-    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("button", name="Run again", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("progressbar", name="Progress of main")).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d+ of 20 rows"))).to_be_visible()
@@ -105,7 +105,7 @@ def test_a_run_is_followed_and_shown_when_it_ends(page: Page, folder: Folder) ->
 
 
 def test_a_run_that_is_cancelled_here_keeps_its_finished_rows(page: Page, folder: Folder) -> None:
-    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("button", name="Run again", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("alert")).to_contain_text("its finished rows are kept")
