@@ -340,6 +340,7 @@ async def test_the_how_to_runs_on_its_data_set(here: Path, monkeypatch: pytest.M
     (here / "datasets").mkdir()
     (here / "datasets" / "support_triage.csv").write_text(TICKETS)
     monkeypatch.syspath_prepend(here)
+    sys.modules.pop("run_prompt", None)  # other tests have a module of that name
     names = {"__file__": str(here / "evals.py"), "__name__": "evals"}
     ran = """
 results = await support_triage_experiment.arun(

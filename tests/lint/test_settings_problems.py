@@ -65,7 +65,7 @@ models = ["echo"]
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ('dataset = "row.csv"', "there is no file `row.csv` beside `{0}`; did you mean `rows.csv`?"),
+        ('dataset = "row.csv"', "there is no file `row.csv` next to `{0}`; did you mean `rows.csv`?"),
         ('dataset = "rows.csv"\nmodels = ["ecko"]', "there is no model `ecko`; did you mean `echo`?"),
         (
             'dataset = "rows.csv"\nmetrics = ["exact_mach"]',
@@ -81,7 +81,7 @@ models = ["echo"]
         ),
         (
             'dataset = "rows.csv"\nmetrics = ["metric.py:right"]',
-            "there is no file `metric.py` beside `{0}`; did you mean `metrics.py:right`?",
+            "there is no file `metric.py` next to `{0}`; did you mean `metrics.py:right`?",
         ),
     ],
 )
@@ -260,7 +260,7 @@ UNUSUAL = {
     ),
     "a key that a text holds too": (
         'judge = "echo" # dataset = 1\n[experiments.u]\n# dataset = "x"\n"dataset" = \'e.csv\'\n',
-        (3, 1, "experiment `u`: there is no file `e.csv` beside `promptls.toml`; did you mean `d.csv`?"),
+        (3, 1, "experiment `u`: there is no file `e.csv` next to `promptls.toml`; did you mean `d.csv`?"),
     ),
     "keys with dots": (
         'experiments.t.dataset = "d.csv"\nexperiments.t.models = ["echo", "ecko"]\n',

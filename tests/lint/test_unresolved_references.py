@@ -14,7 +14,7 @@ def test_files_on_disk_are_offered(tmp_path: Path) -> None:
     check_findings(
         "{% include 'sections/histroy.yml.j2' %}\n"
         "           ^^^^^^^^^^^^^^^^^^^^^^^^^ unresolved-include: there is no file `sections/histroy.yml.j2` "
-        "beside this template; did you mean `sections/history.yml.j2`?\n"
+        "next to this template; did you mean `sections/history.yml.j2`?\n"
         "- name: a\n  content: b\n",
         root=tmp_path,
     )
