@@ -31,6 +31,9 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import UserError, parse_json
 from promptls.text.positions import PositionEncoding, Span, units_from_column
 from promptls.text.suggest import is_close, nearest
+from promptls.workspace.python_calls import calls_in
+from promptls.workspace.python_experiments import PythonFindings, findings_in
+from promptls.workspace.python_functions import functions_in, names_of_module, plain_names
 from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, ProjectFile, project_in, toml_names
 from promptls.workspace.workspace import Workspace
 
@@ -394,6 +397,21 @@ def test_json_that_python_gives_up_on_is_invalid(value: str, tmp_path: Path) -> 
         parse_json(value)
     text = f"instruction: a\nexamples:\n  - input: {{a: b}}\n    output: '{value}'\n"
     assert "invalid-prompt-object" in {rule for rule, _ in findings(text)}
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "lambda a: " * 20_000, "a = " + "(" * 20_000, "a = " + "-" * 20_000]
+)
+def test_python_that_its_parser_gives_up_on_defines_nothing(text: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(text + "1\n")
+    path = str(program)
+
+    assert functions_in(path) is None
+    assert names_of_module(path) is None
+    assert plain_names(path) == frozenset()
+    assert findings_in(program.read_text(), path) == PythonFindings()
+    assert calls_in(program.read_text(), path) == ()
 
 
 # -- counting ---------------------------------------------------------------

@@ -32,6 +32,7 @@ from promptls.convert.python_values import (
     join_texts,
     place_text,
 )
+from promptls.syntax.python_places import NOT_PYTHON
 from promptls.text.errors import UserError
 from promptls.text.suggest import did_you_mean
 
@@ -145,7 +146,7 @@ def parsed(text: str) -> ast.Module:
     """Return the syntax tree of a configuration; raises UserError if it is not Python."""
     try:
         return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except NOT_PYTHON as error:
         raise UserError(f"the file is no Python: {error}") from error
 
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from promptls.security.files import read_bytes
 from promptls.semantic.types.assignability import KnownValue, constant, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
+from promptls.syntax.python_places import NOT_PYTHON
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
 from promptls.workspace.python_scopes import Scope, attribute_value, meaning_in, scopes_of
@@ -316,7 +317,7 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
     try:
         tree = ast.parse(text)
         return tuple(_raw_templates(tree, text, path))
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return ()
 
 
@@ -330,7 +331,7 @@ def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
     try:
         tree = ast.parse(text)
         return tuple(_calls(tree, text, path))
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return ()
 
 
@@ -508,7 +509,7 @@ def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.
     """Yield the expressions of the data of a call, with the scope of the call."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return
     for scope in scopes_of(tree):
         for node in scope.calls:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from promptls.security.files import folder_changed, kept_by_file, names_in
+from promptls.syntax.python_places import NOT_PYTHON
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_calls import python_paths_by_folder
@@ -126,7 +127,7 @@ def findings_in(text: str, path: str) -> PythonFindings:
     try:
         tree = ast.parse(text)
         return _Reader(tree, text, path).findings()
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return PythonFindings()
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.security.files import kept_by_file
 from promptls.syntax.jinja.builtins import Taken, TakenKind
+from promptls.syntax.python_places import NOT_PYTHON
 from promptls.workspace.disk import text_on_disk
 
 
@@ -39,7 +40,7 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
         return None
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return None
     found: list[PythonFunction] = []
     for node in tree.body:
@@ -137,7 +138,7 @@ def names_of_module(path: str) -> frozenset[str] | None:
         return None
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return None
     try:
         found = frozenset(_bound(tree.body))
@@ -153,7 +154,7 @@ def plain_names(path: str) -> frozenset[str]:
     try:
         tree = ast.parse(text or "")
         bound = [*_bound(tree.body)]
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         return frozenset()
     found = set()
     for node in tree.body:

@@ -424,7 +424,7 @@ def _slice(written: str, key: str) -> slice:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
             return slice(*(None if part is None else int(ast.literal_eval(part)) for part in parts))
-    except (SyntaxError, ValueError, TypeError, RecursionError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     raise OpenCompassError(
         f"`{key}`, `{written}`, is no slice: write one such as `[:100]`.",

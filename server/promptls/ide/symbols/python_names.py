@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.ide.symbols.symbol import Occurrence, Use
 from promptls.syntax.language import PLAIN_TEXT
+from promptls.syntax.python_places import NOT_PYTHON
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.steps import Steps
@@ -113,7 +114,7 @@ def parsed(text: str) -> ast.Module | None:
     """Return the syntax tree of a Python text; None if it cannot be parsed."""
     try:
         return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_PYTHON:
         return None
 
 
