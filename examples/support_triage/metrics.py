@@ -28,7 +28,7 @@ def priority_accuracy(prediction: str, expected_priority: str) -> MetricResult:
 
 
 def answer(prediction: str) -> dict[str, Any]:
-    """The model's answer as data; an answer that is no JSON object is wrong, not missing."""
+    """The model's answer as data; an answer that is not a JSON object is wrong, not missing."""
     try:
         value = json.loads(prediction)
     except ValueError:

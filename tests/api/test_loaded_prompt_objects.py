@@ -52,7 +52,7 @@ def test_a_file_that_ragas_saved_is_not_jinja(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "kind", "said"),
     [
-        ("a.json", "{", "load", "no JSON"),
+        ("a.json", "{", "load", "not JSON"),
         ("a.json", {"instruction": "a"}, "load", "The prompt object has no `input_keys`"),
         ("a.json", SAVED, "data", "no `a`"),
         ("a.yml.j2", "instruction: x\noutput_key: a\n", "load", "The prompt object has no `input_keys`"),

@@ -114,7 +114,7 @@ def test_the_cache_folder_follows_the_environment(
         ({"input_keys": None}, "input_keys\n.*this must be a list"),
         ({"output_key": ""}, "`output_key` cannot be empty"),
         ({"examples": [{"ticket": "a"}]}, "Example 1 has no `label`"),
-        ({"examples": [{"ticket": "a", "label": "no JSON"}]}, "in example 1 is no valid JSON"),
+        ({"examples": [{"ticket": "a", "label": "no JSON"}]}, "in example 1 is not valid JSON"),
         ({"ragas_version": "0.1.21", "output_type": "JSON"}, "`output_type` is `JSON`"),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_loaded_prompt_that_is_none_is_refused_with_its_path(tmp_path: Path) -
     (tmp_path / "english").mkdir()
     (tmp_path / "english" / "broken.json").write_text("[1")
     (tmp_path / "english" / "list.json").write_text(json.dumps([1]))
-    for name, said in [("missing", "cannot be loaded"), ("broken", "no JSON"), ("list", "no prompt object")]:
+    for name, said in [("missing", "cannot be loaded"), ("broken", "not JSON"), ("list", "no prompt object")]:
         with pytest.raises(UserError, match=said) as caught:
             Prompt._load("english", name, tmp_path)
         assert caught.value.place is not None

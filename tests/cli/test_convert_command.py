@@ -79,11 +79,11 @@ def test_json_holds_the_outcome(folder: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("name", "content", "code", "said"),
     [
-        ("a.json", b"{", 1, "this is no JSON"),
-        ("a.json", b"\xff\xfe", 1, "no UTF-8"),
+        ("a.json", b"{", 1, "this is not JSON"),
+        ("a.json", b"\xff\xfe", 1, "not UTF-8"),
         ("a.bin", b"plain", 2, "nothing tells what form"),
         ("a.yml.j2", b"- name: a\n  content: b\n", 2, "of the form `parts` already"),
-        ("a.txt", b"{", 1, "no fields"),
+        ("a.txt", b"{", 1, "not fields"),
     ],
 )
 def test_what_cannot_be_converted_is_said(

@@ -80,7 +80,7 @@ def test_what_is_not_there_is_a_file_not_found_error_that_says_what_is(backend: 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "", "a/../../b"])
 def test_a_name_cannot_lead_out_of_its_folder(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no name of a dataset"):
+    with pytest.raises(UsageError, match="not a name of a dataset"):
         Dataset(name, "local/csv", root_dir=tmp_path, data=ROWS).save()
 
 
@@ -168,8 +168,8 @@ def test_data_frames_of_pandas_come_and_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "line"),
     [
-        ('{"a": 1}', "no list of objects", 0),
-        ('[{"a": 1},\n 5]', "an item is no JSON object", 1),
+        ('{"a": 1}', "not a list of objects", 0),
+        ('[{"a": 1},\n 5]', "an item is not a JSON object", 1),
         ('[{"a": 1}\n {"b": 2}]', "not valid JSON from here on", 1),
         ('[\n{"a": 1},\n{"b"}]', "not valid JSON from here on", 2),
         ("[{}", "not valid JSON from here on", 0),

@@ -47,8 +47,8 @@ def test_without_a_limit_nothing_is_checked() -> None:
         ([1], 0, 1, "The token limit is 0"),
         ([1], 3, 0, "The truncation step is 0"),
         ([1], 3, None, "no truncation step"),
-        (["1"], 9, 1, "is no number"),
-        ([None], 9, 1, "is no number"),
+        (["1"], 9, 1, "is not a number"),
+        ([None], 9, 1, "is not a number"),
         ([0], 3, 1, "no part has a positive `truncation_priority`"),
         ([0, 1], 3, 1, "nothing more may be removed"),
     ],
@@ -75,7 +75,7 @@ def test_preset_tokens_that_stay_must_be_lists(
     presets: list[Any], limit: int, left: tuple[int, ...] | None
 ) -> None:
     if left is None:
-        with pytest.raises(PromptPoetError, match="presets `tokens` that are no list") as caught:
+        with pytest.raises(PromptPoetError, match="presets `tokens` that are not a list") as caught:
             truncate([1, 0], [3, 3], limit, 1, presets)
         assert caught.value.cause == "TypeError"
     else:

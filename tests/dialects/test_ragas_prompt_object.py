@@ -54,7 +54,7 @@ def test_input_keys_may_be_a_mapping_and_other_keys_are_left_out() -> None:
         ({"examples": None}, "examples", "must be a list of mappings"),
         ({"examples": ["a"]}, "examples", "Example 1 must be a mapping"),
         ({"examples": [{"ticket": "a"}]}, "label", "Example 1 has no `label`"),
-        ({"examples": [{"ticket": "a", "label": "no JSON"}]}, "label", "in example 1 is no valid JSON"),
+        ({"examples": [{"ticket": "a", "label": "no JSON"}]}, "label", "in example 1 is not valid JSON"),
     ],
 )
 def test_an_invalid_prompt_object_is_refused(change: dict[str, Any], key: str, message: str) -> None:

@@ -106,7 +106,7 @@ def test_a_metric_is_sent_as_its_prompt() -> None:
         (SIMPLE, {}, "no `response`"),
         ({**SIMPLE, "instruction": "Grade {}"}, {"response": 1}, "braces without a name"),
         ({**SIMPLE, "instruction": 'Give {"a": 1}'}, {"response": 1}, 'no `"a"`'),
-        ({**SIMPLE, "instruction": "Give {"}, {}, "no fields"),
+        ({**SIMPLE, "instruction": "Give {"}, {}, "not fields"),
         ({**WITH_MODELS, "examples": [{"input": {}}]}, {}, "write both `input` and `output`"),
     ],
 )

@@ -115,7 +115,7 @@ async def test_a_file_that_is_no_store_is_named_and_stays(
     path = folder.results / FOLDER / FILE
     path.unlink()
     if damage == "no database":
-        path.write_bytes(b"this is no database at all" * 100)
+        path.write_bytes(b"this is not a database at all" * 100)
     else:
         with contextlib.closing(sqlite3.connect(path)) as other:
             other.execute("CREATE TABLE theirs (a)")

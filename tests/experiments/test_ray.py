@@ -219,7 +219,7 @@ async def test_a_model_that_a_node_does_not_have_is_said_with_the_node(address: 
     ("address", "code", "said"),
     [
         ("127.0.0.1:1", 1, "no Ray cluster can be reached at `127.0.0.1:1`: connection refused"),
-        ("nowhere", 2, "`nowhere` is no address of a Ray cluster"),
+        ("nowhere", 2, "`nowhere` is not an address of a Ray cluster"),
     ],
 )
 def test_an_address_where_nothing_listens_is_said_before_anything_is_asked(

@@ -34,7 +34,7 @@ REFUSED = {
     "an attribute of what nobody knows": (
         "{% set n = f(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}'\n",
         "x",
-        "`count` cannot be renamed: it is no key of an input",
+        "`count` cannot be renamed: it is not a key of an input",
     ),
     "an attribute that a namespace has already": (
         "{% set n = namespace(count=1, x=2) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}{{ n.x }}'\n",
@@ -55,14 +55,14 @@ REFUSED = {
         "x",
         "is not there",
     ),
-    "no name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "my text", "is no name"),
-    "a digit first": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "1st", "is no name"),
+    "no name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "my text", "is not a name"),
+    "a digit first": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "1st", "is not a name"),
     "a keyword as a name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "not", "word of Jinja"),
     "a reserved name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "token_limit", "would hide"),
     "a YAML word": (
         "{#---\ninput_keys: [te<CURSOR>xt]\n---#}\n- name: a\n  content: x\n",
         "yes",
-        "no text in YAML",
+        "not text in YAML",
     ),
     "another input": (
         "- name: a\n  content: '{{ te<CURSOR>xt }}'\n- name: b\n  content: '{{ ticket }}'\n",
@@ -222,7 +222,7 @@ experiments: {e: {dataset: d.csv}}
 i<CURSOR>d,label
 """,
         "a,b",
-        "is no column's name",
+        "is not a column's name",
     ),
     "a column that a metric's function takes by its name": (
         """\

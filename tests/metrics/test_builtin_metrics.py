@@ -84,10 +84,10 @@ def test_every_metric_of_the_built_in_modules_is_registered() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "reason"),
     [
-        ("regex_match", {"response": "a", "pattern": "("}, "is no regular expression"),
+        ("regex_match", {"response": "a", "pattern": "("}, "is not a regular expression"),
         ("json_field_match", {"response": "{}", "expected": "text"}, "name one with the option `field`"),
         ("schema_validity", {"response": "{}"}, "give the option `schema`"),
-        ("schema_validity", {"response": "{}", "schema": {"type": "thing"}}, "is no JSON Schema"),
+        ("schema_validity", {"response": "{}", "schema": {"type": "thing"}}, "is not a JSON Schema"),
         ("rouge", {"response": "a", "expected": "a", "kind": "rouge9"}, "there is no kind `rouge9`"),
         ("json_validity", {"response": "[" * 100_000}, "nested too deeply"),
     ],

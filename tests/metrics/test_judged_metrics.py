@@ -131,8 +131,8 @@ def test_what_is_no_verdict_is_said(text: str, words: str) -> None:
     ("rubrics", "words"),
     [
         ("{1: a", "no JSON"),
-        (["a"], "no mapping"),
-        ({"good": "a", "bad": "b"}, "`good` is no grade"),
+        (["a"], "not a mapping"),
+        ({"good": "a", "bad": "b"}, "`good` is not a grade"),
         ({"1": "a"}, "at least two"),
     ],
 )

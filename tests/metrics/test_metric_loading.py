@@ -78,7 +78,7 @@ def test_a_missing_function_suggests_the_nearest(folder: Path) -> None:
 
 
 def test_what_is_no_metric_is_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="`NUMBER` is no metric"):
+    with pytest.raises(UsageError, match="`NUMBER` is not a metric"):
         load_metric("metrics.py:NUMBER", folder)
 
 

@@ -146,7 +146,7 @@ async def test_what_the_server_calls_its_answer_does_not_matter(
 @pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b'{"choices": []}', b"\xff\xfe", b""])
 async def test_an_answer_that_is_no_completion_is_said_to_be_none(server: ModelServer, raw: bytes) -> None:
     server.reply = lambda _body: Reply(raw=raw)
-    with pytest.raises(ModelError, match="no chat completion") as failure:
+    with pytest.raises(ModelError, match="not a chat completion") as failure:
         await ask(server)
     assert "/v1" in failure.value.remedy
 
@@ -172,7 +172,7 @@ async def test_nothing_that_listens_is_said_with_the_address() -> None:
 
 @pytest.mark.parametrize("url", ["localhost:1", "ftp://host/v1", ""])
 async def test_an_address_that_is_none_is_a_clear_error(url: str) -> None:
-    with pytest.raises(ModelError, match="is no address"):
+    with pytest.raises(ModelError, match="is not an address"):
         await OpenAiCompatible("small", base_url=url).complete(MESSAGES, parameters={}, json_schema=None)
 
 

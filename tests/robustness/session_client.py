@@ -103,7 +103,7 @@ class Connection:
 
     def _take_answer(self, message: Json) -> None:
         number = message["id"]
-        if number is None:  # to what was no message
+        if number is None:  # to what was not a message
             return
         assert number in self.pending, f"an answer to nothing, or a second one: {message}"
         method, sent = self.pending.pop(number)

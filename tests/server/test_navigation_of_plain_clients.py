@@ -46,7 +46,7 @@ async def test_a_refused_rename_is_an_error_with_its_reason(wire: Wire, tmp_path
 
     assert prepared["error"] == {"code": -32803, "message": "there is nothing to rename here"}
     assert renamed["error"]["code"] == -32803
-    assert "`my user` is no name" in renamed["error"]["message"]
+    assert "`my user` is not a name" in renamed["error"]["message"]
 
 
 async def test_colours_are_asked_for_again_when_another_file_makes_a_section_of_this_one(

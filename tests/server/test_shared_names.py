@@ -166,7 +166,7 @@ async def test_a_column_is_highlighted_in_its_data_set_and_nothing_in_a_program(
 async def test_a_name_that_cannot_be_is_refused_with_the_reason(editor: Editor) -> None:
     uris = opened(editor)
 
-    with pytest.raises(JsonRpcException, match="is no name"):
+    with pytest.raises(JsonRpcException, match="is not a name"):
         await editor.client.text_document_rename_async(
             types.RenameParams(new_name="my metric", **place(editor, uris["metrics.py"], "def ri|ght("))
         )

@@ -63,7 +63,7 @@ def good_reply(body: dict[str, Any]) -> Reply:
     """A query about the theme, unlike every other, and the first sentence of the first text as its answer."""
     first = asked_texts(body)[0]
     sentence = " ".join(line for line in first.splitlines() if line and line[0] != "#").split(". ")[0]
-    # Numbers are no words, so that the query is about nothing but its theme.
+    # Numbers are not words, so that the query is about nothing but its theme.
     digest = sha256(json.dumps(body["messages"]).encode()).digest()
     one, other, last = (int.from_bytes(digest[begin : begin + 4], "big") for begin in (0, 4, 8))
     query = f"What is {theme_of(body)} to {one}, {other} and {last}?"

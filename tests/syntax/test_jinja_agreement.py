@@ -15,7 +15,7 @@ from support.example_counts import examples
 
 pytestmark = pytest.mark.thorough
 
-ENVIRONMENT = Environment(autoescape=False)  # prompts are no HTML
+ENVIRONMENT = Environment(autoescape=False)  # prompts are not HTML
 # fmt: off
 OPERANDS = (
     "a", "b.c", "d[1]", "f(x, y=2, *z, **w)", "g|default(1)|trim", "'text'", "2.5", "1_000", "none", "[1, b]",

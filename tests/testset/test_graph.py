@@ -62,7 +62,7 @@ def test_a_relationship_to_a_node_that_is_not_there_is_refused() -> None:
         ("[]", "no list `nodes`"),
         ('{"nodes": []}', "no list `relationships`"),
         ('{"nodes": [{"id": "a"}], "relationships": []}', "lacks 'properties'"),
-        ('{"nodes": [7], "relationships": []}', "no mapping"),
+        ('{"nodes": [7], "relationships": []}', "not a mapping"),
         (
             DANGLING,
             "not in the graph",

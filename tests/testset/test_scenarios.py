@@ -92,8 +92,8 @@ def test_a_distribution_gives_whole_numbers_that_add_up(
     ("text", "message"),
     [
         ("single_hop=1", "there is no synthesizer `single_hop`; did you mean `single_hop_"),
-        ("single_hop_specific=-1", "`-1` is no share"),
-        ("single_hop_specific=much", "`much` is no share"),
+        ("single_hop_specific=-1", "`-1` is not a share"),
+        ("single_hop_specific=much", "`much` is not a share"),
         ("single_hop_specific=0", "the distribution is empty"),
         (",", "the distribution is empty"),
     ],
@@ -128,7 +128,7 @@ def test_a_synthesizer_of_ones_own_says_what_is_asked() -> None:
 
 @pytest.mark.parametrize("text", ["nurse", ": looks up doses", "nurse:"])
 def test_what_is_no_persona_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no persona"):
+    with pytest.raises(UsageError, match="is not a persona"):
         parse_persona(text)
 
 

@@ -176,7 +176,7 @@ async def test_parallel_transforms_see_the_graph_as_it_was_before_them() -> None
 
 
 async def test_what_is_no_transform_is_refused() -> None:
-    with pytest.raises(TypeError, match="int is no transform"):
+    with pytest.raises(TypeError, match="int is not a transform"):
         await transform(KnowledgeGraph(), [7])  # type: ignore[list-item]
 
 

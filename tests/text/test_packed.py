@@ -20,7 +20,7 @@ def test_a_packed_file_is_unpacked_and_another_is_as_it_is() -> None:
     ("data", "why"),
     [
         pytest.param(b"{}", "Not a gzipped", id="not packed"),
-        pytest.param(gzip.compress(b"{}")[:-3], "no whole", id="cut off"),
+        pytest.param(gzip.compress(b"{}")[:-3], "not a whole", id="cut off"),
         pytest.param(gzip.compress(b"1234"), "more than", id="too large"),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_changed_file_is_read_again(file: Path) -> None:
 
 def test_a_file_that_is_no_tokenizer_is_named(tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text("{}")
-    with pytest.raises(VocabularyError, match=r"no\.json is no tokenizer"):
+    with pytest.raises(VocabularyError, match=r"no\.json is not a tokenizer"):
         count("a", str(tmp_path / "no.json"))
 
 

@@ -92,7 +92,7 @@ UNKNOWN = {
         f"{SUPPORT}{ANSWER}class Other(Support):\n    def __init__(self):\n        self.prompt = None\n"
     ),
     "somebody may do so from outside": f"{SUPPORT}{ANSWER}def put(support):\n    support.prompt = None\n",
-    "the name is no instance": SUPPORT + ANSWER.replace("(self)", "(this, self)"),
+    "the name is not an instance": SUPPORT + ANSWER.replace("(self)", "(this, self)"),
     "a static method has none": SUPPORT + ANSWER.replace("    def", "    @staticmethod\n    def"),
     "the path is a parameter's": (SUPPORT + ANSWER).replace('"a.yml.j2"', "other"),
     "it is counted up": f"{SUPPORT}{ANSWER}    def more(self):\n        self.prompt += 1\n",

@@ -199,7 +199,7 @@ async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): 
     if (version.code === 0) {
       return python;
     }
-    tools.log(`${python} is no Python ${major}.${minor} or later. ${version.stderr}`);
+    tools.log(`${python} is not Python ${major}.${minor} or later. ${version.stderr}`);
   }
   throw new EnvironmentError(
     `The server needs Python ${major}.${minor} or later, and none was found (tried ${place.pythons.join(", ")}). ` +

@@ -143,7 +143,7 @@ function countTokens(client: Client): vscode.Disposable {
       status.show(result);
       counted = uri;
     } else if (counted !== uri) {
-      // While a prompt is broken, its last count stays; a file that is no prompt has none.
+      // While a prompt is broken, its last count stays; a file that is not a prompt has none.
       status.hide();
     }
   }, TYPING_PAUSE_MILLISECONDS);

@@ -123,4 +123,4 @@ def _as_object(metric: Any) -> MetricObject:
         return MetricObject(metric)
     if isinstance(metric, type) and issubclass(metric, MetricObject):
         raise UsageError(f"`{metric.__name__}` is a class", remedy=f"write `{metric.__name__}()`")
-    raise UsageError(f"{type(metric).__name__} is no metric", remedy="take one of `promptls.metrics`")
+    raise UsageError(f"{type(metric).__name__} is not a metric", remedy="take one of `promptls.metrics`")

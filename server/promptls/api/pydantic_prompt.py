@@ -155,7 +155,7 @@ def _json_in(answer: str) -> Any:
         try:
             return decoder.raw_decode(answer, min(begins))[0]
         except ValueError as error:
-            raise _UnusableError(f"it is no JSON ({error})") from error
+            raise _UnusableError(f"it is not JSON ({error})") from error
     raise _UnusableError("there is no JSON in it")
 
 
@@ -176,7 +176,7 @@ def _merged(before: Any, after: Any, at: str) -> Any:
     if not isinstance(before, str):
         return before
     if not isinstance(after, str):
-        raise _UnusableError(f"the value {where} is no text any more")
+        raise _UnusableError(f"the value {where} is not text any more")
     return after
 
 
@@ -358,7 +358,7 @@ class Prompt(BaseModel):
             ) from error
         except ValueError as error:
             raise UserError(
-                f"the file is no JSON: {error}", FilePlace(path), "save the prompt anew"
+                f"the file is not JSON: {error}", FilePlace(path), "save the prompt anew"
             ) from error
         if not isinstance(values, dict):
             raise UserError("the file holds no prompt object", FilePlace(path), "save the prompt anew")

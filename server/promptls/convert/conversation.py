@@ -67,7 +67,7 @@ def read_chat_json(text: str) -> Conversation:
         loaded = parse_json(text)
     except ValueError as error:
         raise UserError(
-            f"this is no JSON: {error}", remedy="check the file, or name its form with `--from`"
+            f"this is not JSON: {error}", remedy="check the file, or name its form with `--from`"
         ) from error
     lost: list[str] = []
     if isinstance(loaded, dict):
@@ -103,7 +103,7 @@ def _text(number: int, content: Any, lost: list[str]) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise UserError(f"the content of message {number} is no text", remedy="write it as text")
+        raise UserError(f"the content of message {number} is not text", remedy="write it as text")
     texts = []
     for part in content:
         if isinstance(part, str):
@@ -186,7 +186,7 @@ def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
         parsed = list(Formatter().parse(text))
     except ValueError as error:
         raise UserError(
-            f"the braces of the text are no fields: {error}",
+            f"the braces of the text are not fields: {error}",
             remedy="write a brace that is meant as text twice",
         ) from error
     for literal, place, form, conversion in parsed:
@@ -207,7 +207,7 @@ def _expression(field: str, form: str, conversion: str, renamed: dict[str, str])
     match = _FIELD.fullmatch(field)
     if match is None:
         raise UserError(
-            f"`{{{field}}}` is no name of an input",
+            f"`{{{field}}}` is not a name of an input",
             remedy="write a brace that is meant as text twice, and take expressions out of the text",
         )
     name = renamed.setdefault(match["name"], _jinja_name(match["name"], set(renamed.values())))
@@ -286,7 +286,7 @@ def _front(text: str) -> dict[str, Any]:
             f"the front matter is not valid YAML: {schema}", remedy="fix it and convert again"
         ) from error
     if loaded is not None and not isinstance(loaded, dict):
-        raise UserError("the front matter is no mapping of keys to values")
+        raise UserError("the front matter is not a mapping of keys to values")
     return loaded or {}
 
 

@@ -185,7 +185,7 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
             f"the file is not valid YAML: {message}", remedy="fix it and convert again"
         ) from error
     if not isinstance(loaded, dict):
-        raise UserError("the file is no mapping of keys to values")
+        raise UserError("the file is not a mapping of keys to values")
     return {str(key): value for key, value in loaded.items()}
 
 

@@ -23,7 +23,7 @@ def read_opencompass(mapping: Mapping[str, Any]) -> Conversation:
     infer = mapping.get("infer_cfg", mapping)
     reader = mapping.get("reader_cfg")
     if not isinstance(infer, Mapping):
-        raise UserError("`infer_cfg` is no mapping")
+        raise UserError("`infer_cfg` is not a mapping")
     template = infer.get("prompt_template") or infer.get("ice_template")
     if not isinstance(template, Mapping):
         raise UserError(

@@ -147,7 +147,7 @@ def parsed(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except NOT_PYTHON as error:
-        raise UserError(f"the file is no Python: {error}") from error
+        raise UserError(f"the file is not Python: {error}") from error
 
 
 def configured(names: Names) -> list[dict[str, Any]]:

@@ -271,7 +271,7 @@ def _piece(template: Template, path: str, start: int, tag: Tag) -> MessagePiece:
         return MessagePiece("input", printed.name)
     if isinstance(printed, Constant) and isinstance(printed.value, str):
         return MessagePiece("text", printed.value)
-    raise _refusal(template, path, start + tag.span.start, "an expression that is no plain input")
+    raise _refusal(template, path, start + tag.span.start, "an expression that is not a plain input")
 
 
 def _refusal(template: Template, path: str, offset: int, what: str) -> UserError:

@@ -325,7 +325,7 @@ def _with_models(prompt: PromptObject, fields: set[str], lost: list[str]) -> Con
     else:
         instruction = instruction.replace("{{", "{").replace("}}", "}")
     if any(not isinstance(example[prompt.output_key], Mapping) for example in prompt.examples):
-        lost.append(f"outputs that are no mapping stand under `{prompt.output_key}`")
+        lost.append(f"outputs that are not a mapping stand under `{prompt.output_key}`")
     examples = [
         {
             "input": {key: example[key] for key in prompt.input_keys},

@@ -123,7 +123,7 @@ class LocalBackend(Backend):
             if problem is not None:
                 why = f": {part!r} {problem}" if part else ""
                 raise UsageError(
-                    f"{name!r} is no name of a dataset{why}", FilePlace(folder), "name a file below it"
+                    f"{name!r} is not a name of a dataset{why}", FilePlace(folder), "name a file below it"
                 )
         return folder / f"{name}{self._suffix}"
 

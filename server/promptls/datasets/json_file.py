@@ -59,7 +59,9 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
         )
     position = _end(_SPACE, text, 0)
     if text[position : position + 1] != "[":
-        raise UserError("the dataset is no list of objects", FilePlace(path, 0), 'write [{"text": "…"}, …]')
+        raise UserError(
+            "the dataset is not a list of objects", FilePlace(path, 0), 'write [{"text": "…"}, …]'
+        )
     position = _end(_SPACE, text, position + 1)
     decoder, counted, line = JSONDecoder(), 0, 0
     while text[position : position + 1] != "]":
@@ -70,7 +72,7 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
         except (ValueError, RecursionError) as error:
             raise _broken(path, text, error.pos if isinstance(error, JSONDecodeError) else position) from None
         if not isinstance(value, dict):
-            raise UserError("an item is no JSON object", FilePlace(path, line), 'write {"column": value}')
+            raise UserError("an item is not a JSON object", FilePlace(path, line), 'write {"column": value}')
         yield line, value
         if limit is not None and end >= limit:
             return

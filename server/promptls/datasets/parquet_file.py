@@ -63,5 +63,5 @@ def _opened(path: Path) -> Any:
         return parquet.ParquetFile(open_bytes(path))
     except Exception as error:  # pyarrow raises many kinds of errors
         raise UserError(
-            f"the dataset is no Parquet file: {error}", FilePlace(path), "save it again"
+            f"the dataset is not a Parquet file: {error}", FilePlace(path), "save it again"
         ) from error

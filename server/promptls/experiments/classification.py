@@ -248,7 +248,7 @@ def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classif
     known = frozenset(name for expected, _ in found for name in expected)
     if len(known) > MAX_CLASSES:
         raise UsageError(
-            f"the column `{columns.expected}` has {len(known)} different values: these are no classes",
+            f"the column `{columns.expected}` has {len(known)} different values: these are not classes",
             FilePlace(run.results),
             "name another one with `--expected COLUMN`",
         )

@@ -639,7 +639,7 @@ def _broken_configuration(text: str, project: Project) -> Finding | None:
             ast.parse(text.removeprefix("\ufeff"))
     except SyntaxError as error:
         line = Source.of(text).line_span(min(max(error.lineno or 1, 1) - 1, text.count("\n")))
-        message = f"this looks like an OpenCompass configuration, but it is no Python: {error.msg}"
+        message = f"this looks like an OpenCompass configuration, but it is not Python: {error.msg}"
         return Finding(line, message, rule=UNRECOGNIZED_PROMPT.name, severity="error")
     except (ValueError, RecursionError, MemoryError):
         return None

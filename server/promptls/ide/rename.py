@@ -176,10 +176,10 @@ def _no_symbol_reason(template: Template, offset: int) -> str:
         if located.chunk.text[: place.start].rstrip().endswith("."):
             if word in DICT_METHODS:
                 return f"`{word}` cannot be renamed: it is a method of every mapping"
-            return f"`{word}` cannot be renamed: it is no key of an input, as far as is known"
+            return f"`{word}` cannot be renamed: it is not a key of an input, as far as is known"
         if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
             return f"`{word}` cannot be renamed: it is Jinja's own"
-        return f"`{word}` cannot be renamed: it is no name that the template gives"
+        return f"`{word}` cannot be renamed: it is not a name that the template gives"
     return "there is nothing to rename here"
 
 
@@ -215,7 +215,7 @@ def refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[O
         _refuse_column(new)
         return
     if not _NAME.fullmatch(new):
-        raise UsageError(f"{shown} is no name: it takes letters, digits and `_`, and no digit first")
+        raise UsageError(f"{shown} is not a name: it takes letters, digits and `_`, and no digit first")
     if iskeyword(new) and any(each.where == "python" for each in places):
         raise UsageError(f"{shown} is a word of Python's own")
     if symbol.kind not in {*_IN_PROGRAMS, "column"}:
@@ -231,13 +231,13 @@ def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: I
         return
     _refuse_hiding(snapshot, symbol, new)
     if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
-        raise UsageError(f"{shown} is no text in YAML, where the name is too")
+        raise UsageError(f"{shown} is not text in YAML, where the name is too")
 
 
 def _refuse_alias(new: str) -> None:
     if not _DASHED.fullmatch(new) or new.lower() in _YAML_WORDS:
         raise UsageError(
-            f"`{new}` is no name here: it takes letters, digits, `_` and `-`, and a letter first"
+            f"`{new}` is not a name here: it takes letters, digits, `_` and `-`, and a letter first"
         )
     from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
@@ -248,7 +248,7 @@ def _refuse_alias(new: str) -> None:
 def _refuse_column(new: str) -> None:
     if not _COLUMN.fullmatch(new) or new != new.strip() or new.lower() in _YAML_WORDS:
         raise UsageError(
-            f"`{new}` is no column's name: it takes one line without quotes, commas and brackets"
+            f"`{new}` is not a column's name: it takes one line without quotes, commas and brackets"
         )
 
 

@@ -86,7 +86,7 @@ def json_field_match(response: str, expected: object, field: str | None = None) 
         return MetricResult(0.0, str(error))
     wanted = {field: expected} if field is not None else _mapping(expected)
     if not wanted:
-        return MetricResult(None, "`expected` is no mapping with fields: name one with the option `field`")
+        return MetricResult(None, "`expected` is not a mapping with fields: name one with the option `field`")
     wrong = [
         f"`{name}` is {_shown(value)}, expected {_shown(should)}"
         for name, should in wanted.items()

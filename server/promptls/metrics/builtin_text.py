@@ -145,7 +145,7 @@ def regex_match(response: str, pattern: str, whole: bool = False) -> MetricResul
     try:
         found = search_pattern(pattern, response.strip() if whole else response, whole=whole)
     except PatternError as error:
-        return MetricResult(None, f"`{pattern}` is no regular expression: {error}")
+        return MetricResult(None, f"`{pattern}` is not a regular expression: {error}")
     except TimeoutError:
         return MetricResult(
             None, f"the search for `{pattern}` took too long; write it without nested repeats such as `(a+)+`"

@@ -297,12 +297,12 @@ def read_rubrics(value: object) -> dict[int, str] | str:
         except NoJsonError as error:
             return f"the rubrics are {error}"
     if not isinstance(value, Mapping):
-        return "the rubrics are no mapping from grades to what they stand for"
+        return "the rubrics are not a mapping from grades to what they stand for"
     found = {}
     for key, words in value.items():
         grade = _GRADE.fullmatch(str(key))
         if grade is None:
-            return f"`{key}` is no grade: write `1`, or `score1_description`"
+            return f"`{key}` is not a grade: write `1`, or `score1_description`"
         found[int(grade[1])] = str(words)
     if len(found) < 2:  # noqa: PLR2004 - a single grade is meaningless
         return "rubrics have at least two grades"

@@ -172,7 +172,7 @@ def _as_metric(found: Any, attribute: str, path: Path) -> Metric:
     if callable(getattr(found, "score", None)) and not inspect.isclass(found):
         return _foreign_metric(found, attribute)
     raise UsageError(
-        f"`{attribute}` is no metric",
+        f"`{attribute}` is not a metric",
         FilePlace(path),
         "decorate a function with `discrete_metric`, `numeric_metric` or `ranking_metric` from promptls",
     )

@@ -339,13 +339,13 @@ def tool_calls(value: object) -> list[dict[str, Any]]:
     if isinstance(read, Mapping):
         read = read.get("tool_calls", [read])
     if not isinstance(read, list):
-        raise UserError(f"`{value}` is no list of tool calls: each has `name` and `args`")
+        raise UserError(f"`{value}` is not a list of tool calls: each has `name` and `args`")
     return [_call(each) for each in read]
 
 
 def _message(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise UserError(f"`{value}` is no message: a message has `role` and `content`")
+        raise UserError(f"`{value}` is not a message: a message has `role` and `content`")
     said = str(value.get("role") or value.get("type") or "").lower()
     role = next(
         (
@@ -365,10 +365,10 @@ def _call(value: object) -> dict[str, Any]:
     # In OpenAI's format, name and arguments are nested one level deeper.
     found = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(found, Mapping) or not isinstance(found.get("name"), str):
-        raise UserError(f"`{value}` is no tool call: a call has `name` and `args`")
+        raise UserError(f"`{value}` is not a tool call: a call has `name` and `args`")
     arguments = read_json(found.get("args", found.get("arguments", {})))
     if not isinstance(arguments, Mapping):
-        raise UserError(f"the arguments of the call of `{found['name']}` are no mapping")
+        raise UserError(f"the arguments of the call of `{found['name']}` are not a mapping")
     return {"name": found["name"], "args": dict(arguments)}
 
 
@@ -466,7 +466,7 @@ def _change_prompts(metric: Any, name: str, changes: object) -> None:
     if not changes:
         return
     if not isinstance(changes, Mapping):
-        raise UserError(f"the option `{PROMPTS}` of `{name}` is no mapping of names to instructions")
+        raise UserError(f"the option `{PROMPTS}` of `{name}` is not a mapping of names to instructions")
     known = _prompts_in(metric)
     for key, change in changes.items():
         if key not in known:

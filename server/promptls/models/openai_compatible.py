@@ -309,7 +309,7 @@ class OpenAiCompatible:
             vectors, tokens = [], None
         if len(vectors) != len(texts):
             raise ModelError(
-                f"`{self._shown_url}` answered with something that is no list of embeddings: "
+                f"`{self._shown_url}` answered with something that is not a list of embeddings: "
                 f"{self._quoted(content)}",
                 "check that the model makes embeddings, and that `base_url` ends in `/v1`",
             )
@@ -359,7 +359,8 @@ class OpenAiCompatible:
             raise self._unreachable(error) from None
         except (httpx.InvalidURL, UnicodeError):
             raise ModelError(
-                f"`{self._shown_url}` is no address", "set `base_url` to something like `http://host:8000/v1`"
+                f"`{self._shown_url}` is not an address",
+                "set `base_url` to something like `http://host:8000/v1`",
             ) from None
         seconds = time.perf_counter() - began
         status = response.status_code
@@ -403,7 +404,7 @@ class OpenAiCompatible:
             )
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
-                f"`{self._shown_url}` answered with something that is no chat completion: "
+                f"`{self._shown_url}` answered with something that is not a chat completion: "
                 f"{self._quoted(content)}",
                 "check that `base_url` is an OpenAI-compatible address and ends in `/v1`",
             ) from None
@@ -419,7 +420,7 @@ class OpenAiCompatible:
             )
         if status == 404:  # noqa: PLR2004 - HTTP status code
             return ModelError(
-                f"`{self._shown_url}` has no model `{self.name}`, or is no OpenAI-compatible address: {said}",
+                f"`{self._shown_url}` has no model `{self.name}`, or is not compatible with OpenAI: {said}",
                 "check `model` and `base_url`, which ends in `/v1` for most servers",
             )
         return refusal(f"`{self._shown_url}`", status, retry_after, content, said)
@@ -436,7 +437,7 @@ class OpenAiCompatible:
             )
         if isinstance(error, httpx.UnsupportedProtocol):
             return ModelError(
-                f"`{self._shown_url}` is no address", "begin `base_url` with `http://` or `https://`"
+                f"`{self._shown_url}` is not an address", "begin `base_url` with `http://` or `https://`"
             )
         words = self._without_key(str(error)) or type(error).__name__
         return ModelError(

@@ -298,7 +298,7 @@ def check_cluster(address: str | None) -> None:
     host, _, port = named.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise UsageError(
-            f"`{named}` is no address of a Ray cluster",
+            f"`{named}` is not an address of a Ray cluster",
             remedy="write it as `host:6379`, or as `ray://host:10001` for a cluster of another network",
         )
     # Ray would retry for half a minute, and then terminate the whole process.

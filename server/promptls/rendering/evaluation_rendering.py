@@ -209,7 +209,7 @@ def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
             message = f"A model behind an API does not get the texts outside of roles{label}: {lost!r}."
             yield RenderFailure(KIND, message, job.path)
         if isinstance(asked.prompt, Messages) and asked.messages is None:
-            message = f"The examples{label} are no messages: write `ice_template` as messages too."
+            message = f"The examples{label} are not messages: write `ice_template` as messages too."
             yield RenderFailure(KIND, message, job.path, _line_at(job.text, ("ice_template",)))
         if asked.cuts:
             examples = "example does" if len(asked.cuts) == 1 else "examples do"

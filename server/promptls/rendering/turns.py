@@ -160,7 +160,7 @@ def _growth(request: LabRequest, renderer: _Renderer) -> _Growth:
     if request.keys:
         if request.keys not in {each.keys for each in inputs}:
             known = f"the lists in the data are {_listed(names, 'and')}" if names else "there is no list"
-            raise NoChatError(f"`{'.'.join(request.keys)}` is no input with a list of messages: {known}.")
+            raise NoChatError(f"`{'.'.join(request.keys)}` is not an input with a list of messages: {known}.")
         return _Growth(request.keys, names)
     if not inputs:
         raise NoChatError(

@@ -146,7 +146,7 @@ def _text(folder: Path, code: int, output: bytes, errors: bytes) -> str:
     try:
         return output.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UserError("the file is no text in UTF-8", FilePlace(folder)) from None
+        raise UserError("the file is not text in UTF-8", FilePlace(folder)) from None
 
 
 def _no_git() -> UserError:

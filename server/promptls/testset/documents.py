@@ -72,7 +72,7 @@ def _text(file: Path) -> str:
             f"the document does not exist{did_you_mean(file.name, names)}", FilePlace(file), "check the path"
         ) from None
     except UnicodeDecodeError:
-        raise UsageError("the document is no text in UTF-8", FilePlace(file), "save it in UTF-8") from None
+        raise UsageError("the document is not text in UTF-8", FilePlace(file), "save it in UTF-8") from None
     except OSError as error:
         raise UserError(f"the document cannot be read: {error.strerror}", FilePlace(file)) from None
 

@@ -216,7 +216,7 @@ def load(path: Path) -> KnowledgeGraph:
         place = FilePlace(path, error.lineno - 1, error.colno - 1)
         raise UserError("the graph is not valid JSON from here on", place, _REMEDY) from None
     except (ValueError, RecursionError):
-        raise UserError("the graph is no JSON in UTF-8", FilePlace(path), _REMEDY) from None
+        raise UserError("the graph is not JSON in UTF-8", FilePlace(path), _REMEDY) from None
     nodes, relationships = (_list(value, key, path) for key in ("nodes", "relationships"))
     try:
         return KnowledgeGraph(
@@ -235,7 +235,7 @@ def load(path: Path) -> KnowledgeGraph:
     except KeyError as error:
         raise UserError(f"something in the graph lacks {error}", FilePlace(path), _REMEDY) from None
     except (TypeError, ValueError):
-        raise UserError("something in the graph is no mapping", FilePlace(path), _REMEDY) from None
+        raise UserError("something in the graph is not a mapping", FilePlace(path), _REMEDY) from None
     except UsageError as error:
         raise UserError(error.message, FilePlace(path), _REMEDY) from None
 
@@ -243,5 +243,5 @@ def load(path: Path) -> KnowledgeGraph:
 def _list(value: Any, key: str, path: Path) -> list[Any]:
     found = value.get(key) if isinstance(value, Mapping) else None
     if not isinstance(found, list):
-        raise UserError(f"the file has no list `{key}`, so it is no graph", FilePlace(path), _REMEDY)
+        raise UserError(f"the file has no list `{key}`, so it is not a graph", FilePlace(path), _REMEDY)
     return found

@@ -62,7 +62,7 @@ def parse_persona(text: str) -> Persona:
     name, colon, description = (part.strip() for part in text.partition(":"))
     if not (name and colon and description):
         raise UsageError(
-            f"`{text}` is no persona", remedy="write a name and a description: `nurse: looks up doses`"
+            f"`{text}` is not a persona", remedy="write a name and a description: `nurse: looks up doses`"
         )
     return Persona(name, description)
 

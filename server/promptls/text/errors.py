@@ -56,7 +56,7 @@ def optional(arguments: Mapping[str, Any], name: str, kind: type[Value]) -> Valu
 def parse_json(text: str) -> Any:
     """Return the value of a JSON text of others; raises ValueError, also where Python gives up.
 
-    `json.loads` raises RecursionError for deep nesting; numbers of very many digits are no JSONDecodeError.
+    `json.loads` raises RecursionError for deep nesting; numbers of very many digits are not JSONDecodeError.
     """
     try:
         return json.loads(text)

@@ -32,7 +32,7 @@ def unpacked(path: str, data: bytes) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             plain = file.read(MAX_BYTES + 1)
     except (EOFError, zlib.error) as error:
-        raise OSError(f"it is no whole gzip file ({error})") from error
+        raise OSError(f"it is not a whole gzip file ({error})") from error
     if len(plain) > MAX_BYTES:
         raise OSError(f"it unpacks to more than {MAX_BYTES // 1_000_000} MB")
     return plain

@@ -82,7 +82,7 @@ def _loaded(path: str, _stamp: object) -> FileTokenizer:
         tokenizer = Tokenizer.from_str(read_bytes(path, MAX_BYTES).decode("utf-8"))
     except Exception as error:
         raise TokenizerFileError(
-            f"The file {path} is no tokenizer that can be read: {str(error).splitlines()[0]}"
+            f"The file {path} is not a tokenizer that can be read: {str(error).splitlines()[0]}"
         ) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()

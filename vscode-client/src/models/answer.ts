@@ -124,7 +124,7 @@ function textOf(content: unknown): string {
         return part;
       }
       throw new Error(
-        "the prompt has content that is no text, which promptls does not send to models of VS Code",
+        "the prompt has content that is not text, which promptls does not send to models of VS Code",
       );
     })
     .join("\n");

@@ -108,7 +108,7 @@ it("asks for permission once a run, however many rows wait for it", async () => 
   expect(editor.asked).toHaveLength(2);
 });
 
-it("sends no content that is no text", async () => {
+it("sends no content that is not text", async () => {
   editor.models = [model(words)];
   const image = { ...QUESTION, messages: [{ role: "user", content: [{ type: "image_url" }] }] };
   expect(await new ModelAnswers(undefined).answer(image, TOKEN)).toMatchObject({ error: { code: "failed" } });

@@ -120,7 +120,7 @@ def _text(word: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        raise UserError("the file is no UTF-8", FilePlace(word), "save it as UTF-8") from failure
+        raise UserError("the file is not UTF-8", FilePlace(word), "save it as UTF-8") from failure
 
 
 def _bytes_of(path: Path) -> bytes:

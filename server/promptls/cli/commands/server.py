@@ -115,7 +115,7 @@ def _warn_of_remote(host: str, *, is_allowed: bool) -> None:
 def _origin(word: str) -> str:
     """Parse an origin; argparse reports the error for any other word."""
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#\s@*]+", word):
-        raise argparse.ArgumentTypeError(f"`{word}` is no origin such as `https://ide.example.com`")
+        raise argparse.ArgumentTypeError(f"`{word}` is not an origin such as `https://ide.example.com`")
     return word
 
 

@@ -263,7 +263,7 @@ def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
         )
     if not all(isinstance(item, Mapping) and {"role", "content"} <= item.keys() for item in prompt.items):
         raise OpenCompassError(
-            "What came in for the examples is no message: write `ice_template` as messages too.",
+            "What came in for the examples is not a message: write `ice_template` as messages too.",
             cause="AssertionError",
             at=("ice_template",),
         )

@@ -270,7 +270,7 @@ def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
     config = config or {}
     kind = str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
     if kind not in RETRIEVER_ARGUMENTS:
-        unknown = f"`{kind}` is no retriever of OpenCompass: promptls cannot tell what it picks."
+        unknown = f"`{kind}` is not a retriever of OpenCompass: promptls cannot tell what it picks."
         message, cause, said = _NOT_SHOWN.get(kind, (unknown, "NotImplementedError", ""))
         raise OpenCompassError(message, cause=cause, said=said, is_opencompass=bool(said), at=(*HERE, "type"))
     needed, taken = RETRIEVER_ARGUMENTS[kind]

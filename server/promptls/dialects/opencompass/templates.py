@@ -282,7 +282,7 @@ def build_raw_prompt_template(name: str, config: Mapping[str, Any]) -> RawPrompt
     messages = config["messages"]
     if not isinstance(messages, list):
         raise OpenCompassError(
-            f"The `messages` of `{name}` are no list.",
+            f"The `messages` of `{name}` are not a list.",
             cause="TypeError",
             said=f"messages must be a list, got {type(messages)}",
             at=(name, "messages"),
@@ -427,7 +427,7 @@ def _slice(written: str, key: str) -> slice:
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     raise OpenCompassError(
-        f"`{key}`, `{written}`, is no slice: write one such as `[:100]`.",
+        f"`{key}`, `{written}`, is not a slice: write one such as `[:100]`.",
         cause="SyntaxError",
         at=("reader_cfg", key),
     )

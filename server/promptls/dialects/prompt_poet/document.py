@@ -76,7 +76,7 @@ def read(text: str) -> Document:
     except yaml.reader.ReaderError as error:
         raise _unreadable(text, error, f"{_code_point(error.character)} is not allowed in YAML") from error
     except UnicodeEncodeError as error:
-        what = f"the lone surrogate U+{ord(text[error.start]):04X} is no character"
+        what = f"the lone surrogate U+{ord(text[error.start]):04X} is not a character"
         raise _failure(text, error, what, *_place(text, error.start)) from error
     except Exception as error:
         raise _misread(text, error) from error

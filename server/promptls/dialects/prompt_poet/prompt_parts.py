@@ -42,13 +42,15 @@ def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSec
     if not raw:
         raise PromptPoetError("parts", f"{part} has empty `sections`: list at least one, or use `content`.")
     if not isinstance(raw, list):
-        raise PromptPoetError("parts", f"{part} has `sections` that are no list: begin each with `- name:`.")
+        raise PromptPoetError(
+            "parts", f"{part} has `sections` that are not a list: begin each with `- name:`."
+        )
     if "content" in item:
         raise PromptPoetError("parts", f"{part} has both `content` and `sections`: keep one of them.")
     places = [f"Section {index} of {part[0].lower()}{part[1:]}" for index in range(len(raw))]
     for where, section in zip(places, raw, strict=True):
         if not isinstance(section, dict):
-            raise PromptPoetError("parts", f"{where} is no mapping: give it `name` and `content`.")
+            raise PromptPoetError("parts", f"{where} is not a mapping: give it `name` and `content`.")
         for key in ("name", "content"):
             if key not in section:
                 raise PromptPoetError("parts", f"{where} has no `{key}`: add it.")
@@ -57,7 +59,7 @@ def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSec
             kind = type(section["content"]).__name__
             raise PromptPoetError(
                 "parts",
-                f"{where} has content that is no text but {kind}: put it in quotes or a `|` block.",
+                f"{where} has content that is not text but {kind}: put it in quotes or a `|` block.",
                 cause="TypeError",
             )
     return tuple(
@@ -225,7 +227,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
     except TypeError as error:
         raise PromptPoetError(
             "parts",
-            f"The part {shortened(part.name)} has `expected_template_data_keys` that are no list of names.",
+            f"The part {shortened(part.name)} has `expected_template_data_keys` that are not a list.",
             cause="TypeError",
         ) from error
     if missing:
@@ -336,7 +338,7 @@ def _preset(section: PromptSection) -> int:
         return len(section.tokens)
     raise PromptPoetError(
         "tokens",
-        f"The section {shortened(section.name)} presets `tokens` that are no list: write a list of ids.",
+        f"The section {shortened(section.name)} presets `tokens` that are not a list: write a list of ids.",
         cause="TypeError",
     )
 
@@ -413,7 +415,7 @@ def truncate(
         if index not in removed and preset and not isinstance(preset, list):
             raise PromptPoetError(
                 "truncation",
-                f"Part {index + 1} presets `tokens` that are no list but a value of type "
+                f"Part {index + 1} presets `tokens` that are not a list but a value of type "
                 f"{type(preset).__name__}, so what is left cannot be joined: write a list of ids.",
                 cause="TypeError",
             )
@@ -445,7 +447,7 @@ def truncation_blocks(priorities: Sequence[Any], tokens: Sequence[int]) -> list[
     except TypeError as error:
         raise PromptPoetError(
             "truncation",
-            f"A `truncation_priority` is no number ({error}): write it without quotes.",
+            f"A `truncation_priority` is not a number ({error}): write it without quotes.",
             cause="TypeError",
         ) from error
 

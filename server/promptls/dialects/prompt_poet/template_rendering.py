@@ -128,7 +128,7 @@ def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTI
         if not isinstance(name, str):
             raise PromptPoetError(
                 "data",
-                f"The template data has the key {shortened(name)}, which is no name.",
+                f"The template data has the key {shortened(name)}, which is not a name.",
                 cause="TypeError",
             )
         if name in RESERVED_INPUTS:

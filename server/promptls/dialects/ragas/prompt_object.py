@@ -472,7 +472,7 @@ def _check_example(prompt: PromptObject, index: int) -> None:
             parse_json(output)
         except ValueError as error:
             raise PromptObjectError(
-                f"`{prompt.output_key}` in example {index + 1} is no valid JSON: {error}. "
+                f"`{prompt.output_key}` in example {index + 1} is not valid JSON: {error}. "
                 "Correct it, or set `output_type: str`.",
                 prompt.output_key,
                 index,

@@ -206,7 +206,7 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
             keys = field_names(instruction)
         except ValueError as error:
             raise PromptObjectError(
-                f"The braces of `instruction` are no fields: {error}.", "instruction"
+                f"The braces of `instruction` are not fields: {error}.", "instruction"
             ) from None
     if own.get("type") == "DynamicFewShotPrompt":
         # Without an embedding model, Ragas uses the last ones.
@@ -445,7 +445,7 @@ def load_json(text: str) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise PromptObjectError(f"The file is no JSON: {error}.", "instruction") from None
+        raise PromptObjectError(f"The file is not JSON: {error}.", "instruction") from None
 
 
 def read_ragas(mapping: Any, declared: str | None) -> RagasPrompt:

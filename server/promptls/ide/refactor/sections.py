@@ -282,7 +282,7 @@ def input_keys_form(place: RefactorSelection) -> Offer | None:
     if isinstance(entry.value, Sequence):
         title = "Write `input_keys` as a mapping, with the types that their uses suggest"
         if len(names) != len(entry.value.items):
-            return refused(title, "refactor.rewrite", "an item of the list is no name")
+            return refused(title, "refactor.rewrite", "an item of the list is not a name")
         return Offer(
             title, "refactor.rewrite", lambda: Change((Edit(value, _mapping(place, names, column)),))
         )

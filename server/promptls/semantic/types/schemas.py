@@ -131,8 +131,8 @@ def _dialect(schema: Any, seconds: float) -> Any:
     except UndecidedError as error:
         raise UnusableSchemaError(str(error)) from None
     except (AttributeError, TypeError, ValueError) as error:
-        raise UnusableSchemaError(f"the schema is no JSON Schema: {error}") from None
-    raise UnusableSchemaError(f"the schema is no JSON Schema: {wrong.message}")
+        raise UnusableSchemaError(f"the schema is not a JSON Schema: {error}") from None
+    raise UnusableSchemaError(f"the schema is not a JSON Schema: {wrong.message}")
 
 
 def _check_keywords(schema: Any) -> None:

@@ -14,7 +14,7 @@ from jinja2.exceptions import TemplateSyntaxError
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.positions import NOWHERE, Span
 
-_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are no HTML)
+_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _AROUND: Final = {
     "elif": ("{% if x %}", "{% endif %}"),
     "else": ("{% if x %}", "{% endif %}"),

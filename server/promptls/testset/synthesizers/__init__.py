@@ -110,7 +110,7 @@ def parse_distribution(text: str, known: Iterable[str]) -> dict[str, float]:
         except ValueError:
             shares[name] = -1.0
         if not 0 <= shares[name] < float("inf"):
-            raise UsageError(f"`{share}` is no share", remedy=f"write a number of 0 or more: `{name}=0.5`")
+            raise UsageError(f"`{share}` is not a share", remedy=f"write a number of 0 or more: `{name}=0.5`")
     if not sum(shares.values()):
         raise UsageError("the distribution is empty", remedy=f"write `{names[0]}=1`, or leave it out")
     return shares

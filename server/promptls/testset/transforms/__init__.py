@@ -107,7 +107,7 @@ async def _change_of(graph: KnowledgeGraph, transform: Transform) -> _Change:
     if isinstance(transform, RelationshipBuilder):
         return _adding((), await transform.transform(graph))
     raise TypeError(
-        f"{type(transform).__name__} is no transform: it has none of the methods `split`, `extract` and "
+        f"{type(transform).__name__} is not a transform: it has none of the methods `split`, `extract` and "
         "`transform`"
     )
 
