@@ -22,7 +22,8 @@ test: lint test-python test-node ## linters, types and all tests but those of `t
 
 test-editors: setup-editors ## the tests in VS Code, Neovim, Emacs, Vim and Kate, of installations and on Ray
 	@printf '\nTests in editors, of installations and on Ray\n'
-	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m "editor or install or ray"
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m "(install or ray) and not editor"
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m editor # Playwright leaves its event loop in the process
 
 test-quick: setup ## the Python tests of a minute: from text to features, without processes, editors or models
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not thorough and not editor and not model and not install" \

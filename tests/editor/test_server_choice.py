@@ -61,7 +61,7 @@ def test_a_server_that_does_not_start_is_said_with_what_to_do(
         expect(notification).to_contain_text("The server from the setting")
         workbench.screenshot("message")
         notification.get_by_role("button", name="Show Log").click()
-        expect(workbench.page.locator(".output-view, .panel .output")).to_be_visible()
+        expect(workbench.page.locator(".output-view").first).to_be_visible()
 
 
 def test_restricted_mode_checks_prompts_and_runs_nothing(
