@@ -218,7 +218,7 @@ SAID = [
     (Reply(status=400, raw=b'{"error": "model requires more memory"}'), "“model requires more memory”", ""),
     (Reply(raw=b'{"error": {"code": 404, "message": "No endpoints"}}'), "no model `m`.*“No endpoints”", ""),
     (Reply(raw=b"{broken"), "not a chat completion: “{broken”", "/v1"),
-    (Reply(raw=b"<html>Sign in</html>", headers={"Content-Type": "text/html"}), "not a chat completion", "/v1"),
+    (Reply(raw=b"<html>Sign in</html>", headers={"Content-Type": "text/html"}), "a chat completion", "/v1"),
     (Reply(endless=b" " * 4000), "did not answer within 0.5 seconds|without an end", ""),
 ]  # fmt: skip
 
