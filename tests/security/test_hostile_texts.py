@@ -27,6 +27,7 @@ from promptls.syntax.chunk import cut
 from promptls.syntax.jinja import scanner as tag_ends
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.source import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS, Source
+from promptls.syntax.yaml import nodes
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import UserError, parse_json
 from promptls.text.positions import PositionEncoding, Span, units_from_column
@@ -303,6 +304,26 @@ def test_columns_beyond_ascii_are_counted_in_each_unit(text: str, encoding: Posi
     units = units_from_column(text + "rest", len(text), encoding)
 
     assert units == len(text.encode(sizes[encoding], "surrogatepass")) // width
+
+
+def test_keys_of_a_mapping_are_looked_up_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+
+    def counted(entry: nodes.Entry) -> str | None:
+        nonlocal calls
+        calls += 1
+        return key_text(entry)
+
+    key_text = nodes.key_text
+    monkeypatch.setattr(nodes, "key_text", counted)
+    names = [f"e{index}" for index in range(400)]
+    findings(
+        "{#---\nexperiments:\n"
+        + "".join(f"  {name}: {{dataset: a.csv, models: [local:smollm2]}}\n" for name in names)
+        + "---#}\n- name: a\n  role: user\n  content: b\n"
+    )
+
+    assert 0 < calls < 20 * len(names)
 
 
 def test_only_the_first_problems_of_a_header_are_reported() -> None:

@@ -90,11 +90,12 @@ class Mapping:
     Two mappings are equal if their spans and entries are equal.
     """
 
-    __slots__ = ("_by", "_entries", "_unmoved", "span")
+    __slots__ = ("_by", "_entries", "_indexes", "_unmoved", "span")
 
     def __init__(self, span: Span, entries: tuple[Entry, ...]) -> None:
         self.span: Final = span
         self._entries: tuple[Entry, ...] | None = entries
+        self._indexes: dict[str, int] | None = None
         self._unmoved: Mapping | None = None
         self._by = 0
 
@@ -115,11 +116,11 @@ class Mapping:
 
     def entry(self, key: str) -> Entry | None:
         """Return the last entry with this key, which is the one that YAML uses."""
-        found = None
-        for entry in self.entries:
-            if key_text(entry) == key:
-                found = entry
-        return found
+        if self._indexes is None:
+            texts = ((key_text(entry), index) for index, entry in enumerate(self.entries))
+            self._indexes = {text: index for text, index in texts if text is not None}
+        index = self._indexes.get(key)
+        return None if index is None else self.entries[index]
 
     def value(self, key: str) -> Node | None:
         """Return the value under this key."""
