@@ -108,6 +108,7 @@ async def test_a_run_whose_prompt_or_data_changed_is_not_mixed_with_another(
     assert run_of(folder) == run
 
 
+@pytest.mark.usefixtures("real_starts")
 async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, server: ModelServer) -> None:
     run = await broken_off(folder, server)
     held = threading.Event()
