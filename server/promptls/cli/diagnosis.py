@@ -95,7 +95,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _extras() -> Iterator[Check]:
-    for extra in ("local", "remote", "metrics"):
+    for extra in ("local", "remote", "metrics", "mcp", "tokenizers"):
         for requirement in _requirements(extra):
             yield _package(f"extra `{extra}`", requirement, extra)
 
