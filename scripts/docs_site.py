@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+    from promptls.cli.arguments import Parser
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 ELSEWHERE: Final = {
     "architecture.md": "server/ARCHITECTURE.md",
@@ -83,7 +85,7 @@ def _commands() -> str:
     return "\n\n".join(_command(name, parser_of(name)) for name in COMMANDS)
 
 
-def _command(name: str, parser: argparse.ArgumentParser) -> str:
+def _command(name: str, parser: Parser) -> str:
     said, _, rest = (parser.description or "").partition("\n\nexamples:\n")
     examples, _, codes = rest.partition("\n\n")
     usage = parser.format_usage().removeprefix("usage: ").strip()
@@ -99,7 +101,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
         blocks.append(codes[0].upper() + codes[1:] + ".")
     options = [
         f"| {_names(action)} | {_cell(str(action.help or '') % _values(action))} |"
-        for action in parser._actions  # noqa: SLF001 - argparse has no other way to list them
+        for action in parser.declared()
         if action.help != argparse.SUPPRESS and action.dest != "help"
     ]
     if options:

@@ -41,7 +41,7 @@ def test_without_a_terminal_a_command_refuses_and_names_the_remedies(
 
 def test_the_refusal_names_what_would_be_run(hostile: Hostile) -> None:
     said = hostile.command("run", "prompt.yml.j2").stderr
-    assert "run its Python: functions.py, metrics.py and use models that it names: echo" in said
+    assert "run its Python: functions.py, metrics.py and use its models: echo" in said
 
 
 def test_an_option_trusts_the_folder_for_one_command(hostile: Hostile) -> None:
@@ -155,8 +155,10 @@ needs_terminal = pytest.mark.skipif(sys.platform == "win32", reason="there are n
 def test_on_a_terminal_the_user_is_asked_once(hostile: Hostile) -> None:
     first = _Terminal(hostile, "render", "prompt.yml.j2", "--string", answer="y")
 
-    question = f"promptls would run its Python: functions.py. Trust {hostile.folder}? [y/N]"
-    assert question in first.shown
+    question = (
+        f"{hostile.folder} is not trusted. promptls would run its Python: functions.py. Trust it? [y/N]"
+    )
+    assert f"{hostile.folder} {question}" in first.shown
     assert first.done.returncode == 0
     assert hostile.has_run
     second = _Terminal(hostile, "run", "prompt.yml.j2", "--json")
@@ -196,7 +198,10 @@ def test_a_check_asks_nothing(hostile: Hostile) -> None:
 @needs_terminal
 def test_names_of_folders_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     hostile = Hostile.at(tmp_path / "a\x1b[2Jb\u202ec", tmp_path / "configuration")
-    assert "a\ufffd[2Jb\ufffdc? [y/N]" in _Terminal(hostile, "render", "prompt.yml.j2", answer="n").shown
+    assert (
+        "a\ufffd[2Jb\ufffdc is not trusted."
+        in _Terminal(hostile, "render", "prompt.yml.j2", answer="n").shown
+    )
 
 
 # -- the command ------------------------------------------------------------------

@@ -98,7 +98,7 @@ async def test_experiments_need_a_yes(client: Client, hostile: Hostile, answer: 
 
     refused = [await client.execute(command) for command in RUN]
 
-    question = "promptls would run its Python: functions.py, metrics.py and use models that it names: echo."
+    question = "promptls would run its Python: functions.py, metrics.py and use its models: echo."
     assert client.questions == [f"{hostile.folder} is not trusted. {question}"]
     for each in refused:
         assert f"`promptls trust {hostile.folder}` in a terminal trusts it" in each["error"]["message"]

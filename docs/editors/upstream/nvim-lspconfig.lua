@@ -6,7 +6,7 @@
 --- pipx install promptls
 --- ```
 ---
---- Neovim does not know the file type by itself:
+--- Neovim does not detect this file type:
 ---
 --- ```lua
 --- vim.filetype.add({ pattern = { ['.*%.ya?ml%.j2'] = 'promptls' } })

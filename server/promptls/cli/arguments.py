@@ -26,6 +26,10 @@ class Parser(argparse.ArgumentParser):
         # From Python 3.14 on, argparse writes its own escape sequences, which `SafeStream` would escape.
         self.color = False
 
+    def declared(self) -> tuple[argparse.Action, ...]:
+        """Return the declared arguments and options, also those of groups."""
+        return tuple(self._actions)
+
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` with argparse's message and, for an unknown option, the nearest one."""
         remedy = f"`{self.prog} --help` shows the options"
@@ -40,7 +44,7 @@ class Parser(argparse.ArgumentParser):
                 if word.startswith("-")
                 else f"`{word}` is one argument too many"
             )
-            options = [option for action in self._actions for option in action.option_strings]
+            options = [option for action in self.declared() for option in action.option_strings]
             near = nearest(word, options)
             if near:
                 remedy = f"did you mean `{near}`? {remedy}"

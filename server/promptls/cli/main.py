@@ -22,6 +22,8 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 if TYPE_CHECKING:
     import argparse
 
+    from promptls.cli.arguments import Parser
+
 FINE = 0
 FOUND = 1  # findings, or a request that could not be fulfilled
 WRONG_USE = 2
@@ -138,7 +140,7 @@ def command_module(name: str) -> Command:
     return cast("Command", importlib.import_module(f"promptls.cli.commands.{name}"))
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
+def parser_of(name: str) -> Parser:
     """Return the parser of a command's arguments."""
     from promptls.cli.arguments import Parser
 

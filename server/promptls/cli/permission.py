@@ -131,8 +131,9 @@ def trusting(folders: Iterable[str | Path]) -> str:
 
 def _answers_yes(folders: Sequence[Path], code: FolderCode) -> bool:
     names = " and ".join(printable(str(folder)) for folder in folders)
-    question = f"promptls would {code}. " if code else ""
-    sys.stderr.write(f"{question}Trust {names}? [y/N] ")
+    are, them = ("is", "it") if len(folders) == 1 else ("are", "them")
+    would = f" promptls would {code}." if code else ""
+    sys.stderr.write(f"{names} {are} not trusted.{would} Trust {them}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

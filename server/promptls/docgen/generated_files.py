@@ -289,7 +289,7 @@ def _setting(declared: dict[str, Any]) -> dict[str, Any]:
         "default": _EMPTY.get(kind) if default is None else default,
         "scope": "resource",
         **rest,
-        "markdownDescription": f"{declared.get('description', '')} When not set here, that of the project.",
+        "markdownDescription": f"{declared.get('description', '')} Overrides the setting of the project.",
     }
 
 

@@ -62,8 +62,6 @@ _TABLE: Final = {
         "2026-06-01": "gemini-2.0-flash gemini-2.0-flash-001 gemini-2.0-flash-lite gemini-2.0-flash-lite-001",
     },
     ("mistral", "Mistral", _MISTRAL): {
-        "2025-03-30": "open-mistral-7b open-mixtral-8x7b open-mixtral-8x22b mistral-large-2407",
-        "2025-06-16": "mistral-small-2402 mistral-medium-2312 mistral-large-2402 codestral-2405",
         "2025-11-30": "codestral-2501",
         "2025-12-31": "pixtral-12b-2409",
     },

@@ -67,7 +67,7 @@ class FolderCode:
         return bool(self.python or self.models)
 
     def __str__(self) -> str:
-        listed = (("run its Python", self.python), ("use models that it names", self.models))
+        listed = (("run its Python", self.python), ("use its models", self.models))
         return " and ".join(f"{what}: {listed_names(names)}" for what, names in listed if names)
 
     def left_out(self) -> str:

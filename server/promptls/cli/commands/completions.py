@@ -39,7 +39,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
         command_module(name).add_arguments(command)
-        for action in command._actions:  # noqa: SLF001 - argparse has no other way to list them
+        for action in command.declared():
             if action.metavar in _PATHS:
                 action.complete = shtab.FILE  # type: ignore[attr-defined] # read by shtab
     print(shtab.complete(parser, arguments.shell))

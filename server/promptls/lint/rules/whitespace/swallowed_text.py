@@ -7,7 +7,7 @@ It is a warning if the text is unlikely to be a comment: a value is printed afte
 a single word follows it directly (`ticket #12`, `#hashtag`). Anything else, such as
 `content: Hello. # a note`, may be intended as a comment, and is a hint.
 
-Also reports a comment of Jinja that contains the beginning of another one: it was not closed.
+Also reports a Jinja comment that contains the start of another comment: it was not closed.
 
 ## Why is this bad?
 
