@@ -158,7 +158,7 @@ def test_on_a_terminal_the_user_is_asked_once(hostile: Hostile) -> None:
     question = (
         f"{hostile.folder} is not trusted. promptls would run its Python: functions.py. Trust it? [y/N]"
     )
-    assert f"{hostile.folder} {question}" in first.shown
+    assert question in first.shown
     assert first.done.returncode == 0
     assert hostile.has_run
     second = _Terminal(hostile, "run", "prompt.yml.j2", "--json")
