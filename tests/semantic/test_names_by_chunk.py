@@ -56,7 +56,7 @@ PIECES = (
 def assert_names_are_those_of_one_piece(source: Source) -> None:
     """Assert that a file's names are the same as if it were one chunk."""
     names = file_names(source)
-    whole = FileNames(ChunkList(tuple(cut(source.text, at_items=False))))
+    whole = FileNames(ChunkList.of(tuple(cut(source.text, at_items=False))))
 
     assert names.input_names == whole.input_names
     assert names.read_names == whole.read_names

@@ -252,7 +252,7 @@ PIECES = (
 
 def assert_shapes_are_those_of_one_piece(source: Source) -> None:
     """Assert that a file's shapes are the same as if it were one chunk."""
-    whole = Source(ChunkList(tuple(cut(source.text, at_items=False))), Layout.WHOLE)
+    whole = Source(ChunkList.of(tuple(cut(source.text, at_items=False))), Layout.WHOLE)
     assert used_shapes(Template(source)) == used_shapes(Template(whole))
 
 

@@ -17,6 +17,7 @@ from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, ChunkList
 from promptls.syntax.facts import chunk_fact_given
+from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -223,27 +224,26 @@ def _nothing(_file: File) -> None:
 
 def each_example(
     basis: Callable[[File], Basis | None],
-) -> Callable[[Callable[[str, Example, Basis], Iterable[Finding]]], Check]:
+) -> Callable[[Callable[[Source, Example, Basis], Iterable[Finding]]], Check]:
     """Make a check from a function that checks one example and takes a second value, returned by `basis`.
 
-    The function also gets the text of the file. If `basis` returns None, no example is checked. An example
+    The function also gets the source of the file. If `basis` returns None, no example is checked. An example
     is checked again only if it, its index or the second value has changed.
     """
 
-    def decorate(find: Callable[[str, Example, Basis], Iterable[Finding]]) -> Check:
+    def decorate(find: Callable[[Source, Example, Basis], Iterable[Finding]]) -> Check:
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:
             examples = file.template.declarations.examples
             given = basis(file) if examples else None
             if given is None:
                 return
-            text = file.template.source.text
             for example in examples:
                 facts = example.chunk.facts if example.chunk is not None else {}
                 key = (find, example.place)
                 known: Any = facts.get(key)
                 if known is None or known[0] != given or (known[3] and known[1] != example.number):
-                    found = tuple(find(text, example, given))
+                    found = tuple(find(file.template.source, example, given))
                     known = facts[key] = (given, example.number, example.node.span.start, found)
                 for finding in known[3]:
                     yield finding.shifted(example.node.span.start - known[2])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from promptls.facts import Question, recording
+from promptls.facts import Question, Reads, recording
 from promptls.lint.analysis.suppression import silenced, silenced_names
 from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
@@ -64,13 +64,7 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
     if file is None:
         return ()
     selection = _selection(file.project, file.kind)
-    answers: dict[Question, object] = {}
-    findings = [
-        finding
-        for rule in selection.rules
-        if rule.needs is None
-        for finding in _findings(rule, file, selection, answers)
-    ]
+    findings = [finding for found, _ in _results(file, selection).values() for finding in found]
     source = file.template.source
     if findings and source.language.host is Host.JSON:
         findings = [replace(finding, fixes=json_fixes(finding.fixes, source)) for finding in findings]
@@ -155,27 +149,33 @@ def _selection(project: Project, kind: Kind) -> Selection:
     return selection
 
 
-def _findings(
-    rule: Rule, file: File, selection: Selection, answers: dict[Question, object]
-) -> tuple[Finding, ...]:
-    """Return the findings of a rule, from its memo if nothing that the rule read has changed.
-
-    `answers` caches the answers to the rules' questions about this snapshot.
-    """
+def _results(file: File, selection: Selection) -> dict[Rule, tuple[tuple[Finding, ...], Reads]]:
+    """Return what each rule finds and has read; a rule whose reads are unchanged does not run again."""
     chunks = file.chunks
-    memo = chunks.memos.get(rule)
-    if memo is not None and memo.value[0] is selection:
-        steps = chunks.steps_since(memo.serial)
-        if steps is not None and is_unchanged(memo, chunks) and memo.reads.hold(file.snapshot, answers):
-            found = _moved(memo.value[1], steps, file.path)
-            if found is not None:
-                chunks.memos[rule] = Memo(chunks.serial, (selection, found), memo.reads)
-                memo.reads.pass_on()
-                return found
-    with recording(file.snapshot.reads_about(file.path)) as reads:
-        found = _run(rule, selection.rules[rule], file)
-    chunks.memos[rule] = Memo(chunks.serial, (selection, found), reads)
-    return found
+    memo = chunks.memos.get(_results)
+    is_usable = memo is not None and memo.value[0] is selection
+    steps = chunks.steps_since(memo.serial) if memo is not None and is_usable else None
+    before = memo.value[1] if memo is not None and steps is not None else {}
+    about = file.snapshot.reads_about(file.path)
+    about.pass_on()
+    answers: dict[Question, object] = {}
+    results = {}
+    for rule, severity in selection.rules.items():
+        if rule.needs is not None:
+            continue
+        if steps is not None and rule in before:
+            found, reads = before[rule]
+            if is_unchanged(reads, chunks, steps) and reads.hold(file.snapshot, answers):
+                moved = _moved(found, steps, file.path)
+                if moved is not None:
+                    results[rule] = (moved, reads)
+                    reads.pass_on()
+                    continue
+        with recording(file.snapshot.reads_about(file.path)) as reads:
+            found = _run(rule, severity, file)
+        results[rule] = (found, reads)
+    chunks.memos[_results] = Memo(chunks.serial, (selection, results), about)
+    return results
 
 
 def _run(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:

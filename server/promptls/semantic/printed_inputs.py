@@ -10,7 +10,7 @@ from promptls.semantic.flow.paths import SAME_LIST, Each, Step
 from promptls.semantic.flow.read_keys import key_path_of
 from promptls.semantic.flow.shapes import resolved_each
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
-from promptls.semantic.parts import Content, block_indent, chunk_contents, tags_in
+from promptls.semantic.parts import block_indent, chunk_contents, tags_in
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape, element_of
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -149,19 +149,29 @@ class PrintedInput:
     """An input, or a value inside one, that is printed without being escaped.
 
     `name` is the input's name and `text` is the value as written. `expression` is the span of everything
-    that the tag prints. Spans count from the start of the chunk. `keys` are the attributes and
-    keys that lead to the value; `is_element` is True if a loop iterates over the input. `adds_breaks`
-    is True if the tag itself adds line breaks to the value, as a `join` can.
+    that the tag prints, and `content` that of the content's value. Spans count from the start of the chunk.
+    `style` is the content's YAML style, `key` the span of its key, and `indent` the indentation of its lines
+    if it is a block. `keys` are the attributes and keys that lead to the value; `is_element` is True if a
+    loop iterates over the input. `adds_breaks` is True if the tag itself adds line breaks to the value, as a
+    `join` can.
     """
 
     name: str
     text: str
     span: Span
     expression: Span
-    content: Content
+    content: Span
+    style: str
+    key: Span
+    indent: int | None
     keys: tuple[str, ...] = ()
     is_element: bool = False
     adds_breaks: bool = False
+
+    @property
+    def is_in_block(self) -> bool:
+        """Whether the content is a block scalar."""
+        return self.style in {"|", ">"}
 
 
 @chunk_fact
@@ -252,7 +262,19 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                     seen.add(text)
                     name, keys, is_element = found
                     span = value.span.shifted(tag.span.start)
-                    yield PrintedInput(name, text, span, expression, content, keys, is_element, adds_breaks)
+                    yield PrintedInput(
+                        name,
+                        text,
+                        span,
+                        expression,
+                        content.value.span,
+                        content.value.style,
+                        content.key,
+                        indent,
+                        keys,
+                        is_element,
+                        adds_breaks,
+                    )
 
 
 def _is_written(expression: Expression) -> bool:

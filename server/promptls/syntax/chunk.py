@@ -148,6 +148,11 @@ def fact_values(fact: Callable[[Chunk], Fact], chunks: Iterable[Chunk]) -> list[
     ]
 
 
+def text_of(chunks: Iterable[Chunk]) -> str:
+    """Return the text of adjacent chunks, without recording that it is read."""
+    return "".join([chunk._text for chunk in chunks])  # noqa: SLF001 - `text` records the read
+
+
 def set_fact(chunk: Chunk, fact: Callable[[Chunk], Fact], value: Fact) -> None:
     """Store the value of a chunk fact that was obtained in a different way."""
     chunk.facts[fact.__wrapped__] = value  # type: ignore[attr-defined]  # set by `wraps`
@@ -287,7 +292,8 @@ class Memo(NamedTuple):
 class ChunkList:
     """At least one chunk, in order: one version of a file.
 
-    `starts` and `first_lines` are where each chunk begins, and `steps` are the edits since earlier versions.
+    `starts` and `first_lines` are where each chunk begins, `reaching` is the number of chunks that depend on
+    text after them, and `steps` are the edits since earlier versions.
     `memos` are cached facts of the file, including some that were computed for earlier versions, and
     `facts` are cached for this version only (`promptls.syntax.facts`).
     """
@@ -296,10 +302,10 @@ class ChunkList:
         "chunks",
         "facts",
         "first_lines",
-        "is_reaching",
         "length",
         "line_ends",
         "memos",
+        "reaching",
         "serial",
         "starts",
         "steps",
@@ -308,19 +314,34 @@ class ChunkList:
     def __init__(
         self,
         chunks: tuple[Chunk, ...],
+        starts: list[int],
+        first_lines: list[int],
+        reaching: int,
         steps: tuple[EditStep, ...] = (),
         memos: dict[object, Memo] | None = None,
     ) -> None:
         self.chunks: Final = chunks
         self.serial: Final = next(_SERIALS)
-        self.starts: Final = list(accumulate([chunk.length for chunk in chunks], initial=0))
-        self.first_lines: Final = list(accumulate([chunk.line_ends for chunk in chunks], initial=0))
-        self.length: Final[int] = self.starts[-1]
-        self.line_ends: Final[int] = self.first_lines[-1]
-        self.is_reaching: Final[bool] = any(chunk.reach for chunk in chunks)
+        self.starts: Final = starts
+        self.first_lines: Final = first_lines
+        self.length: Final = starts[-1]
+        self.line_ends: Final = first_lines[-1]
+        self.reaching: Final = reaching
         self.facts: Final[dict[object, object]] = {}
         self.memos: Final[dict[object, Memo]] = {} if memos is None else memos
         self.steps: Final = steps
+
+    @classmethod
+    def of(cls, chunks: tuple[Chunk, ...]) -> ChunkList:
+        """Return the first version of a file with these chunks."""
+        starts = list(accumulate([chunk.length for chunk in chunks], initial=0))
+        first_lines = list(accumulate([chunk.line_ends for chunk in chunks], initial=0))
+        return cls(chunks, starts, first_lines, _reaching(chunks))
+
+    @property
+    def is_reaching(self) -> bool:
+        """Whether a chunk depends on text after it."""
+        return self.reaching > 0
 
     def steps_since(self, serial: int) -> tuple[EditStep, ...] | None:
         """Return the edits since the version with that serial number, or None if they are not known."""
@@ -370,7 +391,22 @@ class ChunkList:
         chunks = (*self.chunks[:first], *fresh, *self.chunks[last + 1 :])
         known = {self.serial, *(step.serial for step in steps)}
         memos = {fact: memo for fact, memo in self.memos.items() if memo.serial in known}
-        return ChunkList(chunks, tuple(steps), memos)
+        starts = _spliced(self.starts, first, last, [chunk.length for chunk in fresh])
+        first_lines = _spliced(self.first_lines, first, last, [chunk.line_ends for chunk in fresh])
+        reaching = self.reaching - _reaching(old) + _reaching(fresh)
+        return ChunkList(chunks, starts, first_lines, reaching, tuple(steps), memos)
+
+
+def _reaching(chunks: Iterable[Chunk]) -> int:
+    return sum(chunk.is_reaching for chunk in chunks)
+
+
+def _spliced(sums: list[int], first: int, last: int, sizes: list[int]) -> list[int]:
+    """Return cumulative sums after the summands from index `first` to `last` were replaced by `sizes`."""
+    fresh = list(accumulate(sizes, initial=sums[first]))
+    growth = fresh[-1] - sums[last + 1]
+    after = sums[last + 2 :]
+    return [*sums[:first], *fresh, *(map(growth.__add__, after) if growth else after)]
 
 
 Piece = Chunk | ChunkList

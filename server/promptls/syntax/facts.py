@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
-from operator import eq, is_
+from operator import is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from promptls.facts import Reads, current
@@ -105,7 +105,8 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
     def fact(chunks: ChunkList) -> Fact:
         memo = chunks.memos.get(fact)
         if memo is None or memo.serial != chunks.serial or _is_off:
-            if memo is not None and not _is_off and is_unchanged(memo, chunks):
+            steps = None if memo is None else chunks.steps_since(memo.serial)
+            if memo is not None and steps is not None and is_unchanged(memo.reads, chunks, steps):
                 memo = chunks.memos[fact] = Memo(chunks.serial, memo.value, memo.reads)
             else:
                 inner = Reads(chunks.serial)
@@ -187,32 +188,41 @@ class recorded_property(Generic[Fact]):  # noqa: N801 - used like `cached_proper
         return known[0]
 
 
-def is_unchanged(memo: Memo, chunks: ChunkList) -> bool:
-    """Return whether everything that was read of an earlier version of the file is unchanged in this one."""
-    steps = chunks.steps_since(memo.serial)
-    if steps is None or _is_off:
+def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -> bool:
+    """Return whether everything that was read of an earlier version of the file is unchanged in this one.
+
+    `steps` are the edits since that version.
+    """
+    if _is_off:
         return False
-    reads = memo.reads
     if reads.is_whole:
         return not steps
-    if reads.chunks and any(chunk in reads.chunks for step in steps for chunk in step.old):
-        return False
     token = current.set(None)
     try:
-        return all(_same_column(step, column) for step in steps for column in reads.columns) and all(
-            (now := fact(chunks)) is value or now == value for fact, value in reads.facts.items()
-        )
+        for step in steps:
+            if reads.chunks and not reads.chunks.isdisjoint(step.old):
+                return False
+            for column in reads.columns:
+                if not _same_column(step, column):
+                    return False
+        for fact, value in reads.facts.items():
+            now = fact(chunks)
+            if now is not value and now != value:
+                return False
     finally:
         current.reset(token)
+    return True
 
 
 def _same_column(step: EditStep, column: Callable[..., object]) -> bool:
     """Return whether an edit left a chunk fact unchanged in all chunks; computed once per edit and fact."""
     known = step.same.get(column)
     if known is None:
-        same = equal_but_places if step.keeps_lines else eq
         known = step.same[column] = len(step.old) == len(step.new) and all(
-            same(column(old), column(new)) for old, new in zip(step.old, step.new, strict=True)
+            (before := column(old)) is (now := column(new))
+            or before == now
+            or (step.keeps_lines and equal_but_places(before, now))
+            for old, new in zip(step.old, step.new, strict=True)
         )
     return known
 

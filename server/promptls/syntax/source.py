@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from promptls.facts import current, ignoring_reads
-from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, joined, set_fact
+from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, joined, set_fact, text_of
 from promptls.syntax.cutting import (
     ANCHOR,
     cut_json,
@@ -230,7 +230,7 @@ class Source:
     def of(cls, text: str, language: Language = JINJA_YAML) -> Source:
         """Return the source of `text`; a text that is too large to be analysed is one chunk without tags."""
         chunks, layout = _cut(text, language, {})
-        return cls(ChunkList(tuple(chunks)), layout, language)
+        return cls(ChunkList.of(tuple(chunks)), layout, language)
 
     @property
     def serial(self) -> int:
@@ -247,8 +247,7 @@ class Source:
 
     @cached_property
     def _whole_text(self) -> str:
-        with ignoring_reads():
-            return "".join([chunk.text for chunk in self.chunks])
+        return text_of(self.chunks)
 
     @recorded_property
     def refusal(self) -> Refusal | None:
@@ -308,7 +307,7 @@ class Source:
     @cached_property
     def _uncut(self) -> Source:
         with ignoring_reads():
-            return Source(ChunkList((self.whole,)), Layout.WHOLE, self.language)
+            return Source(ChunkList.of((self.whole,)), Layout.WHOLE, self.language)
 
     @property
     def yaml(self) -> ChunkYaml:
@@ -410,7 +409,7 @@ class Source:
         while after < min(len(old), len(chunks)) - first - 1 and old[-1 - after] is chunks[-1 - after]:
             after += 1
         if layout is not self.layout:  # a change that no step records
-            return Source(ChunkList(tuple(chunks)), layout, self.language)
+            return Source(ChunkList.of(tuple(chunks)), layout, self.language)
         fresh = tuple(chunks[first : len(chunks) - after])
         return Source(self.root.replaced(first, len(old) - after - 1, fresh), layout, self.language)
 

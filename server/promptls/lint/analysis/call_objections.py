@@ -122,7 +122,7 @@ def _broken(template: Template, call: TemplateCall, name: str, value: str) -> It
         return
     for located in template.source.root.placed():
         for printed in printed_inputs(located.chunk) if name in located.chunk.text else ():
-            style = printed.content.value.style or ""
+            style = printed.style or ""
             span = printed.span.shifted(located.start)
             is_plain = printed.name == name and not printed.keys and printed.expression == printed.span
             if is_plain and style in _FRAMES and _is_certain(template, name, span) and _breaks(style, value):

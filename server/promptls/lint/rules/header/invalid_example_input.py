@@ -55,6 +55,7 @@ from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_exampl
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
+from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import key_text, node_at
 
 
@@ -65,7 +66,7 @@ def _schemas(file: File) -> dict[str, dict[str, Any]] | None:
 
 
 @each_example(_schemas)
-def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
+def check(_source: Source, example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
     """Yield the inputs of an example that do not match their schemas."""
     for entry in example.entries:
         name = key_text(entry)

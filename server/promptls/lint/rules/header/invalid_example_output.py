@@ -53,6 +53,7 @@ from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_exampl
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
+from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
 from promptls.text.errors import parse_json
 
@@ -77,7 +78,7 @@ def _requirements(file: File) -> _Requirements | None:
 
 
 @each_example(_requirements)
-def check(_text: str, example: Example, required: _Requirements) -> Iterator[Finding]:
+def check(_source: Source, example: Example, required: _Requirements) -> Iterator[Finding]:
     """Yield the output of an example if it is not valid JSON or does not match the schema."""
     node = _value_node(example, required.output)
     if node is None or holds_printed(node):

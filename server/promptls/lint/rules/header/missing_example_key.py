@@ -47,6 +47,7 @@ from collections.abc import Iterator
 from promptls.lint.fixes.yaml_edits import added_entry
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
+from promptls.syntax.source import Source
 from promptls.text.suggest import nearest
 
 
@@ -61,7 +62,7 @@ def _names(file: File) -> tuple[str, ...] | None:
 
 
 @each_example(_names)
-def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
+def check(source: Source, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the required keys that an example lacks, at its first key."""
     missing = [name for name in wanted if name not in example.data]
     if not missing or example.has_printed_keys:
@@ -70,7 +71,7 @@ def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Find
     for name in missing:
         # `unknown-example-key` reports a misspelled key.
         if nearest(name, unknown) is None:
-            edit = added_entry(text, example.span, example.entries, f"{name}: null")
+            edit = added_entry(source.text, example.span, example.entries, f"{name}: null")
             fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
             yield Finding(example.first_key, f"example {example.number} has no `{name}`", fixes)
 

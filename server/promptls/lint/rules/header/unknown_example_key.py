@@ -51,6 +51,7 @@ from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED
+from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
@@ -103,7 +104,7 @@ def _declaration(file: File, name: str) -> Span | None:
 
 
 @each_example(_names)
-def _in_examples(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
+def _in_examples(_source: Source, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the undeclared keys of an example."""
     lacking = [name for name in known if name not in example.data]
     for entry in example.entries:

@@ -46,7 +46,6 @@ from typing import TYPE_CHECKING, Any, Final
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
-from promptls.semantic.parts import block_indent
 from promptls.semantic.printed_inputs import (
     PrintedInput,
     key_paths_from_inputs,
@@ -83,7 +82,7 @@ def check(file: File) -> Iterator[Finding]:
     reported: set[Span] = set()
     shows_hints = True
     for value, located in _unescaped(file):
-        is_broken_up = value.adds_breaks and value.content.is_block
+        is_broken_up = value.adds_breaks and value.is_in_block
         if value.name not in known or not (shows_hints or is_broken_up or value.name in multiline):
             continue
         schema, kind = _type_of(file, value, located, inputs)
@@ -113,7 +112,7 @@ def _unescaped(file: File) -> Iterator[tuple[PrintedInput, Located]]:
     """Yield the values that are printed unescaped in blocks and quotes, each with its chunk."""
     for located in file.chunks.placed():
         for value in printed_inputs(located.chunk):
-            if value.content.is_block or value.content.value.style in _QUOTES:
+            if value.is_in_block or value.style in _QUOTES:
                 yield value, located
 
 
@@ -131,17 +130,17 @@ def _type_of(
 
 
 def _message(value: PrintedInput) -> str:
-    if value.content.is_block:
+    if value.is_in_block:
         return f"a line break in `{value.text}` would end this block"
     return f"a line break in `{value.text}` would become a space in these {_kind_of_quotes(value)} quotes"
 
 
 def _effect(value: PrintedInput) -> str:
-    return "it ends this block" if value.content.is_block else "here it becomes a space"
+    return "it ends this block" if value.is_in_block else "here it becomes a space"
 
 
 def _kind_of_quotes(value: PrintedInput) -> str:
-    return _QUOTES[value.content.value.style]
+    return _QUOTES[value.style]
 
 
 def _multiline_inputs(file: File) -> dict[str, str]:
@@ -212,9 +211,8 @@ def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]
     elif not is_text:
         written = f"({written}) | string"
     yield Fix("Escape it", (Edit(value.expression, f"escape_special_characters({written})"),))
-    indent = block_indent(chunk, value.content) if value.content.value.style == "|" else None
-    if indent is not None and value.expression == value.span:
-        yield Fix("Indent its lines", (Edit(value.expression, f"{written} | indent({indent})"),))
+    if value.style == "|" and value.indent is not None and value.expression == value.span:
+        yield Fix("Indent its lines", (Edit(value.expression, f"{written} | indent({value.indent})"),))
 
 
 RULE = Rule(check, severity="hint", kinds=PARTS_KINDS)

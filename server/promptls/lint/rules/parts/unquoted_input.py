@@ -52,14 +52,13 @@ def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
     """Yield the inputs printed into plain values, each with its chunk and the chunk's start."""
     for located in file.chunks.placed():
         for value in printed_inputs(located.chunk):
-            content = value.content.value
-            if content.style == "" and content.span.start <= value.span.start < content.span.end:
+            if value.style == "" and value.content.start <= value.span.start < value.content.end:
                 yield located.start, located.chunk, value
 
 
 def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
     """Return whether the value is the whole content."""
-    start, end = value.content.value.span
+    start, end = value.content
     return chunk.text.startswith("{{", start) and chunk.text.find("}}", start) + 2 == end
 
 
@@ -85,7 +84,7 @@ def _places(file: File) -> Iterator[RepeatedFinding]:
 
 
 def _message(chunk: Chunk, value: PrintedInput) -> str:
-    start = value.content.value.span.start
+    start = value.content.start
     if chunk.text.startswith("{{", start) and value.expression.start < chunk.text.find("}}", start):
         return f"YAML parses the value of `{value.text}`: an empty value becomes null, `yes` a boolean, and `: ` an error"
     return f"YAML parses the value of `{value.text}`: `: ` is an error, and ` #` cuts off the rest"
@@ -93,16 +92,16 @@ def _message(chunk: Chunk, value: PrintedInput) -> str:
 
 def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
     """Yield the fix that escapes the printed values and makes the content a block, or quotes it in braces."""
-    span = value.content.value.span
+    span = value.content
     if "\n" in chunk.text[span.start : span.end] or "\r" in chunk.text[span.start : span.end]:
         return
-    text_before = chunk.text[: value.content.key.start].rstrip()
+    text_before = chunk.text[: value.key.start].rstrip()
     if text_before.endswith(("{", ",")):
         if not {'"', "\\"} & set(chunk.text[span.start : span.end]):
             quotes = [Edit(Span(span.start, span.start), '"'), Edit(Span(span.end, span.end), '"')]
             yield Fix("Quote it, escaped", (*quotes, *_escapes(chunk, value)))
         return
-    indent = " " * (column_of(chunk, value.content.key.start) + 2)
+    indent = " " * (column_of(chunk, value.key.start) + 2)
     block = Edit(Span(span.start, span.start), f"|\n{indent}")
     yield Fix("Write it as a block, escaped", (block, *_escapes(chunk, value)))
 
