@@ -149,32 +149,44 @@ def _selection(project: Project, kind: Kind) -> Selection:
     return selection
 
 
-def _results(file: File, selection: Selection) -> dict[Rule, tuple[tuple[Finding, ...], Reads]]:
-    """Return what each rule finds and has read; a rule whose reads are unchanged does not run again."""
+_Results = dict[Rule, tuple[tuple[Finding, ...], Reads]]
+"""What each rule found, and what it read."""
+
+
+def _results(file: File, selection: Selection) -> _Results:
+    """Return the results of the rules; those whose reads have not changed are not computed again."""
     chunks = file.chunks
-    memo = chunks.memos.get(_results)
-    is_usable = memo is not None and memo.value[0] is selection
-    steps = chunks.steps_since(memo.serial) if memo is not None and is_usable else None
-    before = memo.value[1] if memo is not None and steps is not None else {}
-    about = file.snapshot.reads_about(file.path)
-    about.pass_on()
     answers: dict[Question, object] = {}
+
+    def is_valid(reads: Reads) -> bool:
+        return steps is not None and is_unchanged(reads, chunks, steps) and reads.hold(file.snapshot, answers)
+
+    memo = chunks.memos.get(_results)
+    known: _Results = {}
+    steps = None
+    if memo is not None and memo.value[0] is selection:
+        known = memo.value[1]
+        steps = chunks.steps_since(memo.serial)
+    moved = {rule: _moved(found, steps or (), file.path) for rule, (found, _) in known.items()}
+    if memo is not None and None not in moved.values() and is_valid(memo.reads):
+        results = {rule: (found, known[rule][1]) for rule, found in moved.items() if found is not None}
+        chunks.memos[_results] = Memo(chunks.serial, (selection, results), memo.reads)
+        memo.reads.pass_on()
+        return results
     results = {}
-    for rule, severity in selection.rules.items():
-        if rule.needs is not None:
-            continue
-        if steps is not None and rule in before:
-            found, reads = before[rule]
-            if is_unchanged(reads, chunks, steps) and reads.hold(file.snapshot, answers):
-                moved = _moved(found, steps, file.path)
-                if moved is not None:
-                    results[rule] = (moved, reads)
-                    reads.pass_on()
-                    continue
-        with recording(file.snapshot.reads_about(file.path)) as reads:
-            found = _run(rule, severity, file)
-        results[rule] = (found, reads)
-    chunks.memos[_results] = Memo(chunks.serial, (selection, results), about)
+    with recording(file.snapshot.reads_about(file.path)) as all_reads:
+        for rule, severity in selection.rules.items():
+            if rule.needs is not None:
+                continue
+            found = moved.get(rule)
+            reads = known[rule][1] if found is not None else None
+            if reads is not None and found is not None and is_valid(reads):
+                reads.pass_on()
+            else:
+                with recording(file.snapshot.reads_about(file.path)) as reads:
+                    found = _run(rule, severity, file)
+            results[rule] = (found, reads)
+    chunks.memos[_results] = Memo(chunks.serial, (selection, results), all_reads)
     return results
 
 

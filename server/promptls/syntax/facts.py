@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from operator import is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -202,8 +202,12 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
         for step in steps:
             if reads.chunks and not reads.chunks.isdisjoint(step.old):
                 return False
+            same = step.same
             for column in reads.columns:
-                if not _same_column(step, column):
+                known = same.get(column)
+                if known is None:
+                    known = same[column] = _is_same_column(step, column)
+                if not known:
                     return False
         for fact, value in reads.facts.items():
             now = fact(chunks)
@@ -214,17 +218,16 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
     return True
 
 
-def _same_column(step: EditStep, column: Callable[..., object]) -> bool:
-    """Return whether an edit left a chunk fact unchanged in all chunks; computed once per edit and fact."""
-    known = step.same.get(column)
-    if known is None:
-        known = step.same[column] = len(step.old) == len(step.new) and all(
-            (before := column(old)) is (now := column(new))
-            or before == now
-            or (step.keeps_lines and equal_but_places(before, now))
-            for old, new in zip(step.old, step.new, strict=True)
-        )
-    return known
+def _is_same_column(step: EditStep, column: Callable[[Chunk], object]) -> bool:
+    """Return whether an edit left a chunk fact unchanged in all chunks."""
+    if len(step.old) != len(step.new):
+        return False
+    for old, new in zip(step.old, step.new, strict=True):
+        before, now = column(old), column(new)
+        if before is now or before == now or (step.keeps_lines and equal_but_places(before, now)):
+            continue
+        return False
+    return True
 
 
 def equal_but_places(one: object, other: object) -> bool:
@@ -244,11 +247,15 @@ def equal_but_places(one: object, other: object) -> bool:
         return one.keys() == other.keys() and all(equal_but_places(one[key], other[key]) for key in one)
     if one == other:
         return True
-    if is_dataclass(one):
-        return all(
-            equal_but_places(getattr(one, each.name), getattr(other, each.name)) for each in fields(one)
-        )
+    if is_dataclass(kind):
+        names = _field_names(kind)
+        return all([equal_but_places(getattr(one, name), getattr(other, name)) for name in names])
     return False
+
+
+@lru_cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple([each.name for each in fields(kind)])
 
 
 # -- facts that are combined from those of chunks -----------------------------------------------

@@ -6,6 +6,7 @@ An argument of a macro is used as its parameter is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.semantic.flow.analysis import FlowAnalysis, Later, Piece
@@ -22,7 +23,7 @@ from promptls.semantic.flow.paths import (
     shape_along,
     without_views,
 )
-from promptls.semantic.flow.tag_flow import chunk_uses, unplaced_events
+from promptls.semantic.flow.tag_flow import TagText, chunk_uses, events_of, tag_texts
 from promptls.semantic.flow.use import Bind, Close, Event, Middle, Open, Pass, Rebind, Use
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import (
@@ -271,7 +272,12 @@ def _pass_by(analysis: FlowAnalysis, piece: Chunk) -> None:
 
 
 def _of_chunk(chunk: Chunk) -> tuple[Piece, ...]:
-    return _summed(list(unplaced_events(chunk)))
+    return _of_tags(tag_texts(chunk))
+
+
+@lru_cache(maxsize=1024)
+def _of_tags(tags: tuple[TagText, ...]) -> tuple[Piece, ...]:
+    return _summed([event for tag in tags for event in events_of(*tag)])
 
 
 def _bindings_of(chunk: Chunk) -> tuple[Piece, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from promptls.semantic.flow.conditions import conditions_of, is_cut, selected
 from promptls.semantic.flow.paths import (
@@ -39,6 +39,7 @@ from promptls.semantic.flow.uses import LIST, MAPPING, SCALAR, ExpressionUses
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Name, Statement
+from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.statements import parse_tag
 
 _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
@@ -203,11 +204,23 @@ def _names_in(target: Expression) -> Iterator[str]:
             yield from _names_in(item)
 
 
+TagText: TypeAlias = tuple[str, int, int]
+"""The text of a tag, and the span of what is inside its delimiters."""
+
+
 def unplaced_events(chunk: Chunk) -> Iterator[Event]:
     """Yield what the chunk's tags use and bind, in order; spans count from the start of each tag."""
-    for tag in chunk.tags:
-        if tag.kind in {"output", "statement"}:
-            yield from _events(tag.text, tag.inner_start, tag.inner_end)
+    for tag in _flow_tags(chunk):
+        yield from events_of(tag.text, tag.inner_start, tag.inner_end)
+
+
+def tag_texts(chunk: Chunk) -> tuple[TagText, ...]:
+    """Return the tags of the chunk that print a value or are statements, in order."""
+    return tuple([(tag.text, tag.inner_start, tag.inner_end) for tag in _flow_tags(chunk)])
+
+
+def _flow_tags(chunk: Chunk) -> list[Tag]:
+    return [tag for tag in chunk.tags if tag.kind in {"output", "statement"}]
 
 
 @chunk_fact
@@ -217,17 +230,17 @@ def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
         TagUses(
             *tag.span,
             tuple(
-                _placed(event, tag.span.start) for event in _events(tag.text, tag.inner_start, tag.inner_end)
+                _placed(event, tag.span.start)
+                for event in events_of(tag.text, tag.inner_start, tag.inner_end)
             ),
         )
-        for tag in chunk.tags
-        if tag.kind in {"output", "statement"}
+        for tag in _flow_tags(chunk)
     )
 
 
 @lru_cache(maxsize=4096)
-def _events(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
-    """Return what a tag uses and binds; cached by the tag's text, like its tree."""
+def events_of(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
+    """Return what a tag uses and binds; spans count from its start."""
     return tuple(TagReader(text).statement(parse_tag(text, inner_start, inner_end).statement))
 
 
