@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache, wraps
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from promptls.facts import Reads, current
@@ -248,14 +248,15 @@ def equal_but_places(one: object, other: object) -> bool:
     if one == other:
         return True
     if is_dataclass(kind):
-        names = _field_names(kind)
-        return all([equal_but_places(getattr(one, name), getattr(other, name)) for name in names])
+        fields_of = _field_getter(kind)
+        return equal_but_places(fields_of(one), fields_of(other))
     return False
 
 
 @lru_cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple([each.name for each in fields(kind)])
+def _field_getter(kind: Any) -> Callable[[object], tuple[object, ...]]:
+    """Return a function that returns the fields of a dataclass's objects, behind their class."""
+    return attrgetter("__class__", *[each.name for each in fields(kind)])
 
 
 # -- facts that are combined from those of chunks -----------------------------------------------
