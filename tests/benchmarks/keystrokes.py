@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 
 from client import Client, NoAnswerError
-from goals import REQUESTS, Times, percentile, print_goals
+from goals import OTHER_KINDS, REQUESTS, Times, percentile, print_goals
 from servers import EMPTY, PROMPTLS, Server, peers
 from templates import evaluation_prompt, prompt_object, saved_json, template, typing_place
 from typist import BURST, KINDS_OF_KEYSTROKES, Typist
@@ -36,8 +36,9 @@ WARM_UP_SECONDS = 0.5
 MAX_SECONDS = 3
 """What one server may take in one phase, ahead of which it is asked a few times in any case."""
 FEWEST = 2
-MAX_OBJECT_LINES = 5000
-"""Prompt objects are as long as somebody writes by hand; longer ones are not measured."""
+MAX_OTHER_LINES = 5000
+"""Prompts of other kinds are as long as somebody writes by hand; longer ones are not measured."""
+TEXTS = {"an object": prompt_object, "an evaluation": evaluation_prompt, "saved JSON": saved_json}
 
 
 def main() -> None:
@@ -62,9 +63,13 @@ def main() -> None:
             for row, times in measure_template(folder, servers, lines, arguments.keystrokes):
                 print_row(f"{row}, {lines} lines", times)
                 measured[row, lines] = times
-            if lines <= MAX_OBJECT_LINES:
-                times = measure_object(folder, servers, lines, arguments.keystrokes)
-                print_row(f"keystroke in an object, {lines} lines", times)
+            for kind in OTHER_KINDS if lines <= MAX_OTHER_LINES else ():
+                row, times = (
+                    f"keystroke in {kind}",
+                    measure_other(folder, servers, kind, lines, arguments.keystrokes),
+                )
+                print_row(f"{row}, {lines} lines", times)
+                measured[row, lines] = times
         print_goals(measured)
 
 
@@ -116,9 +121,10 @@ def measure_bursts(
     yield "keystroke between bursts", between
 
 
-def measure_object(folder: Path, servers: list[Server], lines: int, count: int) -> Times:
-    """The seconds of a keystroke in an example in the middle of a prompt object of this length."""
-    typists = opened(folder, servers, prompt_object(lines), f"object_{lines}.yml.j2")
+def measure_other(folder: Path, servers: list[Server], kind: str, lines: int, count: int) -> Times:
+    """The seconds of a keystroke in the middle of a prompt of another kind of this length."""
+    name = f"saved_{lines}.json" if kind == "saved JSON" else f"{kind.rsplit(maxsplit=1)[-1]}_{lines}.yml.j2"
+    typists = opened(folder, servers, TEXTS[kind](lines), name)
     try:
         return repeated(servers, typists, Typist.keystroke, count)
     finally:
@@ -169,10 +175,9 @@ def print_in_process(sizes: list[int], count: int) -> None:
     print("milliseconds                open      edit     check  (medians; edit and check of a keystroke)")
     for lines in sizes:
         print_analysis(f"{lines:>6} lines", template(lines), count)
-        if lines <= MAX_OBJECT_LINES:
-            print_analysis(f"{lines:>6} in an object", prompt_object(lines), count)
-            print_analysis(f"{lines:>6} in an evaluation", evaluation_prompt(lines), count)
-            print_analysis(f"{lines:>6} in saved JSON", saved_json(lines), count, "saved.json")
+        for kind in OTHER_KINDS if lines <= MAX_OTHER_LINES else ():
+            name = "saved.json" if kind == "saved JSON" else "main.yml.j2"
+            print_analysis(f"{lines:>6} in {kind}", TEXTS[kind](lines), count, name)
 
 
 def print_analysis(row: str, text: str, count: int, name: str = "main.yml.j2") -> None:
