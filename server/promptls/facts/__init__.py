@@ -58,14 +58,13 @@ class Reads:
             return True
         if asked is None:
             asked = {}
-        with ignoring_reads():
-            for question, before in self.answers.items():
-                if question in asked:
-                    now = asked[question]
-                else:
-                    now = asked[question] = question.ask(subject, *question.arguments)
-                if now is not before and now != before:
-                    return False
+        for question, before in self.answers.items():
+            if question in asked:
+                now = asked[question]
+            else:
+                now = asked[question] = unrecorded(question.ask, subject, *question.arguments)
+            if now is not before and now != before:
+                return False
         return True
 
     def mention(self, argument: object) -> bool:
@@ -107,12 +106,28 @@ def recording(reads: Reads | None = None) -> Iterator[Reads]:
         inner.pass_on()
 
 
-@contextmanager
-def ignoring_reads() -> Iterator[None]:
-    """Record nothing in the `with` block."""
+def recorded(
+    serial: int | None,
+    find: Callable[Arguments, Answer],
+    *arguments: Arguments.args,
+    **named: Arguments.kwargs,
+) -> tuple[Answer, Reads]:
+    """Return the result of a computation about one version of a file, and what it read."""
+    reads = Reads(serial)
+    token = current.set(reads)
+    try:
+        return find(*arguments, **named), reads
+    finally:
+        current.reset(token)
+
+
+def unrecorded(
+    find: Callable[Arguments, Answer], *arguments: Arguments.args, **named: Arguments.kwargs
+) -> Answer:
+    """Return the result of a computation whose reads are not recorded."""
     token = current.set(None)
     try:
-        yield
+        return find(*arguments, **named)
     finally:
         current.reset(token)
 
@@ -125,14 +140,9 @@ def question(
     @wraps(ask)
     def asked(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
         reads = current.get()
-        if reads is None:
-            return ask(subject, *arguments, **named)
-        token = current.set(None)
-        try:
-            answer = ask(subject, *arguments, **named)
-        finally:
-            current.reset(token)
-        reads.note(Question(ask, arguments), answer)
+        answer = unrecorded(ask, subject, *arguments, **named)
+        if reads is not None:
+            reads.note(Question(ask, arguments), answer)
         return answer
 
     return asked

@@ -12,7 +12,7 @@ from promptls.semantic.names.file_names import FileNames, file_names
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.object_data import mapping_data
 from promptls.semantic.parts import Branches, Part, branches_of, chunk_items
-from promptls.syntax.facts import placed_items, recorded_property, summary
+from promptls.syntax.facts import placed_fact, placed_items, summary
 from promptls.syntax.jinja.file_blocks import block_problems, named_block_problems
 from promptls.syntax.jinja.problems import meant_tag, tag_problems
 from promptls.syntax.problem import SyntaxProblem
@@ -45,18 +45,21 @@ class Template:
 
     def __init__(self, source: Source) -> None:
         self.source: Final = source
+        self.facts: Final[dict[object, object]] = {}
 
     @property
     def serial(self) -> int:
         """A number that is unique to this text."""
         return self.source.serial
 
-    @recorded_property
+    @property
+    @placed_fact
     def header(self) -> Declarations | None:
         """The declarations in the header, or None if there is no header."""
         return header_of(self.source)
 
-    @recorded_property
+    @property
+    @placed_fact
     def kind(self) -> Kind:
         """The kind of the file by its own text; a text that is not analysed is not a prompt."""
         if self.source.refusal is not None:
@@ -65,7 +68,8 @@ class Template:
         has_header = header is not None and mentions_prompt(self.source.slice(header.span))
         return kind_of(self.source, has_header=has_header)
 
-    @recorded_property
+    @property
+    @placed_fact
     def declarations(self) -> Declarations:
         """The declarations of the file, in its header or at its top level."""
         if self.header is not None:
@@ -76,7 +80,8 @@ class Template:
             return declarations_of(root, data, Span(0, 0), keys, self.source)
         return _NOTHING
 
-    @recorded_property
+    @property
+    @placed_fact
     def root(self) -> Mapping | None:
         """The mapping under the Jinja; if its YAML is broken, with the keys that can be read."""
         if self.source.refusal is not None:
@@ -91,7 +96,8 @@ class Template:
             return recovered_file(self.source.root)
         return None
 
-    @recorded_property
+    @property
+    @placed_fact
     def parts(self) -> tuple[PlacedPart, ...]:
         """The parts in the file, in order."""
         if self.source.refusal is not None:
@@ -107,22 +113,26 @@ class Template:
         """Whether the file contains any part."""
         return self.source.refusal is None and _has_parts(self.source.root)
 
-    @recorded_property
+    @property
+    @placed_fact
     def names(self) -> FileNames:
         """The variables that the file binds and reads."""
         return file_names(self.source)
 
-    @recorded_property
+    @property
+    @placed_fact
     def branches(self) -> Branches:
         """The branches around each position."""
         return branches_of(self.source)
 
-    @recorded_property
+    @property
+    @placed_fact
     def references(self) -> tuple[TemplateReference, ...]:
         """The other templates that the file names."""
         return () if self.source.refusal is not None else _references(self.source.root)
 
-    @recorded_property
+    @property
+    @placed_fact
     def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
         """The errors of the Jinja and of the YAML under it, in file order."""
         problems = [

@@ -11,7 +11,7 @@ from functools import wraps
 from itertools import accumulate, count
 from typing import Any, Final, NamedTuple, TypeVar
 
-from promptls.facts import Reads, current
+from promptls.facts import Reads, current, unrecorded
 from promptls.syntax.jinja.scanner import UNSEEN, Tag, items_pattern, scan
 from promptls.text.positions import Span, line_end, line_starts
 
@@ -126,11 +126,7 @@ def chunk_fact(find: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
             return found  # type: ignore[return-value]  # stored above
         reads.columns[fact] = None
         if found is _MISSING:
-            token = current.set(None)
-            try:
-                found = chunk.facts[find] = find(chunk)
-            finally:
-                current.reset(token)
+            found = chunk.facts[find] = unrecorded(find, chunk)
         return found  # type: ignore[return-value]  # stored above
 
     return fact

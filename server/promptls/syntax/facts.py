@@ -23,9 +23,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache, wraps
 from operator import attrgetter, is_
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-from promptls.facts import Reads, current
+from promptls.facts import Reads, current, recorded, unrecorded
 from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Memo, Piece, chunk_fact, fact_values
 from promptls.text.positions import Span
 
@@ -47,9 +47,9 @@ def turned_off() -> Iterator[None]:
         _is_off = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _ChunkFactGiven(Generic[Basis, Fact]):
-    """A chunk fact for one basis; two are the same if their bases are the same objects."""
+    """A chunk fact for one basis; two are equal if their bases are the same objects."""
 
     find: Callable[[Chunk, Basis], Fact]
     basis: Basis
@@ -86,14 +86,9 @@ def chunk_fact_given(find: Callable[[Chunk, Basis], Fact]) -> Callable[[Chunk, B
     def fact(chunk: Chunk, basis: Basis) -> Fact:
         bound = _ChunkFactGiven(find, basis)
         reads = current.get()
-        if reads is None:
-            return bound(chunk)
-        reads.columns[bound] = None
-        token = current.set(None)
-        try:
-            return bound(chunk)
-        finally:
-            current.reset(token)
+        if reads is not None:
+            reads.columns[bound] = None
+        return unrecorded(bound, chunk)
 
     return fact
 
@@ -109,12 +104,7 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
             if memo is not None and steps is not None and is_unchanged(memo.reads, chunks, steps):
                 memo = chunks.memos[fact] = Memo(chunks.serial, memo.value, memo.reads)
             else:
-                inner = Reads(chunks.serial)
-                token = current.set(inner)
-                try:
-                    value = find(chunks)
-                finally:
-                    current.reset(token)
+                value, inner = recorded(chunks.serial, find, chunks)
                 if memo is not None and memo.value == value:
                     value = memo.value
                 memo = chunks.memos[fact] = Memo(chunks.serial, value, inner)
@@ -126,66 +116,36 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
     return fact
 
 
-def placed_fact(
-    find: Callable[Concatenate[ChunkList, Arguments], Fact],
-) -> Callable[Concatenate[ChunkList, Arguments], Fact]:
-    """Make a function of the chunks of a file, and of hashable arguments, a placed fact."""
-
-    @wraps(find)
-    def fact(chunks: ChunkList, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
-        key = (fact, arguments)
-        known: tuple[Any, Reads] | None = chunks.facts.get(key)  # type: ignore[assignment]  # stored below
-        if known is None or _is_off:
-            inner = Reads(chunks.serial)
-            token = current.set(inner)
-            try:
-                known = chunks.facts[key] = (find(chunks, *arguments, **named), inner)
-            finally:
-                current.reset(token)
-        known[1].pass_on()
-        return known[0]
-
-    return fact
-
-
 class Versioned(Protocol):
-    """An object that is about one version of a file."""
+    """An object about one version of a file, such as its chunks; `facts` caches what is computed from it."""
 
     @property
     def serial(self) -> int:
         """The serial number of the version."""
 
+    @property
+    def facts(self) -> dict[Any, Any]:
+        """The cached facts."""
 
-class recorded_property(Generic[Fact]):  # noqa: N801 - used like `cached_property`
-    """A property of an object about one version of a file, computed once.
 
-    Its value may contain positions. Computations that read it depend on what it has read.
-    """
+Owner = TypeVar("Owner", bound=Versioned)
 
-    def __init__(self, find: Callable[[Any], Fact]) -> None:
-        self._find: Final = find
-        self._name: Final = f"_recorded_{find.__name__}"
-        self.__doc__ = find.__doc__
 
-    @overload
-    def __get__(self, owner: None, of: type) -> recorded_property[Fact]: ...
-    @overload
-    def __get__(self, owner: Versioned, of: type) -> Fact: ...
+def placed_fact(
+    find: Callable[Concatenate[Owner, Arguments], Fact],
+) -> Callable[Concatenate[Owner, Arguments], Fact]:
+    """Make a function of one version of a file, and of hashable arguments, a placed fact."""
 
-    def __get__(self, owner: Versioned | None, of: type) -> Any:
-        """Return the value."""
-        if owner is None:
-            return self
-        known = vars(owner).get(self._name)
+    @wraps(find)
+    def fact(owner: Owner, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
+        key = (fact, arguments)
+        known: tuple[Fact, Reads] | None = owner.facts.get(key)
         if known is None or _is_off:
-            inner = Reads(owner.serial)
-            token = current.set(inner)
-            try:
-                known = vars(owner)[self._name] = (self._find(owner), inner)
-            finally:
-                current.reset(token)
+            known = owner.facts[key] = recorded(owner.serial, find, owner, *arguments, **named)
         known[1].pass_on()
         return known[0]
+
+    return fact
 
 
 def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -> bool:

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
-from promptls.facts import current, ignoring_reads
+from promptls.facts import current, unrecorded
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, joined, set_fact, text_of
 from promptls.syntax.cutting import (
     ANCHOR,
@@ -24,7 +24,7 @@ from promptls.syntax.cutting import (
     shared,
     spans_blocks,
 )
-from promptls.syntax.facts import recorded_property, summary
+from promptls.syntax.facts import placed_fact, summary
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag, tag_after_edit
@@ -58,6 +58,7 @@ class Refusal(NamedTuple):
     message: str
 
 
+@placed_fact
 def refusal_of(root: ChunkList) -> Refusal | None:
     """Return why the text of these chunks is not analysed, or None if it is."""
     if root.length > MAX_CHARACTERS:
@@ -249,7 +250,7 @@ class Source:
     def _whole_text(self) -> str:
         return text_of(self.chunks)
 
-    @recorded_property
+    @property
     def refusal(self) -> Refusal | None:
         """Why the text is not analysed, or None if it is."""
         return refusal_of(self.root)
@@ -286,11 +287,10 @@ class Source:
 
     @cached_property
     def _whole(self) -> Chunk:
-        with ignoring_reads():
-            chunk = joined(self.root.chunks, Role.BLOCK)
-            if self.layout is Layout.MAPPING:
-                set_fact(chunk, chunk_yaml, mapping_yaml(self.root))
-            return chunk
+        chunk = unrecorded(joined, self.root.chunks, Role.BLOCK)
+        if self.layout is Layout.MAPPING:
+            set_fact(chunk, chunk_yaml, unrecorded(mapping_yaml, self.root))
+        return chunk
 
     def uncut(self) -> Source:
         """Return a mapping as one chunk, for callers that need a position's context; else the source.
@@ -306,8 +306,7 @@ class Source:
 
     @cached_property
     def _uncut(self) -> Source:
-        with ignoring_reads():
-            return Source(ChunkList.of((self.whole,)), Layout.WHOLE, self.language)
+        return Source(ChunkList.of((unrecorded(lambda: self.whole),)), Layout.WHOLE, self.language)
 
     @property
     def yaml(self) -> ChunkYaml:
@@ -449,8 +448,7 @@ class Source:
     @cached_property
     def _is_sound(self) -> bool:
         """Whether the chunks of a mapping can be parsed independently."""
-        with ignoring_reads():
-            return first_unsound(self.root.chunks) is None
+        return unrecorded(first_unsound, self.root.chunks) is None
 
     def _typed(self, span: Span, text: str) -> Source | None:
         """Return the source after an edit that moves tags or is inside one; None if it may do more."""

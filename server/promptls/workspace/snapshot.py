@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from promptls.facts import Question, Reads, ignoring_reads, note, question, recording
+from promptls.facts import Question, Reads, note, question, recording, unrecorded
 from promptls.security.files import ANYWHERE, FileScope, Stamp, is_file, scope_of, stamp_of
 from promptls.semantic.kind import Kind, chosen_kind
 from promptls.semantic.names.mentions import TemplateReference
@@ -194,8 +194,7 @@ class Snapshot:
 
     def reads_about(self, path: str) -> Reads:
         """Return a recording for a computation about the file at `path`."""
-        with ignoring_reads():
-            template = self.template(path)
+        template = unrecorded(self.template, path)
         if template is None:
             return Reads()
         return Reads(template.serial, (Question(Snapshot.text_version, (path,)), template.serial))
@@ -222,8 +221,7 @@ class Snapshot:
         if path not in known:
             if len(known) >= MAX_KEPT:
                 known.clear()
-            with ignoring_reads():
-                known[path] = self.disk.template(path)
+            known[path] = unrecorded(self.disk.template, path)
         return known[path]
 
     def text_version(self, path: str) -> int | Stamp | None:
@@ -233,8 +231,7 @@ class Snapshot:
             return opened.template.serial
         known = self.known.stamps
         if path not in known:
-            with ignoring_reads():
-                known[path] = stamp_of(path)
+            known[path] = unrecorded(stamp_of, path)
         return known[path]
 
     def open_file(self, path: str) -> OpenFile | None:

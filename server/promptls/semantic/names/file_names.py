@@ -17,7 +17,7 @@ from promptls.semantic.names.scopes import (
     chunk_events,
 )
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
-from promptls.syntax.facts import file_fact, placed_fact, recorded_property, summary, union
+from promptls.syntax.facts import file_fact, placed_fact, summary, union
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.syntax.source import Source
 from promptls.text.positions import NOWHERE, Span
@@ -168,13 +168,15 @@ class FileNames:
 
     def __init__(self, root: ChunkList) -> None:
         self._root: Final = root
+        self.facts: Final[dict[object, object]] = {}
 
     @property
     def serial(self) -> int:
         """The serial number of the file's version."""
         return self._root.serial
 
-    @recorded_property
+    @property
+    @placed_fact
     def _late(self) -> Bound:
         """The bindings at the end of the file."""
         resolver = Resolver()
@@ -238,7 +240,8 @@ class FileNames:
         """Return the reference at exactly this span, or None."""
         return self._references_by_span.get(span)
 
-    @recorded_property
+    @property
+    @placed_fact
     def _references_by_span(self) -> dict[Span, NameReference]:
         return {reference.span: reference for reference in reversed(self.references)}
 
@@ -265,7 +268,8 @@ class FileNames:
             else:
                 pass_outline(resolver, located.chunk, located.start)
 
-    @recorded_property
+    @property
+    @placed_fact
     def references(self) -> tuple[NameReference, ...]:
         """All references of variables, in order."""
         return tuple(
@@ -274,7 +278,8 @@ class FileNames:
             for reference in resolver.references(located.chunk, located.start)
         )
 
-    @recorded_property
+    @property
+    @placed_fact
     def references_by_name(self) -> Mapping[str, Sequence[NameReference]]:
         """All references of each variable, in order, for callers that need those of many variables."""
         found: dict[str, list[NameReference]] = {}
@@ -282,7 +287,8 @@ class FileNames:
             found.setdefault(reference.name, []).append(reference)
         return found
 
-    @recorded_property
+    @property
+    @placed_fact
     def bindings(self) -> tuple[Binding, ...]:
         """Every name that the file binds, in order."""
         return tuple(
