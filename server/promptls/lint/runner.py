@@ -183,7 +183,7 @@ def _results(file: File, selection: Selection) -> _Results:
             if reads is not None and found is not None and is_valid(reads):
                 reads.pass_on()
             else:
-                with recording(file.snapshot.reads_about(file.path)) as reads:
+                with recording(Reads(all_reads.serial, all_reads.whole)) as reads:
                     found = _run(rule, severity, file)
             results[rule] = (found, reads)
     chunks.memos[_results] = Memo(chunks.serial, (selection, results), all_reads)

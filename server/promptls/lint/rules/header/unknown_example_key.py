@@ -88,12 +88,14 @@ def _misnamed(file: File) -> Iterator[tuple[str, str]]:
     known = _names(file)
     if known is None or len(examples) < _MIN_AGREEING:
         return
+    unused = [name for name in known if not any(name in example.data for example in examples)]
+    if not unused:
+        return
     keys = frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - set(known)
-    for name in known:
-        if not any(name in example.data for example in examples):
-            meant = [key for key in keys if is_close(key, name)]
-            if len(meant) == 1:
-                yield name, meant[0]
+    for name in unused:
+        meant = [key for key in keys if is_close(key, name)]
+        if len(meant) == 1:
+            yield name, meant[0]
 
 
 def _declaration(file: File, name: str) -> Span | None:
