@@ -147,7 +147,6 @@ class Session:
     def _subscribe(self) -> None:
         documents = self.documents
         documents.on_open(self.trust.on_did_open)
-        documents.on_open(lambda _path: self.settings_findings.refresh())
         documents.on_edit(self.rendered_findings.on_did_edit)
         documents.on_change(self.diagnostics.on_did_change)
         documents.on_change(self.settings_findings.on_did_change)
@@ -182,6 +181,7 @@ class Session:
         self.scheduler.on_pause(lambda _others, rendered: self.runs.refresh(rendered))
         self.scheduler.on_pause(lambda _others, rendered: self.renderings.refresh(rendered))
         self.scheduler.on_pause(lambda _others, _rendered: self.program_findings.refresh())
+        self.scheduler.on_pause(lambda _others, _rendered: self.settings_findings.refresh())
 
     async def close(self) -> None:
         """End all work and processes, and delete the files that were shown."""

@@ -146,6 +146,11 @@ class Known:
     """The Python calls that load each template; filled on the first query."""
 
 
+@lru_cache(maxsize=4096)
+def _folder(path: str) -> str:
+    return str(Path(path).parent)
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """Open files, files on disk, includes and settings at one `revision`.
@@ -274,7 +279,7 @@ class Snapshot:
     def project_outside(self, path: str) -> str:
         """Return the project of a file outside of the roots, or its folder if it is in none of the known."""
         around = [each for each in self.trusted_outside or () if _is_below(path, (each,))]
-        return max(around, key=len, default=str(Path(path).parent))
+        return max(around, key=len, default=_folder(path))
 
     def has_below_roots(self, path: str) -> bool:
         """Return whether the file at `path` is in one of the roots."""
@@ -287,7 +292,7 @@ class Snapshot:
         """Return the settings for the file at `path`; the editor's override the project's."""
         known = self.known.projects.get(path)
         if known is None:
-            folder = str(Path(path).parent)
+            folder = _folder(path)
             known = self.projects.get(folder)
             if known is None:
                 from promptls.workspace.settings import find_project
