@@ -4,13 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from promptls.cli.checked import checked_files
+from promptls.cli.chosen_files import choose
 from promptls.cli.main import main
+from promptls.lint.registry import RULES
 
 LIMITED = (
     "{#---\ntoken_limit: 5\ntruncation_step: 1\n---#}\n"
     "- name: a\n  truncation_priority: 1\n  content: Say in one word how urgent it is.\n"
     "- name: b\n  content: Hello!\n"
 )
+
+FINE = "- name: a\n  role: user\n  content: Hello.\n"
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -133,3 +138,17 @@ def test_branches_that_placeholders_do_not_reach_are_rendered_as_well(
     shown = capsys.readouterr().out
     assert 'a.yml.j2:5:1: error rendered-yaml: with placeholders and mode = "long"' in shown
     assert 'a.yml.j2:8:1: error rendered-yaml: with placeholders and notes = ""' in shown
+
+
+def test_processes_report_together_what_one_reports(folder: Path) -> None:
+    for index in range(45):
+        text = "- name: a\n  role: user\n  content: |\n    {{ text | uppr }}\n" if index % 9 == 0 else FINE
+        (folder / f"prompt_{index:02}.yml.j2").write_text(text)
+    rules = frozenset({rule.name for rule in RULES})
+
+    alone = checked_files(choose(["."]), rules)
+    together = checked_files(choose(["."]), rules, processes=2)
+
+    assert [file.path for file in together.files] == [file.path for file in alone.files]
+    assert together == alone
+    assert sum(bool(file.findings) for file in alone.files) == 5

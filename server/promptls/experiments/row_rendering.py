@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import os
 import pickle
 import tempfile
 from array import array
@@ -24,7 +23,7 @@ from promptls.models.testing import digest_of
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.worker import RenderWorker, limits_of
-from promptls.security.processes import visible_variables
+from promptls.security.processes import usable_cores, visible_variables
 
 # Number of rows from which additional processes are started, and the maximum number of processes.
 MANY = 200
@@ -189,7 +188,7 @@ def _rendered(outcome: RowMessages | RenderFailure) -> RenderedRow:
 
 
 def _most_processes() -> int:
-    return max(1, min(MAX_PROCESSES, os.cpu_count() or 1))
+    return min(MAX_PROCESSES, usable_cores())
 
 
 @asynccontextmanager

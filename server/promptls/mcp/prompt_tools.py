@@ -41,7 +41,7 @@ def _checked(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
     from promptls.rendering.make import code_of_rendering
     from promptls.semantic.kind import Kind
 
-    files, incomplete = checked_files(chosen, chosen_rules(rules, None))
+    files, incomplete, _ = checked_files(chosen, chosen_rules(rules, None))
     found = [each for file in files for each in _findings(file)]
     checked = sum(file.kind is not Kind.OTHER for file in files)
     heading = f"{plural(len(found), 'finding')} in {plural(checked, 'prompt')}"

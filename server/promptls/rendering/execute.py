@@ -57,7 +57,7 @@ def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rende
     """
     prompt = made.prompt
     problems: list[RenderFailure] = []
-    counts = [_count(part, job.encoding, problems) for part in prompt.parts]
+    counts = [_count(part, job, problems) for part in prompt.parts]
     if not prompt.parts:
         problems.append(RenderFailure("parts", "The prompt has no parts.", job.path))
     kept = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
@@ -95,17 +95,21 @@ def _packed(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
     return packed_map(() if max_segments is not None else made.source_map.segments, parts)
 
 
-def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> PartCount:
+def _count(part: PromptPart, job: RenderJob, problems: list[RenderFailure]) -> PartCount:
     """Return the token count of one part; if Prompt Poet would fail, add a problem.
 
     Special tokens are then counted as text; content that is not a string counts 0.
     """
+
+    def strictly(text: str) -> int:
+        return count_strictly(text, job.encoding) if job.counts or "<|" in text else 0
+
     try:
-        return count_part(part, partial(count_strictly, encoding=encoding))
+        return count_part(part, strictly)
     except PromptPoetError as error:
         problems.append(RenderFailure(error.kind, error.message))
     try:
-        return count_part(part, partial(count, encoding=encoding), allow_token_overrides=True)
+        return count_part(part, partial(count, encoding=job.encoding), allow_token_overrides=True)
     except PromptPoetError:
         return PartCount(0, (0,) * len(part.sections or ()))
 

@@ -185,6 +185,9 @@ class RenderJob:
     """Missing functions, for a preview: each is replaced by one that returns its first argument."""
     encoding: str = "o200k_base"
     """The encoding or model to count tokens with."""
+    counts: bool = True
+    """Whether tokens are counted; otherwise, only texts that may contain special tokens, which Prompt Poet
+    refuses, and other texts have 0."""
     token_limit: int = -1
     """The maximum number of tokens after truncation; -1 for no limit."""
     truncation_step: int | None = None
@@ -217,6 +220,7 @@ class RenderJob:
             "environment": dict(self.environment),
             "stand_ins": list(self.stand_ins),
             "encoding": self.encoding,
+            "counts": self.counts,
             "token_limit": self.token_limit,
             "truncation_step": self.truncation_step,
             "kind": self.kind,

@@ -47,8 +47,9 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.header import Header
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.tokens.tokenizer_files import located
-from promptls.workspace.contract import functions_path, included_part_names
+from promptls.tokens.tokenizer_files import is_tokenizer_file, located
+from promptls.truncation.prefix_cache import CACHES
+from promptls.workspace.contract import functions_path, included_part_names, request_prefixes
 from promptls.workspace.python_functions import functions_in
 from promptls.workspace.settings import ProjectFile
 from promptls.workspace.snapshot import Snapshot
@@ -180,6 +181,10 @@ def comparing_seconds(evaluation: Evaluation | None) -> float:
     return COMPARING_SECONDS if compares else 0
 
 
+NOT_COUNTED: Final = ""
+"""The encoding of renderings whose tokens do not matter: loading a vocabulary takes longer than rendering."""
+
+
 async def render_file(
     worker: RenderWorker,
     snapshot: Snapshot,
@@ -193,7 +198,7 @@ async def render_file(
 
     If the sample cannot be read and `sample` raises UserError, the rendering is a failure. Token counts of
     `known`, an earlier rendering of the file, are reused. `render` returns the outcome of a job, by default
-    that of the worker. Tokens are counted in `encoding`, by default in the file's.
+    that of the worker. Tokens are counted in `encoding`, by default in the file's; `NOT_COUNTED` counts none.
     """
     template = snapshot.template(path)
     assert template is not None
@@ -205,17 +210,34 @@ async def render_file(
         outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
     else:
         job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
-        job = replace(job, encoding=encoding) if encoding else job
+        job = replace(job, encoding=encoding or job.encoding, counts=encoding != NOT_COUNTED)
         outcome = _at_its_name(await (render or worker.render)(job), job.path)
+    if encoding == NOT_COUNTED:
+        return FileRendering(job, chosen, outcome)
     texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
     counted = _counts(known, job.encoding, texts)
     unknown = [text for text in texts if text not in counted]
     try:
-        counts = await worker.count(unknown, job.encoding)
-        counted.update(zip(unknown, counts, strict=True))
+        counted.update(zip(unknown, await worker.count(unknown, job.encoding), strict=True))
     except CountingError as error:
         log.warning("%s: %s", path, error)
     return FileRendering(job, chosen, outcome, counted)
+
+
+def findings_need_counts(snapshot: Snapshot, path: str) -> bool:
+    """Return whether a finding may depend on token counts: on a limit, or on much text after a prefix."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.EVALUATION:
+        return True
+    header, project = template.declarations.settings, snapshot.project(path)
+    if header.token_limit or project.settings.token_limit:
+        return True
+    if is_tokenizer_file(file_encoding(header, project, path)):
+        return True  # its special tokens are not known without it
+    bytes_after = sum(
+        len(text.encode()) for prefix in request_prefixes(snapshot, path) for text in prefix.fixed
+    )
+    return CACHES["openai"].readable(bytes_after) > 0  # a token has at least one byte
 
 
 def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | RenderFailure:

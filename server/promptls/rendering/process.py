@@ -27,7 +27,7 @@ from promptls.rendering.outcome import RenderFailure, packed_outcome
 from promptls.rendering.worker import MARK, limit_memory
 from promptls.security.files import FileScope, reading_within
 from promptls.security.processes import end_with_owner
-from promptls.tokens import UnknownEncodingError, VocabularyError, count, load, pieces
+from promptls.tokens import UnknownEncodingError, VocabularyError, count, encoding_name, load, pieces
 
 Notify: TypeAlias = Callable[[str, int, int], None]
 """A progress callback: the current activity, the amount done, and the total."""
@@ -217,7 +217,10 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
     job = asked.job if asked else RenderJob.from_json(request["job"])
     try:
         with reading_within(lambda: FileScope(job.roots)):
-            load(job.encoding)
+            if job.counts:
+                load(job.encoding)
+            else:
+                encoding_name(job.encoding)  # raises UnknownEncodingError
     except (UnknownEncodingError, VocabularyError) as error:
         return {"outcome": RenderFailure("encoding", str(error), job.path).to_json()}
     if request["tells_start"]:

@@ -123,6 +123,13 @@ def end_with_owner() -> None:
         os._exit(1)
 
 
+def usable_cores() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
 def find_program(name: str) -> str | None:
     """Return the path of a program of the user; the working directory is not searched, unlike by Windows."""
     file = f"{name}.exe" if os.name == "nt" else name

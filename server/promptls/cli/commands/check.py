@@ -12,13 +12,13 @@ from promptls.cli.checked import GRAVEST_FIRST
 from promptls.cli.permission import trust_where_decided, trusting
 from promptls.cli.safe_stream import as_commands, write_document
 from promptls.cli.terminal import error, printed_path
-from promptls.security.files import current_scope
+from promptls.security.processes import usable_cores
 from promptls.security.trust import listed_names
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.cli.checked import Baseline, BaselineEntry, Checked, CheckedFile
+    from promptls.cli.checked import Baseline, BaselineEntry, Checked, CheckedFile, CheckedFiles
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.code_actions import FixedFile
 
@@ -128,7 +128,8 @@ def execute(arguments: argparse.Namespace) -> int:
             return _show_diff(fixed_files)
         _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
     trust_where_decided(chosen.workspace, this_time=arguments.trust)
-    files, incomplete = checked_files(chosen, rules, renders=not arguments.no_render)
+    found = checked_files(chosen, rules, renders=not arguments.no_render, processes=usable_cores())
+    files = found.files
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:
         files = without_known(files, known.entries, known.path.parent)
@@ -147,7 +148,7 @@ def execute(arguments: argparse.Namespace) -> int:
         gone=gone,
         verbose=arguments.verbose,
         named=frozenset(chosen.named),
-        left_out=_left_out(chosen, incomplete),
+        left_out=_left_out(chosen, found),
     )
     _report(checked, arguments)
     if checked.left_out is not None and arguments.format != "json":
@@ -155,36 +156,21 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(checked.failed())
 
 
-def _left_out(chosen: ChosenFiles, incomplete: Sequence[str]) -> str | None:
+def _left_out(chosen: ChosenFiles, found: CheckedFiles) -> str | None:
     """Return what was not run or read, and how to include it; None if everything was."""
     from promptls.rendering.make import code_of_rendering
 
     said = []
-    if incomplete:
-        code = code_of_rendering(chosen.snapshot, incomplete)
-        said.append(f"{code.left_out()} ({plural(len(incomplete), 'prompt')})")
-    if outside := _files_outside(chosen):
-        be = "leads out of the project and was" if len(outside) == 1 else "lead out of the project and were"
-        said.append(f"{listed_names(outside)} {be} not read")
+    if found.incomplete:
+        code = code_of_rendering(chosen.snapshot, found.incomplete)
+        said.append(f"{code.left_out()} ({plural(len(found.incomplete), 'prompt')})")
+    if found.outside:
+        is_one = len(found.outside) == 1
+        be = "leads out of the project and was" if is_one else "lead out of the project and were"
+        said.append(f"{listed_names(found.outside)} {be} not read")
     if not said:
         return None
     return f"not trusted: {'; '.join(said)}; {trusting(chosen.snapshot.roots)} includes it"
-
-
-def _files_outside(chosen: ChosenFiles) -> tuple[str, ...]:
-    """Return the files that the prompts name and that may not be read, as they are written."""
-    found: dict[str, None] = {}
-    for path in chosen.all():
-        template = chosen.snapshot.template(path)
-        if template is None:
-            continue
-        settings = template.declarations.settings
-        datasets = (each.dataset for each in (settings.experiments or {}).values())
-        included = (reference.name for reference in template.references)
-        for name in filter(None, (settings.samples, *datasets, *included)):
-            if not current_scope().allows(Path(path).parent / name):
-                found[name] = None
-    return tuple(found)
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
