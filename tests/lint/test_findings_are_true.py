@@ -10,9 +10,10 @@ import pytest
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.lint.runner import check
-from support.fixture import MAIN, opened
+from promptls.lint.runner import RENDERING_RULES
+from support.fixture import MAIN, found_in, opened
 
+RENDERED = {rule.name for rule in RENDERING_RULES}
 PART = "- name: a\n  content: |\n    Begin.\n"
 
 
@@ -26,7 +27,8 @@ def contents(folder: Path, text: str, data: Mapping[str, Any]) -> list[Any]:
 def fixed(text: str, rule: str, title: str | None = None) -> str:
     """The text after a fix of the rule's first finding."""
     snapshot, _ = opened(text)
-    findings = [each for each in check(snapshot, f"/project/{MAIN}") if each.rule == rule]
+    found = found_in(snapshot, f"/project/{MAIN}", with_rendering=rule in RENDERED)
+    findings = [each for each in found if each.rule == rule]
     fix = next(fix for fix in findings[0].fixes if title in {None, fix.title})
     for edit in sorted(fix.edits, key=lambda edit: edit.span, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]

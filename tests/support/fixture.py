@@ -24,7 +24,7 @@ from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.finished_run import write_run
-from support.rendered import rendered
+from support.rendered import rendered_with_all
 
 MAIN = "main.yml.j2"
 SAVED = "saved.json"
@@ -149,7 +149,7 @@ def found_in(snapshot: Snapshot, path: str, *, with_rendering: bool) -> list[Fin
     """The findings of a file, with those of its rendering where that is asked for."""
     found = list(check(snapshot, path))
     if with_rendering and snapshot.kind(path) in RENDERED_KINDS:
-        found += check_rendering(snapshot, path, rendered(snapshot, path))
+        found += check_rendering(snapshot, path, rendered_with_all(snapshot, path))
     table = Path(path).parent / LAST_RUN
     if Path(path).name == MAIN and table.is_file():
         found += check_runs(snapshot, path, [_last_run(snapshot, path, table)])

@@ -71,17 +71,19 @@ def fix_file(
     path: str,
     wanted: Callable[[Finding], bool],
     find: Callable[[Snapshot, str], Sequence[Finding]] = check,
+    known: Sequence[Finding] | None = None,
 ) -> FixedFile:
     """Apply the preferred fixes of the wanted findings repeatedly, until none is left.
 
-    `find` returns the findings of the file.
+    `find` returns the findings of the file. `known` are those of the present text, which may include those of
+    its rendering.
 
     The new text is added to the workspace as an unsaved file; nothing is written. The loop ends when a text
     repeats, when a pass would introduce a syntax error (that pass is reverted), or after `MAX_PASSES`.
     """
     template = workspace.snapshot.template(path)
     text = before = template.source.text if template else ""
-    findings = find(workspace.snapshot, path)
+    findings = find(workspace.snapshot, path) if known is None else known
     seen = {before}
     fixes = 0
     for _ in range(MAX_PASSES):
@@ -100,11 +102,14 @@ def fix_file(
     return FixedFile(path, before, text, fixes)
 
 
-def fix_all_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
-    """Return the edits that apply all preferred fixes, including those that become possible afterwards."""
+def fix_all_edits(snapshot: Snapshot, path: str, known: Sequence[Finding]) -> tuple[Edit, ...]:
+    """Return the edits that apply all preferred fixes, including those that become possible afterwards.
+
+    `known` are the findings of the file, with those of its rendering.
+    """
     workspace = Workspace()
     workspace.snapshot = snapshot
-    fixed = fix_file(workspace, path, lambda _finding: True)
+    fixed = fix_file(workspace, path, lambda _finding: True, known=known)
     return tuple(line_edits(fixed.before, fixed.after))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -33,11 +33,13 @@ from promptls.rendering.outcome import (
     RenderedSection,
     RenderFailure,
     Rendering,
+    WhiteSpace,
     packed_map,
 )
 from promptls.rendering.source_map.compiled_templates import CompiledGroups, render_mapped
 from promptls.rendering.source_map.mapping import RenderedMap
 from promptls.rendering.source_map.part_origins import part_segments
+from promptls.rendering.source_map.white_space import changed_white_space, joined_parts
 from promptls.text.filenames import is_json_file
 from promptls.tokens import count, count_strictly
 
@@ -82,7 +84,15 @@ def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rende
         problems=tuple(problems),
         files=tuple(sorted(prompt.files)),
         source_map=_packed(made, job.max_segments) if job.with_source_map else None,
+        white_space=tuple(dict.fromkeys(_white_space(job, made))),
     )
+
+
+def _white_space(job: RenderJob, made: MadePrompt) -> Iterator[WhiteSpace]:
+    """Yield the white space of the template that is stripped, added or missing, if its origin is known."""
+    if made.source_map is not None and made.root is not None:
+        yield from joined_parts(made.source_map, job.path, job.text)
+        yield from changed_white_space(made.source_map, made.root, job.path)
 
 
 def _packed(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
@@ -239,7 +249,8 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailu
     try:
         parts = parse_parts(rendered.text, rendered.data, options, load)
     except PromptPoetError as error:
-        return placed_failure(failure_of(error, job), error, source_map)
+        failure = placed_failure(failure_of(error, job), error, source_map)
+        return replace(failure, white_space=tuple(joined_parts(source_map, job.path, job.text)))
     return MadePrompt(RenderedParts(rendered.text, parts, rendered.files), source_map, root)
 
 

@@ -12,7 +12,7 @@ from textwrap import dedent
 from typing import Final, NamedTuple
 
 from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
+from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering, WhiteSpace
 from promptls.rendering.samples import PLACEHOLDERS, Sample
 from promptls.semantic.header import Example
 from promptls.semantic.parts import Part, chunk_items, written_end
@@ -159,6 +159,8 @@ class FileRendering:
     """The ranges of the tokens of the parts over all samples and rows; empty before those were tried."""
     failing: tuple[FileRendering, ...] | None = None
     """The renderings with other samples and rows that fail; None before they were tried."""
+    other_white_space: tuple[WhiteSpace, ...] = ()
+    """The white space that is stripped, added or missing with other samples."""
     last: FileRendering | None = None
     """After a failure, the last successful rendering with the same sample, whose counts are still shown."""
 
@@ -178,6 +180,11 @@ class FileRendering:
         is_same = last is not None and last.job.encoding == self.job.encoding
         is_same = is_same and last is not None and self.sample.name in {last.sample.name, NO_SAMPLE}
         return replace(self, last=last) if self.rendering is None and is_same else self
+
+    @property
+    def white_space(self) -> tuple[WhiteSpace, ...]:
+        """The white space of the template that is stripped, added or missing with any sample, each once."""
+        return tuple(dict.fromkeys((*self.outcome.white_space, *self.other_white_space)))
 
     @property
     def is_exact(self) -> bool:

@@ -29,7 +29,7 @@ from promptls.rendering.file_rendering import (
 )
 from promptls.rendering.job import Kind as JobKind
 from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.outcome import RenderFailure, Rendering, WhiteSpace
 from promptls.rendering.samples import (
     PLACEHOLDERS,
     Sample,
@@ -261,7 +261,7 @@ async def weigh_rows(
     template = snapshot.template(path)
     if template is None or made.job.stand_ins or made.rendering is None:
         return replace(made, rows=None, failing=())
-    failing = await _failing_samples(worker, snapshot, made)
+    failing, white_space = await _other_samples(worker, snapshot, made)
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
@@ -288,7 +288,7 @@ async def weigh_rows(
                 of_parts.append([sum(part.tokens for part in its) for its in became])
                 of_included.append([sum(tokens_of((name,), outcome)) for name in names])
     if not counts:
-        return replace(made, rows=None, failing=tuple(failing))
+        return replace(made, rows=None, failing=tuple(failing), other_white_space=white_space)
     limit = made.token_limit or math.inf
     totals = [tokens for _, tokens, _ in counts]
     rows = RowTokens(
@@ -305,20 +305,24 @@ async def weigh_rows(
             if any(its)
         },
     )
-    return replace(made, rows=rows, failing=tuple(failing))
+    return replace(made, rows=rows, failing=tuple(failing), other_white_space=white_space)
 
 
-async def _failing_samples(
+async def _other_samples(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering
-) -> list[FileRendering]:
-    """Return the failing renderings with other samples, excluding the rows of datasets."""
+) -> tuple[list[FileRendering], tuple[WhiteSpace, ...]]:
+    """Return the failing renderings with other samples, and the white space that all of them change.
+
+    The rows of datasets are excluded.
+    """
     if snapshot.kind(made.job.path) is Kind.EVALUATION:
-        return []  # its samples are rows
+        return [], ()  # its samples are rows
     failing: list[FileRendering] = []
+    white_space: list[WhiteSpace] = []
     try:
         given: Iterable[Sample] = given_samples(snapshot, made.job.path)
     except UserError:  # the rendering reports it
-        return []
+        return [], ()
     if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
         given = branch_samples(snapshot, made.job.path, made.sample)
     deadline = time.monotonic() + _MAX_SECONDS
@@ -328,9 +332,10 @@ async def _failing_samples(
             continue
         job = replace(made.job, data=sample.data)
         outcome = await worker.render(job)
+        white_space += outcome.white_space
         if isinstance(outcome, RenderFailure):
             failing.append(FileRendering(job, sample, outcome))
-    return failing
+    return failing, tuple(dict.fromkeys(white_space))
 
 
 def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from promptls.rendering.source_map.mapping import Segment
@@ -77,6 +77,20 @@ def _continues(one: Segment, other: Segment) -> bool:
 def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Return the packed rows, which refer to file, iterations and path by their indices in the tables."""
     return zip(*[iter(numbers)] * _WIDTH, strict=True)
+
+
+class WhiteSpace(NamedTuple):
+    """White space of the template that a rendering strips, adds or lacks; `start` and `end` are offsets."""
+
+    kind: str
+    """`stripped`, `stripped at edge` and `stripped marker` for the ends of a content, where `edge` means
+    the first or last section of a part; `blank line` for a line of the rendering, which begins at `start`;
+    `joined part` and `joined repetition` for a part at `start` that does not begin a line of the rendering
+    the first time, or only later."""
+    start: int
+    end: int
+    detail: str = ""
+    """`start` or `end` of a content; `after a value` for a part that is joined to a value."""
 
 
 EVALUATION_FAILURE: Final = "evaluation prompt"
@@ -154,6 +168,8 @@ class RenderFailure:
     """The message without iterations and value, if it includes them."""
     include_line: int | None = None
     """0-based line of the include in the job's file that led to `path`, if that is a different file."""
+    white_space: tuple[WhiteSpace, ...] = ()
+    """The parts of the job's file that do not begin a line, if the rendered text is invalid."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the failure as JSON."""
@@ -169,6 +185,7 @@ class RenderFailure:
                 **fields,
                 "iterations": tuple(fields["iterations"]),
                 "span": None if span is None else tuple(span),
+                "white_space": tuple(WhiteSpace(*each) for each in fields["white_space"]),
             }
         )
 
@@ -200,6 +217,8 @@ class Rendering:
     """The origin of the text, and of the content of each part; only if the job requests it."""
     labels: tuple[dict[str, Any], ...] = ()
     """For an evaluation prompt that compares labels, the request to a model; only if the job requests it."""
+    white_space: tuple[WhiteSpace, ...] = ()
+    """The white space of the job's file that is stripped, added or missing."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the rendering as JSON.
@@ -254,6 +273,7 @@ def packed_outcome(outcome: Rendering | RenderFailure) -> dict[str, Any]:
         "viewer": outcome.viewer,
         "source_map": outcome.source_map,
         "labels": outcome.labels,
+        "white_space": outcome.white_space,
     }
 
 
@@ -288,6 +308,7 @@ def unpacked_outcome(value: Mapping[str, Any]) -> Rendering | RenderFailure:
         viewer=value["viewer"],
         source_map=value["source_map"],
         labels=tuple(value["labels"]),
+        white_space=tuple(WhiteSpace(*each) for each in value["white_space"]),
     )
 
 

@@ -318,7 +318,7 @@ class RenderedFindings:
         self.on_change: Event[[list[str]]] = Event()
         """The findings of these files have changed."""
         self._found: dict[str, tuple[Finding, ...]] = {}
-        self._of_failing: dict[str, tuple[Finding, ...]] = {}
+        self._of_others: dict[str, tuple[Finding, ...]] = {}
         """The findings of other samples and rows, which are rendered after the chosen one."""
 
     def latest(self, path: str) -> tuple[Finding, ...]:
@@ -327,7 +327,7 @@ class RenderedFindings:
 
     def on_did_edit(self, path: str, span: Span, length: int) -> None:
         """Shift the findings after an edit, and drop those that it touches until the next rendering."""
-        for findings in (self._found, self._of_failing):
+        for findings in (self._found, self._of_others):
             if path in findings:
                 findings[path] = tuple(_moved(findings[path], span, length))
 
@@ -344,16 +344,16 @@ class RenderedFindings:
             return
         try:
             found = () if current.kind(path) is Kind.OTHER else check_rendering(current, path, made)
-            if made.failing:
-                alone = check_rendering(current, path, replace(made, failing=()))
-                self._of_failing[path] = tuple(finding for finding in found if finding not in alone)
+            if made.failing or made.other_white_space:
+                alone = check_rendering(current, path, replace(made, failing=(), other_white_space=()))
+                self._of_others[path] = tuple(finding for finding in found if finding not in alone)
         except Exception:
             log.exception("the findings of the rendering of %s cannot be made", path)
             return
         if made.failing is None and made.rendering is not None:
-            found = tuple(dict.fromkeys([*found, *self._of_failing.get(path, ())]))
-        elif not made.failing:
-            self._of_failing.pop(path, None)
+            found = tuple(dict.fromkeys([*found, *self._of_others.get(path, ())]))
+        elif not (made.failing or made.other_white_space):
+            self._of_others.pop(path, None)
         if found != self._found.get(path, ()):
             self._found[path] = found
             self.on_change.emit([path])
@@ -361,7 +361,7 @@ class RenderedFindings:
     def on_did_close(self, path: str) -> None:
         """Forget the file."""
         self._found.pop(path, None)
-        self._of_failing.pop(path, None)
+        self._of_others.pop(path, None)
 
 
 def _moved(findings: Iterable[Finding], span: Span, length: int) -> Iterator[Finding]:

@@ -115,20 +115,28 @@ def execute(arguments: argparse.Namespace) -> int:
     rules = chosen_rules(arguments.select, arguments.ignore)
     known = _baseline(arguments)
     chosen = _chosen(arguments)
+    trust_where_decided(chosen.workspace, this_time=arguments.trust)
+    renders, processes = not arguments.no_render, usable_cores()
+    found = checked_files(chosen, rules, renders=renders, processes=processes)
     if arguments.fix:
         # These import much that a check without fixes does not need.
         from promptls.ide.code_actions import fix_file
         from promptls.ide.opencompass_python import found_in_file
 
         fixed_files = [
-            fix_file(chosen.workspace, path, lambda finding: finding.rule in rules, found_in_file)
-            for path in chosen.all()
+            fix_file(
+                chosen.workspace,
+                file.path,
+                lambda finding: finding.rule in rules,
+                found_in_file,
+                known=file.findings,
+            )
+            for file in found.files
         ]
         if arguments.diff:
             return _show_diff(fixed_files)
         _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
-    trust_where_decided(chosen.workspace, this_time=arguments.trust)
-    found = checked_files(chosen, rules, renders=not arguments.no_render, processes=usable_cores())
+        found = checked_files(chosen, rules, renders=renders, processes=processes)
     files = found.files
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:

@@ -255,12 +255,12 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
     if not isinstance(part.content, str) or not isinstance(item, yaml.MappingNode):
         return None
     if part.sections:
-        _, sections = _entry(item, "sections")
+        _, sections = entry_nodes(item, "sections")
         nodes = sections.value if isinstance(sections, yaml.SequenceNode) else ()
-        texts = [_cleaned(text, *_entry(node, "content"), clean_section, markers) for node in nodes]
+        texts = [_cleaned(text, *entry_nodes(node, "content"), clean_section, markers) for node in nodes]
         found = concatenated(texts).strip()
     else:
-        found = _cleaned(text, *_entry(item, "content"), clean_content, markers)
+        found = _cleaned(text, *entry_nodes(item, "content"), clean_content, markers)
     if found == part.content and type(found) is MappedText:
         return found
     return MappedText(
@@ -268,7 +268,7 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
     )
 
 
-def _entry(item: Any, key: str) -> tuple[Any, Any]:
+def entry_nodes(item: Any, key: str) -> tuple[Any, Any]:
     """Return the nodes of a key and its value: the last occurrence, as in Prompt Poet, or a merged one."""
     found: tuple[Any, Any] = None, None
     for name, value in item.value if isinstance(item, yaml.MappingNode) else ():

@@ -57,9 +57,11 @@ def code_action(
             for fix in quick_fixes(diagnostics.findings(path), within)
         ]
     # "Fix all" is returned only if it is requested explicitly, as on saving, and not at every position.
-    if only and is_wanted(FIX_ALL, only) and (edits := fix_all_edits(context.snapshot, path)):
-        edit = workspace_edit(context, path, template.source, edits)
-        found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
+    if only and is_wanted(FIX_ALL, only):
+        edits = fix_all_edits(context.snapshot, path, diagnostics.findings(path))
+        if edits:
+            edit = workspace_edit(context, path, template.source, edits)
+            found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
     if only or not by_itself:
         found += refactor_actions(context, path, within, only)
     if not (by_itself and params.range.start.line > 0):

@@ -67,7 +67,7 @@ from promptls.lint.rules.parts import (
     unknown_part_key,
     wrong_part_type,
 )
-from promptls.lint.rules.whitespace import lost_line_break
+from promptls.lint.rules.whitespace import glued_part, lost_line_break
 from promptls.rendering.file_rendering import sample_words
 from promptls.rendering.outcome import RenderFailure
 from promptls.semantic.kind import Kind
@@ -103,7 +103,7 @@ def check(file: File) -> Iterator[Finding]:
         if failure.any_word:
             yield from _ends_block(file, failure)
         return
-    if "expected comment or line break" in failure.message and any(lost_line_break.check(file)):
+    if any(lost_line_break.check(file)) or any(glued_part.check(file)):
         return
     if any(_is_broken(file, path) for path in file.snapshot.included(file.path)):
         return
