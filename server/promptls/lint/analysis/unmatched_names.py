@@ -26,10 +26,11 @@ from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_proble
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo, nearest
+from promptls.text.suggest import is_close, is_typo, nearest, typos_among
 from promptls.workspace.contract import (
     IncludeChain,
     NeededBy,
+    calls_to,
     certain_place,
     contract_of,
     function_names,
@@ -397,22 +398,87 @@ _MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
 
 
-def typos_of_loop_variables(file: File) -> Iterator[tuple[NameReference, Binding]]:
-    """Yield typos of loop variables, each with the binding, in a file that declares no inputs.
+def _looped(chunk: Chunk) -> frozenset[str]:
+    """Return the names that loops of the chunk iterate over."""
+    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
+    return frozenset(
+        statement.expressions[0].name
+        for statement in statements
+        if statement.keyword == "for" and statement.expressions and isinstance(statement.expressions[0], Name)
+    )
+
+
+looped_names: Final = summary(_looped, union)
+"""The names that loops iterate over."""
+
+
+class LoopTypo(NamedTuple):
+    """A name in a loop that is probably meant to be the loop's variable, and whether that is almost certain."""
+
+    reference: NameReference
+    binding: Binding
+    is_certain: bool = True
+
+
+def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
+    """Yield typos of loop variables in a file that declares no inputs.
 
     Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
-    similar to an unread variable of the loop or an abbreviation of it.
+    similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
+    must have a letter more or less, and be read once, with an attribute. The plural of an unread variable, and
+    the only name in the loop whose attributes are read, are less certain.
     """
-    if declared_names(file) is not None:
-        return
     names = file.template.names
-    for binding in unread(file, "for"):
-        for name in sorted(names.input_names):
-            if not _is_like(name, binding.name) and not _is_short_for(file, name, binding.name):
-                continue
-            references = list(names.references_of(name))
+    if declared_names(file) is not None or not names.bound_names("for"):
+        return
+    unread_variables = set(unread(file, "for"))
+    like = typos_among(names.input_names)
+    for binding in names.bindings_of("for"):
+        near = {name for name in like(binding.name) if _is_like(name, binding.name)}
+        doubtful: set[str] = set()
+        if binding in unread_variables:
+            near |= {name for name in names.input_names if _is_short_for(file, name, binding.name)}
+            doubtful |= {*_only_mapping(file, binding)}
+        if any(each.binding == binding for each in names.references_of(binding.name)):
+            near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
+        elif not file.snapshot.includers(file.path):
+            plurals = {f"{binding.name}s", f"{binding.name}es"} & names.input_names
+            doubtful |= plurals - looped_names(file.chunks)
+        for name in sorted(near | doubtful):
+            references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
-                yield from ((reference, binding) for reference in references)
+                yield from (LoopTypo(reference, binding, name in near) for reference in references)
+
+
+def _only_mapping(file: File, binding: Binding) -> list[str]:
+    """Return the only input whose attributes are read in the loop of a binding, if they are read only there.
+
+    The loop must be one over an input, with one variable.
+    """
+    statement = statement_at(file.template, binding.span.start)
+    if statement is None or len(statement.targets) != 1 or not isinstance(statement.expressions[0], Name):
+        return []
+    found = [
+        name
+        for name, shape in used_shapes(file.template).items()
+        if shape.kind == "mapping"
+        and name != statement.expressions[0].name
+        and any(_is_inside(file, each, binding) for each in file.template.names.references_of(name))
+    ]
+    return found if len(found) == 1 else []
+
+
+def _is_misspelt_once(file: File, name: str, known: str) -> bool:
+    """Return whether a name that differs in its length or order is read once, with an attribute."""
+    if len(name) == len(known) and sorted(name) != sorted(known):
+        return False  # often another word
+    if file.snapshot.includers(file.path) or any(
+        name in call.keys for call in calls_to(file.snapshot, file.path)
+    ):
+        return False
+    shape = used_shapes(file.template).get(name)
+    is_mapping = shape is not None and shape.kind == "mapping"
+    return is_mapping and len(list(file.template.names.references_of(name))) == 1
 
 
 def _is_like(name: str, known: str) -> bool:

@@ -26,6 +26,7 @@ from promptls.workspace.snapshot import Snapshot
 
 _MAX_SIBLINGS: Final = 500
 _FILE_NAME: Final = re.compile(r"[\w./-]+\.\w+")
+_ENDINGS: Final = (".j2", ".jinja", ".jinja2", ".yaml", ".yml", ".txt")
 
 
 def unresolved(file: File, keywords: frozenset[str]) -> Iterator[Finding]:
@@ -69,7 +70,8 @@ def _unquoted(file: File, reference: TemplateReference) -> Finding | None:
     written = file.template.source.slice(reference.span)
     if not _FILE_NAME.fullmatch(written):
         return None
-    if file.snapshot.resolve(file.path, reference._replace(name=written)) is None:
+    is_there = file.snapshot.resolve(file.path, reference._replace(name=written)) is not None
+    if not is_there and not written.endswith(_ENDINGS):
         return None
     fix = Fix("Quote it", (Edit(reference.span, f"'{written}'"),), preferred=True)
     return Finding(

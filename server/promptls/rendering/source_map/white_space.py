@@ -38,11 +38,12 @@ def joined_parts(rendered: RenderedMap, path: str, text: str) -> Iterator[WhiteS
                 places.setdefault(part, []).append(start + part - leaf.start)
     for part, its in places.items():
         ahead = [rendered.text[rendered.text.rfind("\n", 0, place) + 1 : place] for place in its]
-        joined = [place for place, before in zip(its, ahead, strict=True) if before.strip()]
+        joined = [place for place, before in zip(its, ahead, strict=True) if before]
         if joined:
             kind = "joined part" if joined[0] == its[0] else "joined repetition"
             before = len(rendered.text[: joined[0]].rstrip()) - 1
-            is_value = rendered.leaves[rendered.index(before)].site is not None
+            is_value = bool(ahead[its.index(joined[0])].strip())
+            is_value = is_value and rendered.leaves[rendered.index(before)].site is not None
             offset = rendered.original(path, part)
             yield WhiteSpace(kind, offset, offset, "after a value" if is_value else "")
 

@@ -42,7 +42,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Attribute, Call, Item, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
@@ -139,9 +139,19 @@ def _of_module(file: File, target: Name, call: Call, start: int, located: Locate
 
 
 def _is_module(file: File, name: str) -> bool:
-    """Return whether a name may be an imported module or a namespace."""
+    """Return whether a name may be an imported module or a namespace: it is not only set to lists."""
     names = file.template.names
-    return name in names.bound_names("import") or name in names.bound_names("set")
+    if name not in names.bound_names("set"):
+        return name in names.bound_names("import")
+    statements = [
+        statement_at(file.template, binding.span.start)
+        for binding in names.bindings_of("set")
+        if binding.name == name
+    ]
+    return not all(
+        statement is not None and any(isinstance(value, Collection) for value in statement.expressions)
+        for statement in statements
+    )
 
 
 def _is_sequence(file: File, name: str) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports a tag that prints nothing but the list that a loop around it iterates over.
+Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
+list to a function or a filter if the loop does not read its variable.
 
 ## Why is this bad?
 
@@ -36,28 +37,48 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
+from promptls.lint.analysis.unmatched_names import looped_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Name
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
 
+class _Printed(NamedTuple):
+    """A name that a tag prints, and whether it prints what a function returns for it."""
+
+    name: str
+    span: Span
+    is_passed_on: bool = False
+
+
 @chunk_fact
-def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the names that a tag prints without anything else, or with one attribute."""
+def _printed(chunk: Chunk) -> tuple[_Printed, ...]:
+    """Return the names that a tag prints without anything else, with one attribute, or through a function.
+
+    A loop over an attribute of a name counts, too.
+    """
     found = []
     for tag in chunk.tags:
-        expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
+        statement = tag_tree(tag).statement
+        expressions = statement.expressions if tag.kind == "output" or statement.keyword == "for" else ()
         node = expressions[0] if len(expressions) == 1 else None
+        if statement.keyword == "for" and not isinstance(node, Attribute):
+            continue
         if isinstance(node, Attribute) and node.name not in _OF_LISTS:
             node = node.target
         if isinstance(node, Name):
-            found.append((node.name, node.span.shifted(tag.span.start)))
+            found.append(_Printed(node.name, node.span.shifted(tag.span.start)))
+        elif isinstance(node, Call) and isinstance(node.function, Name) and len(node.arguments) == 1:
+            argument = node.arguments[0]
+            if isinstance(argument, Name):
+                place = argument.span.shifted(tag.span.start)
+                found.append(_Printed(argument.name, place, is_passed_on=True))
     return tuple(found)
 
 
@@ -65,39 +86,38 @@ _OF_LISTS: Final = frozenset({"count", "index", "length", "name", "title"})
 """Attributes of lists and of objects that can also be iterated."""
 
 
-def _looped(chunk: Chunk) -> frozenset[str]:
-    """Return the names that loops of the chunk iterate over."""
-    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
-    return frozenset(
-        statement.expressions[0].name
-        for statement in statements
-        if statement.keyword == "for" and statement.expressions and isinstance(statement.expressions[0], Name)
-    )
-
-
-_printed_names: Final = summary(lambda chunk: frozenset(name for name, _ in _printed(chunk)), union)
-_looped_names: Final = summary(_looped, union)
+_printed_names: Final = summary(lambda chunk: frozenset(each.name for each in _printed(chunk)), union)
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the tags that print the list that a loop around them iterates over."""
-    doubtful = _printed_names(file.chunks) & _looped_names(file.chunks)
+    doubtful = _printed_names(file.chunks) & looped_names(file.chunks)
     if not doubtful:
         return
     for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
-        for name, place in _printed(located.chunk):
+        for name, place, is_passed_on in _printed(located.chunk):
             span = place.shifted(located.start)
             element = _element(file, name, span) if name in doubtful else None
             if element is not None:
                 meant = f"; did you mean `{element}`?" if element else ""
                 fixes = (Fix(f"Change to `{element}`", (Edit(span, element),)),) if element else ()
-                is_whole = file.template.source.slice(Span(span.end, span.end + 1)) != "."
+                is_whole = not _has_attribute(file, span)
+                uses = [
+                    each for each in file.template.names.references_of(element) if each.binding is not None
+                ]
+                if is_passed_on and uses:
+                    continue
                 what = "each iteration of the loop prints the whole list"
                 if not is_whole:
-                    if any(each.binding is not None for each in file.template.names.references_of(element)):
+                    # A value whose elements are mappings is a list; other ones may be keys of a mapping.
+                    if uses and not any(_has_attribute(file, each.span) for each in uses):
                         continue
-                    what = "this is an attribute of the list, in a loop that does not use its elements"
+                    what = "this is an attribute of the list, not of its element"
                 yield Finding(span, f"{what}{meant}", fixes)
+
+
+def _has_attribute(file: File, span: Span) -> bool:
+    return file.template.source.slice(Span(span.end, span.end + 1)) == "."
 
 
 def _element(file: File, name: str, span: Span) -> str | None:

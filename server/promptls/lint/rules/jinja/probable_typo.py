@@ -4,7 +4,8 @@
 
 In a file that declares no inputs, reports a variable that is read once and differs by one letter from a
 variable that the file uses more often, and a key or attribute of a value that is used once and differs
-by one letter from one that the same value has elsewhere. Names that differ in a digit, in a plural
+by one letter from one that the same value has elsewhere, or is a misspelling of a common one such as
+`content`. Names that differ in a digit, in a plural
 ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
 sample or another template passes. Reports a name with a hyphen, such as `user-name`, too.
 
@@ -58,6 +59,8 @@ from promptls.workspace.contract import calls_to, function_names, names_handed_o
 _MIN_NAME_LENGTH: Final = 5
 _MIN_KEY_LENGTH: Final = 4
 _SHORT_PART: Final = 2
+_MIN_COMMON: Final = 6
+"""The minimum length of a common key for a misspelling of it to be certain."""
 _MIN_USES: Final = 2
 """The minimum number of uses of a name for another name to be considered a typo of it."""
 _COMMON_KEYS: Final = frozenset(
@@ -94,15 +97,17 @@ def _names(file: File) -> Iterator[Finding]:
     given = given.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for name in sorted(doubtful.keys() - given):
         references = list(names.references_of(name)) if doubtful[name] else []
-        if len(references) != 1 or references[0].how == "call" or binding_of(names, name) is not None:
+        if len(references) != 1 or binding_of(names, name) is not None:
             continue
         span = references[0].span
+        is_called = references[0].how == "call"
         in_scope = names_in_scope(names, span.start)
         meant = [
             other
             for other in doubtful[name]
             if len(list(names.references_of(other))) + (other in names.bound_names("set")) >= _MIN_USES
             and (other in in_scope or other in names.input_names)
+            and (not is_called or other in names.called_names)
         ]
         if len(meant) == 1:
             yield _finding(span, name, meant[0], f"nothing else is named `{name}`")
@@ -131,6 +136,9 @@ def _keys(file: File) -> Iterator[Finding]:
                 and (len(keys[other]) >= _MIN_USES or elsewhere[other] >= _MIN_USES or other in _COMMON_KEYS)
             ]
             place = exact.get((*above, key))
+            has_meant = bool(meant)
+            if len(keys) > 1 and not meant:
+                meant = [common for common in sorted(_COMMON_KEYS - keys.keys()) if _is_misspelt(key, common)]
             if (
                 len(meant) != 1
                 or len(spans) != 1
@@ -140,7 +148,9 @@ def _keys(file: File) -> Iterator[Finding]:
             ):
                 continue
             if file.template.source.slice(place).endswith(f".{key}"):
-                message = f"`{key}` is used nowhere else, and the same value has `{meant[0]}`"
+                message = f"`{key}` is used nowhere else"
+                if has_meant:
+                    message += f", and the same value has `{meant[0]}`"
                 yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)
 
 
@@ -180,10 +190,19 @@ def _hyphenated(file: File) -> Iterator[Finding]:
                 yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,)).shifted(located.start)
 
 
+def _is_misspelt(key: str, common: str) -> bool:
+    """Return whether a key is a common one with two letters swapped, or one missing or doubled inside."""
+    if len(common) < _MIN_COMMON or key == common or key[:1] != common[:1] or key[-1:] != common[-1:]:
+        return False
+    return is_typo(key, common) and (len(key) != len(common) or sorted(key) == sorted(common))
+
+
 def _has_similar_keys(shape: Shape) -> bool:
     names = frozenset(name for name, _ in shape.keys)
     like = typos_among(names)
     if any(_is_like(one, other, _MIN_KEY_LENGTH) for one in names for other in like(one)):
+        return True
+    if len(names) > 1 and any(_is_misspelt(one, common) for one in names for common in _COMMON_KEYS):
         return True
     inside = [below for _, below in shape.keys] + [*shape.alternatives, *filter(None, [shape.element])]
     return any(map(_has_similar_keys, inside))
@@ -194,6 +213,8 @@ def _is_like(name: str, other: str, shortest: int) -> bool:
     if min(len(name), len(other)) < shortest or not is_typo(name, other) or not is_close(name, other):
         return False
     shorter, longer = sorted((name.casefold(), other.casefold()), key=len)
+    if shorter == longer:
+        return True
     if longer.startswith(shorter) or longer.endswith(shorter):
         return False
     own_parts, other_parts = _PART.findall(name), _PART.findall(other)

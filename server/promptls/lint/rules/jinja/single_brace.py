@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports `{name}` in the text of a content if the file prints or binds a variable of that name,
-an expression with white space between its braces, as in `{ { name } }`, and a
+Reports `{name}`, `${name}`, `{name }}` and `name }}` in the text of a content if the file prints or binds a variable of
+that name, an expression with white space between its braces, as in `{ { name } }`, and a
 third `}` directly after a tag if the content has no `{` that matches it.
 
 ## Why is this bad?
@@ -40,13 +40,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span
 
-_FIELD: Final = re.compile(r"(?<![{$\\])\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
+_FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
+_HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
+_UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _SPACED_TAG: Final = re.compile(
     r"\{ +%[-+]?(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
 )
@@ -59,18 +61,49 @@ _SPACED: Final = re.compile(
 
 @chunk_fact
 def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the names in single braces in the texts of contents."""
+    """Return the names in single braces in the texts of contents, with their attributes."""
     if "{" not in chunk.text:
         return ()
-    return tuple(
-        (match[1], Span(*match.span()))
-        for content in chunk_contents(chunk)
-        for match in _FIELD.finditer(chunk.text, content.value.span.start, content.value.span.end)
-        if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
-    )
+    found = []
+    for content in chunk_contents(chunk):
+        begin, end = content.value.span
+        matches = [
+            *_FIELD.finditer(chunk.text, begin, end),
+            *(
+                match
+                for pattern in (_HALF_OPENED, _UNOPENED)
+                for match in pattern.finditer(chunk.text, begin, end)
+                if _opened_braces(chunk, Span(begin, match.start())) <= 0
+            ),
+        ]
+        found += [
+            (match[1], Span(*match.span()))
+            for match in matches
+            if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
+        ]
+    return tuple(sorted(found, key=lambda field: field[1]))
 
 
-_names: Final = summary(lambda chunk: frozenset(name for name, _ in _fields(chunk)), union)
+def _opened_braces(chunk: Chunk, span: Span) -> int:
+    """Return how many more braces a text opens than it closes, outside of tags."""
+    text = "".join(_outside_tags(chunk, span))
+    return text.count("{") - text.count("}")
+
+
+def _outside_tags(chunk: Chunk, span: Span) -> Iterator[str]:
+    """Yield the pieces of a text between its tags."""
+    at = span.start
+    for tag in chunk.tags_at(span):
+        yield chunk.text[at : max(tag.span.start, at)]
+        at = tag.span.end
+    yield chunk.text[at : span.end]
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0]
+
+
+_names: Final = summary(lambda chunk: frozenset(_root(name) for name, _ in _fields(chunk)), union)
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -79,13 +112,16 @@ def check(file: File) -> Iterator[Finding]:
     yield from _spaced_braces(file)
     if not _names(file.chunks):
         return
-    known = file.template.names.read_names
+    known = file.template.names.read_names | file.template.names.all_bound_names | {"loop"}
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
-            if name in known:
+            if _root(name) in known:
                 fix = Fix(f"Change to `{{{{ {name} }}}}`", (Edit(span, f"{{{{ {name} }}}}"),))
                 message = f"Jinja leaves this as it is; did you mean `{{{{ {name} }}}}`?"
-                yield Finding(span, message, (fix,)).shifted(located.start)
+                # `${name}` may be a shell's or a price.
+                is_dollar = located.chunk.text[span.start] == "$"
+                severity: Severity | None = "hint" if is_dollar else None
+                yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
 
 
 @each_chunk
@@ -113,7 +149,6 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
     if "}}}" not in chunk.text:
         return
     for content in chunk_contents(chunk):
-        begin, end = content.value.span
         tags = [tag for tag in chunk.tags_at(content.value.span) if tag.kind == "output" and not tag.unclosed]
         stray = [
             tag
@@ -124,12 +159,7 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
             continue
         if any("{" in tag.text[2:-2] for tag in tags):
             continue  # a tag prints a brace that this one may close
-        text = list(chunk.text[begin:end])
-        for tag in chunk.tags_at(content.value.span):
-            text[max(tag.span.start - begin, 0) : tag.span.end - begin] = " " * (
-                tag.span.end - max(tag.span.start, begin)
-            )
-        if text.count("}") > text.count("{"):
+        if _opened_braces(chunk, content.value.span) < 0:
             span = Span(stray[0].span.end, stray[0].span.end + 1)
             fix = Fix("Remove this brace", (Edit(span, ""),))
             yield Finding(span, "this brace closes nothing: the model gets it as text", (fix,))

@@ -47,7 +47,9 @@ input_keys: [text]
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
+from typing import Final
 
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
@@ -61,8 +63,8 @@ from promptls.lint.analysis.unmatched_names import (
     unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.semantic.names.scopes import GLOBALS, Binding
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, Severity
+from promptls.semantic.names.scopes import GLOBALS, Binding, NameReference
 from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in
@@ -93,8 +95,8 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(reference.span, message, (fix, *added_input(file, name)))
     yield from _lost_after_loops(file)
     yield from _after_loops(file)
-    for reference, loop_variable in typos_of_loop_variables(file):
-        yield _typo(file, reference.name, reference.span, loop_variable)
+    yield from _before_set(file)
+    yield from _loop_variables(file)
     for found in unprovided_references(file):
         if found.meant is not None:
             edit = Edit(found.reference.span, found.meant)
@@ -104,6 +106,9 @@ def check(file: File) -> Iterator[Finding]:
                 f"which this file is included from; did you mean `{found.meant}`?"
             )
             yield Finding(found.reference.span, message, (fix,), include_places(found))
+
+
+_BINDING_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
 
 
 def _lost_after_loops(file: File) -> Iterator[Finding]:
@@ -136,7 +141,7 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
 
 
 def _after_loops(file: File) -> Iterator[Finding]:
-    """Yield the uses of a loop's variable after the loop, in the same part.
+    """Yield the uses of a loop's variable after the loop; in other parts than that of the loop as hints.
 
     Yield nothing in a file that declares inputs.
     """
@@ -159,25 +164,73 @@ def _after_loops(file: File) -> Iterator[Finding]:
             each.span.start > first
             and not any(_in_one_tag(file, each.span, binding.span) for binding in bindings)
             and each.how != "call"
-            and file.template.source.located(each.span.start).start in chunks
             for each in references
         ):
+            is_near = all(
+                file.template.source.located(each.span.start).start in chunks for each in references
+            )
             for reference in references:
                 message = f"`{name}` is there only in its loop, and nothing else gives it a value"
+                if not is_near:
+                    message = f"this is not the `{name}` of the loop, but an input of the same name"
                 related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is bound here")
-                yield Finding(reference.span, message, related=(related,))
+                severity: Severity | None = None if is_near else "hint"
+                yield Finding(reference.span, message, related=(related,), severity=severity)
+
+
+def _before_set(file: File) -> Iterator[Finding]:
+    """Yield the uses of variables that are only set later, outside of all blocks.
+
+    Yield nothing in a file that declares inputs, and for variables whose own value is read to set them.
+    """
+    names = file.template.names
+    doubtful = names.bound_names("set") & names.input_names
+    if not doubtful or declared_names(file) is not None or file.snapshot.includers(file.path):
+        return
+    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for name in sorted(doubtful):
+        bindings = [each for kind in _BINDING_KINDS for each in names.bindings_of(kind) if each.name == name]
+        free = [each for each in names.references_of(name) if each.binding is None]
+        is_set_once = len(bindings) == 1 and not file.template.branches.at(bindings[0].span.start)
+        if not is_set_once or any(
+            each.span.end > bindings[0].span.start
+            or each.how == "call"
+            or _in_one_tag(file, each.span, bindings[0].span)
+            for each in free
+        ):
+            continue
+        line = file.template.source.line_column(bindings[0].span.start).line + 1
+        related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
+        for reference in free:
+            yield Finding(reference.span, f"`{name}` is set only later, on line {line}", related=(related,))
 
 
 def _in_one_tag(file: File, one: Span, other: Span) -> bool:
     """Return whether two names are in the same tag, as in `for node in node`."""
     between = file.template.source.slice(Span(min(one.start, other.start), max(one.end, other.end)))
-    return "%}" not in between
+    return "%}" not in between and "}}" not in between
+
+
+def _loop_variables(file: File) -> Iterator[Finding]:
+    """Yield the typos of loop variables; if the name is read several times, the variable is the typo."""
+    found: dict[tuple[str, Binding, bool], list[NameReference]] = {}
+    for each in typos_of_loop_variables(file):
+        found.setdefault((each.reference.name, each.binding, each.is_certain), []).append(each.reference)
+    for (name, binding, is_certain), references in found.items():
+        severity: Severity | None = None if is_certain else "hint"
+        if len(references) > 1 or name in file.template.names.bound_names("for"):
+            fix = Fix(f"Change to `{name}`", (Edit(binding.span, name),))
+            related = RelatedInformation(file.path, references[0].span, f"`{name}` is read here")
+            message = f"the loop reads `{name}`, but its variable is `{binding.name}`"
+            yield Finding(binding.span, message, (fix,), (related,), severity=severity)
+        else:
+            yield replace(_typo(file, name, references[0].span, binding), severity=severity)
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:
     """Return the finding for a typo of a variable of the enclosing loop."""
     fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
-    related = RelatedInformation(file.path, meant.span, f"nothing reads `{meant.name}`")
+    related = RelatedInformation(file.path, meant.span, f"the loop's variable is `{meant.name}`")
     return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
 
 

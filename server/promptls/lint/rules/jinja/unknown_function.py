@@ -146,12 +146,14 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
 
 def _typo_of_function(file: File, name: str) -> str | None:
     """Return the macro or built-in function of which a called name is certainly a typo."""
-    bound = file.template.names.bound_names("macro")
+    names = file.template.names
+    bound = names.bound_names("macro")
+    uncalled = bound - names.read_names
     return next(
         (
             known
             for known in sorted((bound | _ALWAYS_DEFINED) - _NO_FUNCTIONS)
-            if (is_typo(name, known) and min(len(name), len(known)) >= _MIN_TYPO)
+            if (is_typo(name, known) and (min(len(name), len(known)) >= _MIN_TYPO or known in uncalled))
             or (known in INJECTED and len(known) >= _MIN_LONG and is_close(name, known))
         ),
         None,

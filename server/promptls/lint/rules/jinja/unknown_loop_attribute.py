@@ -37,18 +37,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.fixes.misspellings import misspelt
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import LOOP
-from promptls.syntax.jinja.nodes import Attribute, Constant, Item, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield unknown attributes of `loop`: all of them inside a loop of this file, only typos elsewhere."""
+    """Yield unknown attributes of `loop`, only typos outside of the loops of this file, and called values."""
+    yield from _called(file)
     root = file.template.source.root
     if not _unknown(root):
         return
@@ -63,6 +64,19 @@ def check(file: File) -> Iterator[Finding]:
         for name, span, target in _unknown_attributes(located.chunk):
             if nearest(name, LOOP) or (target.start + located.start in loops and not is_ambiguous):
                 yield _finding(name, span).shifted(located.start)
+
+
+@each_chunk
+def _called(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the calls of attributes of `loop` that are values."""
+    for start, node in expressions_in(chunk):
+        match node:
+            case Call(function=Attribute(target=Name(name="loop"), name=name, span=called), arguments=()) if (
+                name in LOOP and name not in _FUNCTIONS
+            ):
+                brackets = Span(called.end, node.span.end).shifted(start)
+                fix = Fix("Remove the brackets", (Edit(brackets, ""),))
+                yield Finding(node.span.shifted(start), f"`loop.{name}` is a value, not a function", (fix,))
 
 
 def _finding(name: str, span: Span) -> Finding:
@@ -91,6 +105,7 @@ def _unknown_attributes(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
     return tuple(found)
 
 
+_FUNCTIONS: Final = frozenset({"changed", "cycle"})
 _FOREIGN_NAMES: Final = {
     "count": "length",
     "counter": "index",

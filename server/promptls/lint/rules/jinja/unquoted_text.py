@@ -3,8 +3,10 @@
 ## What it does
 
 Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, an unquoted word that is
-compared with a value such as a `type` or `status`, and an unquoted key in brackets, as in `message[role]`, if the same value has that key elsewhere. A variable that the file
-binds, declares or uses in any other way, or that a Python call passes, is not reported.
+compared with a value such as a `type` or `status`, and an unquoted key in brackets, as in `message[role]`, if
+the same value has that key elsewhere, or has other keys and this is a usual key of a message. A word that is
+compared with the result of a function is a hint. A variable that the file binds, declares or uses in any
+other way, or that a Python call passes, is not reported.
 
 ## Why is this bad?
 
@@ -41,16 +43,17 @@ from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 from promptls.lint.analysis.unmatched_names import declared_names
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Constant, Item, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to
 
-_Use: TypeAlias = Literal["role", "value", "key"]
+_Use: TypeAlias = Literal["role", "value", "result", "key", "message key"]
 _ENUMERATIONS: Final = frozenset(
     {
         "category", "channel", "format", "gender", "kind", "lang", "language", "level", "locale", "modality",
@@ -58,6 +61,9 @@ _ENUMERATIONS: Final = frozenset(
     }
 )  # fmt: skip
 """Names of values that are one of a few words."""
+_CHAT_KEYS: Final = frozenset({"author", "content", "name", "role", "sender", "text"})
+"""The usual keys of a message."""
+_CONSTANTS: Final = ("true", "false", "none")
 _EQUAL: Final = frozenset({"==", "!="})
 
 
@@ -65,6 +71,11 @@ _EQUAL: Final = frozenset({"==", "!="})
 def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, _Use], ...]:
     """Return the names that are compared with another value, or used as a key, and which of these."""
     found: list[tuple[str, Span, _Use]] = []
+    messages = {
+        node.target.name
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and isinstance(node.target, Name)
+    }
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
             for one, other in (node.operands, node.operands[::-1]):
@@ -73,8 +84,11 @@ def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, _Use], ...]:
             other, one = node.operands
             if isinstance(one, Name) and not _is_role(other) and _last_name(other) in _ENUMERATIONS:
                 found.append((one.name, one.span.shifted(start), "value"))
+            elif isinstance(one, Name) and isinstance(other, Call):
+                found.append((one.name, one.span.shifted(start), "result"))
         elif isinstance(node, Item) and isinstance(node.key, Name) and isinstance(node.target, Name):
-            found.append((node.key.name, node.key.span.shifted(start), "key"))
+            use: _Use = "message key" if node.target.name in messages else "key"
+            found.append((node.key.name, node.key.span.shifted(start), use))
     return tuple(found)
 
 
@@ -120,12 +134,16 @@ def check(file: File) -> Iterator[Finding]:
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for located in file.chunks.where(_names) if doubtful else ():
         for name, span, use in _doubtful(located.chunk):
-            known = _attributes(file.chunks) if use == "key" else file.project.roles
-            is_likely = use == "value" or name in known
+            known = _attributes(file.chunks) if use.endswith("key") else file.project.roles
+            is_likely = use in {"value", "result"} or name in known
+            is_likely = is_likely or (use == "message key" and name in _CHAT_KEYS)
             if name in doubtful and is_likely and _has_no_other_use(file, names, name):
-                fix = Fix(f"Change to `'{name}'`", (Edit(span, f"'{name}'"),))
-                message = f"Jinja reads `{name}` as a variable; did you mean `'{name}'`?"
-                yield Finding(span, message, (fix,)).shifted(located.start)
+                constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
+                meant = constant or f"'{name}'"
+                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                message = f"Jinja reads `{name}` as a variable; did you mean `{meant}`?"
+                severity: Severity | None = "hint" if use == "result" else None
+                yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
 
 
 def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:

@@ -38,7 +38,7 @@ from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.text.suggest import is_typo
 
 _CHANGING_METHODS: Final = frozenset(
@@ -67,9 +67,15 @@ def check(file: File) -> Iterator[Finding]:
     for binding in found:
         located = file.template.source.located(binding.span.start)
         statement = _statement(located, binding.span.start - located.start)
-        if binding.name in meant or (
-            statement is not None and any(map(_has_side_effect, statement.expressions))
-        ):
+        has_effect = statement is not None and any(map(_has_side_effect, statement.expressions))
+        start = binding.span.start - located.start
+        is_broken = any(
+            tag.span.start <= start < tag.span.end
+            for tag in located.chunk.tags
+            for problem in tag_problems(located.chunk)
+            if tag.span.start <= problem.span.start < tag.span.end
+        )
+        if binding.name in meant or has_effect or is_broken:
             continue
         typo = next(
             (name for name in sorted(file.template.names.input_names) if is_typo(binding.name, name)), None

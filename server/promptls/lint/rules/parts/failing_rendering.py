@@ -10,8 +10,8 @@ loop that takes longer, or more memory, than the settings allow (`rendering.time
 An evaluation prompt is built for its first row, as OpenCompass does. Failures that its data cause are
 reported, such as a training row that does not exist, or an answer that no label has.
 
-If the values are generated, because no sample data are available, only exceeded time and memory limits
-are reported. Problems that another rule finds on the same line without rendering are left to that rule,
+If the values are generated, because no sample data are available, only exceeded time and memory limits are
+reported, and failures of tags that read nothing but `loop` and constants. Problems that another rule finds on the same line without rendering are left to that rule,
 and so are syntax errors in an included file that is open itself.
 
 ## Why is this bad?
@@ -55,7 +55,10 @@ from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.rendering.file_rendering import sample_words
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.semantic.kind import Kind
+from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
+from promptls.syntax.facts import union
+from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
@@ -82,10 +85,35 @@ def check(file: File) -> Iterator[Finding]:
         if rendering.is_exact and not _has_error(file):
             span, related = _places(file, failure)
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
-    elif failure.kind in _RESOURCE_FAILURES or (failure.kind in _DATA_FAILURES and rendering.is_exact):
+    elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
-        if not _is_known(file, span):
+        is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
+        if is_certain and not _is_known(file, span):
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+
+
+def _reads_no_input(file: File, span: Span) -> bool:
+    """Return whether a tag fails with any data: it reads only `loop`, and variables that are constants."""
+    located = file.template.source.located(span.start)
+    tag = next((tag for tag in located.chunk.tags if tag.span.shifted(located.start) == span), None)
+    if tag is None:
+        return False
+    nodes = [node for each in tag_tree(tag).statement.expressions for node in walk(each)]
+    read = {node.name for node in nodes if isinstance(node, Name)}
+    return bool(nodes) and read <= {"loop"} | _constants(file)
+
+
+def _constants(file: File) -> frozenset[str]:
+    """Return the variables that are only set, and to values that read nothing."""
+    names = file.template.names
+    kinds = ("for", "with", "parameter", "macro", "import")
+    found = names.bound_names("set") - union([names.bound_names(kind) for kind in kinds])
+    for binding in names.bindings_of("set"):
+        statement = statement_at(file.template, binding.span.start)
+        expressions = statement.expressions if statement is not None else ()
+        if not expressions or any(isinstance(node, Name) for each in expressions for node in walk(each)):
+            found -= {binding.name}
+    return found
 
 
 def _is_reported_there(file: File, failure: RenderFailure) -> bool:

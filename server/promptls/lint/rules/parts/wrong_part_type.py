@@ -96,6 +96,8 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
             message = f"`truncation_priority` is a number; truncation fails on {what}"
             place = written_span(chunk, value) if isinstance(value, Scalar) else value.span
             yield Finding(place, message, tuple(_unquoted(value, place)))
+        case "content" if isinstance(value, Mapping) and value.entries and not _is_message_content(value):
+            yield Finding(value.span, _MAPPING, tuple(_as_block(chunk, entry)), severity="warning")
         case "sections" if isinstance(value, Mapping) and not value.entries:
             pass  # `empty-content` reports empty sections
         case "sections" if not isinstance(value, Sequence):
@@ -112,6 +114,21 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
             pass
 
 
+def _as_block(chunk: Chunk, entry: Entry) -> Iterator[Fix]:
+    """Yield the fix that makes the lines below a key a block scalar."""
+    start = entry.key.span.end
+    between = chunk.text[start : entry.value.span.start]
+    if "\n" in between and between.strip() == ":":
+        place = start + between.index(":") + 1
+        yield Fix("Make it a block", (Edit(Span(place, place), " |"),))
+
+
+def _is_message_content(value: Mapping) -> bool:
+    """Return whether a mapping may be meant as the content of a message: its keys are single words."""
+    keys = [key_text(entry) for entry in value.entries]
+    return all(key is not None and _WORD.fullmatch(key) and key.islower() for key in keys)
+
+
 def _listed(value: Node) -> Iterator[Fix]:
     """Yield the fix that turns comma-separated names into a list."""
     if isinstance(value, Scalar) and _NAMES.fullmatch(value.text):
@@ -124,6 +141,8 @@ def _unquoted(value: Node, place: Span) -> Iterator[Fix]:
         yield Fix("Remove the quotes", (Edit(place, value.text),), preferred=True)
 
 
+_MAPPING: Final = "the `:` makes this content a mapping, which is not sent as text"
+_WORD: Final = re.compile(r"\w+")
 _NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 

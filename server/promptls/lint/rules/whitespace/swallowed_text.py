@@ -7,7 +7,8 @@ It is a warning if the text is unlikely to be a comment: a value is printed afte
 a single word follows it directly (`ticket #12`, `#hashtag`). Anything else, such as
 `content: Hello. # a note`, may be intended as a comment, and is a hint.
 
-Also reports a Jinja comment that contains the start of another comment: it was not closed.
+Also reports a Jinja comment that contains the start of another comment: it was not closed; and a `&word` at
+the beginning of an unquoted content if no `*word` refers to it, as a hint.
 
 ## Why is this bad?
 
@@ -37,10 +38,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import Edit, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_contents, column_of
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary
 from promptls.syntax.yaml.error_recovery import yaml_comments
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml
@@ -51,11 +53,36 @@ _WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")
 _FIELD: Final = re.compile(r"#\S*\{\w+\}")
 """An input of a prompt object in the word that begins with the `#`."""
 _OWN: Final = re.compile(r"#\s*promptls:")
+_ANCHOR: Final = re.compile(r"&([A-Za-z]\w*)(?=[ \t])")
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 
+def check(file: File) -> Iterator[Finding]:
+    """Yield comments and anchors that are probably part of a text, and unclosed comments."""
+    yield from _comments(file)
+    for located in file.chunks.where(_has_anchors) if _has_anchors(file.chunks) else ():
+        for name, span in _anchors(located.chunk):
+            if f"*{name}" not in file.template.source.text:
+                message = f"YAML reads `&{name}` as the name of this value: it does not reach the model"
+                yield Finding(span, message, severity="hint").shifted(located.start)
+
+
+@chunk_fact
+def _anchors(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the anchors of plain contents, with their names."""
+    found = []
+    for content in chunk_contents(chunk) if "&" in chunk.text else ():
+        match = _ANCHOR.match(chunk.text, content.value.span.start)
+        if match is not None and not content.is_block and not content.value.style:
+            found.append((match[1], Span(*match.span())))
+    return tuple(found)
+
+
+_has_anchors: Final = summary(lambda chunk: bool(_anchors(chunk)), any)
+
+
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def _comments(chunk: Chunk) -> Iterator[Finding]:
     """Yield the comments after plain texts that are probably part of the text, and unclosed comments."""
     for tag in chunk.tags:
         if tag.kind == "comment" and not tag.unclosed and "{#" in tag.text[2:] and "\n" in tag.text:

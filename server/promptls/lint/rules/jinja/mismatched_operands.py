@@ -1,0 +1,99 @@
+"""Operator whose operands are a text and a number.
+
+## What it does
+
+Reports `+` between a text and a number, and `==` or `!=` between a number of `loop` and a text. Only
+constants and the attributes of `loop` count, whose types are known.
+
+## Why is this bad?
+
+Python adds no number to a text: rendering fails with a `TypeError`. `~` joins any two values as text. A
+number never equals a text, so the condition always has the same result.
+
+## Example
+
+```yaml
+{% for message in messages %}
+- name: "{{ 'message ' + loop.index }}"
+            ^^^^^^^^^^^^^^^^^^^^^^^ mismatched-operands: `+` adds no number to a text; did you mean `~`?
+  content: |
+    {{ escape_special_characters(message) }}
+{% endfor %}
+```
+
+Use instead:
+
+```yaml
+{% for message in messages %}
+- name: "{{ 'message ' ~ loop.index }}"
+  content: |
+    {{ escape_special_characters(message) }}
+{% endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, Literal
+
+from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+
+_NUMBERS: Final = frozenset({"index", "index0", "revindex", "revindex0", "length", "depth", "depth0"})
+"""The attributes of `loop` that are numbers."""
+
+
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the additions and comparisons of a text and a number."""
+    for start, node in expressions_in(chunk):
+        if not isinstance(node, Operation):
+            continue
+        for operator, (left, right) in zip(node.operators, pairwise(node.operands), strict=False):
+            if {_type_of(left), _type_of(right)} != {"text", "number"}:
+                continue
+            between = Span(left.span.end + start, right.span.start + start)
+            if operator == "+":
+                yield _sum(chunk, Span(left.span.start + start, right.span.end + start), between)
+            elif operator in {"==", "!="} and "loop" in {_root(left), _root(right)}:
+                text = left if _type_of(left) == "text" else right
+                yield _comparison(text, text.span.shifted(start))
+
+
+def _type_of(node: Expression) -> Literal["text", "number"] | None:
+    match node:
+        case Constant(value=str()):
+            return "text"
+        case Constant(value=bool()):
+            return None
+        case Constant(value=int() | float()):
+            return "number"
+        case Attribute(target=Name(name="loop"), name=name) if name in _NUMBERS:
+            return "number"
+    return None
+
+
+def _root(node: Expression) -> str | None:
+    return node.target.name if isinstance(node, Attribute) and isinstance(node.target, Name) else None
+
+
+def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
+    written = chunk.text[between.start : between.end]
+    place = between.start + written.index("+") if "+" in written else between.start
+    fix = Fix("Change to `~`", (Edit(Span(place, place + 1), "~"),))
+    return Finding(span, "`+` adds no number to a text; did you mean `~`?", (fix,) if "+" in written else ())
+
+
+def _comparison(text: Expression, span: Span) -> Finding:
+    value = str(text.value) if isinstance(text, Constant) else ""
+    fix = Fix(f"Change to `{value}`", (Edit(span, value),))
+    message = "a number of the loop never equals a text"
+    return Finding(span, message, (fix,) if value.isdigit() else ())
+
+
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)
