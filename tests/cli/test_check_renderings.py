@@ -152,3 +152,16 @@ def test_processes_report_together_what_one_reports(folder: Path) -> None:
     assert [file.path for file in together.files] == [file.path for file in alone.files]
     assert together == alone
     assert sum(bool(file.findings) for file in alone.files) == 5
+
+
+def test_a_template_in_a_program_is_rendered_with_the_data_of_its_call(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "app.py").write_text(
+        'raw = """\n- name: a\n  content: \'Hi {{ name | trim }}, \'\n"""\n'
+        "p = Prompt(raw_template=raw, template_data={'name': 'Ada'})\n"
+    )
+
+    main(["check", "app.py"])
+
+    assert "information stripped-whitespace: " in capsys.readouterr().out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from lsp_editor import Editor, eventually
 from lsprotocol import types
@@ -79,6 +81,19 @@ async def test_a_template_that_a_program_writes_out_is_checked_and_explained(edi
     explained = await editor.hover(program, "escape_special")
     assert explained is not None
     assert "escape_special_characters" in explained
+
+
+async def test_a_template_that_a_program_writes_out_has_a_preview(editor: Editor) -> None:
+    text = "- name: a\\n  role: system\\n  content: Be {{ tone }} to {{ user }}.\\n"
+    program = editor.open(
+        "app.py", f"x = 1\nPrompt(raw_template=\"{text}\", template_data={{'tone': 'kind'}})\n"
+    )
+
+    assert await editor.lenses(program) == ["Preview"]
+    answer = await editor.command("previewTemplate", uri=program, template=1)
+    shown_text = Path(answer.document).read_text("utf-8")
+    assert "Be kind to" in shown_text
+    assert "a (system" in shown_text
 
 
 CONFIGURATION = """\

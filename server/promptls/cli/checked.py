@@ -8,8 +8,9 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from json import JSONDecodeError
 from multiprocessing import get_all_start_methods, get_context
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.lint.rule import Finding, Severity
     from promptls.rendering.file_rendering import FileRendering
+    from promptls.rendering.samples import Sample
     from promptls.rendering.worker import Limits, RenderWorker
     from promptls.semantic.kind import Kind
     from promptls.text.positions import Span
@@ -195,10 +197,13 @@ class Checked:
 
 
 def checked_file(
-    snapshot: Snapshot, path: str, rules: Container[str], rendered: FileRendering | None = None
+    snapshot: Snapshot, path: str, rules: Container[str], later: Iterable[Finding] = ()
 ) -> CheckedFile:
-    """Return the file at `path` with the diagnostics of the selected rules and of its rendering and runs."""
-    from promptls.lint.runner import check, check_rendering
+    """Return the file at `path` with the diagnostics of the selected rules and of its runs.
+
+    `later` are the diagnostics of its renderings.
+    """
+    from promptls.lint.runner import check
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
@@ -209,7 +214,6 @@ def checked_file(
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
         silenced = check(snapshot, path, suppressed=True)
-    later = check_rendering(snapshot, path, rendered) if rendered is not None else ()
     found = [*own, *later, *_findings_of_runs(snapshot, path, rules)]
     found.sort(key=lambda finding: (finding.span, finding.rule))
     chosen = tuple(finding for finding in found if finding.rule in rules)
@@ -277,7 +281,7 @@ async def _checked(
     snapshot: Snapshot, paths: Sequence[str], rules: Container[str], *, renders: bool
 ) -> CheckedFiles:
     """Return the findings of some files, one after the other, so that each is parsed once."""
-    from promptls.lint.runner import RENDERING_RULES
+    from promptls.lint.runner import RENDERING_RULES, check_rendering
 
     renders = renders and any(rule.name in rules for rule in RENDERING_RULES)
     workers: dict[Limits, RenderWorker] = {}
@@ -286,10 +290,14 @@ async def _checked(
     outside: dict[str, None] = {}
     try:
         for path in paths:
-            rendered = await _rendered(snapshot, path, workers) if renders else None
-            files.append(checked_file(snapshot, path, rules, rendered))
-            if rendered is not None and _lacks_code(snapshot, path, rendered):
-                incomplete.append(path)
+            later: Sequence[Finding] = ()
+            if renders and path.endswith(".py"):
+                later = await _findings_in_program(snapshot, path, workers)
+            elif renders and (rendered := await _rendered(snapshot, path, workers)) is not None:
+                later = check_rendering(snapshot, path, rendered)
+                if _lacks_code(snapshot, path, rendered):
+                    incomplete.append(path)
+            files.append(checked_file(snapshot, path, rules, later))
             outside.update(dict.fromkeys(_files_outside(snapshot, path)))
     finally:
         for worker in workers.values():
@@ -297,8 +305,29 @@ async def _checked(
     return CheckedFiles(tuple(files), tuple(incomplete), tuple(outside))
 
 
-async def _rendered(
+async def _findings_in_program(
     snapshot: Snapshot, path: str, workers: dict[Limits, RenderWorker]
+) -> list[Finding]:
+    """Return the findings of the renderings of the templates that a program contains."""
+    from promptls.ide.raw_templates import findings_in_rendering, templates_of_program
+    from promptls.rendering.samples import default_sample
+
+    program = snapshot.template(path)
+    found: list[Finding] = []
+    for each in templates_of_program(snapshot, path) if program is not None else ():
+        assert program is not None
+        sample = partial(each.sample, default_sample(each.snapshot, each.path))
+        rendered = await _rendered(each.snapshot, each.path, workers, sample)
+        if rendered is not None:
+            found += findings_in_rendering(path, program.source.text, each, rendered)
+    return found
+
+
+async def _rendered(
+    snapshot: Snapshot,
+    path: str,
+    workers: dict[Limits, RenderWorker],
+    sample: Callable[[], Sample] | None = None,
 ) -> FileRendering | None:
     """Return the rendering of the file with all its samples; None if no rule needs it."""
     from promptls.lint.runner import needs_rendering
@@ -317,7 +346,7 @@ async def _rendered(
     if limits not in workers:
         workers[limits] = RenderWorker(limits)
     encoding = None if findings_need_counts(snapshot, path) else NOT_COUNTED
-    made = await render_file(workers[limits], snapshot, path, encoding=encoding)
+    made = await render_file(workers[limits], snapshot, path, sample, encoding=encoding)
     return await weigh_rows(workers[limits], snapshot, made)
 
 

@@ -8,11 +8,14 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from promptls.ide.code_lenses import Action, Lens
 from promptls.ide.hover import Hover, hover
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
-from promptls.lint.runner import check
+from promptls.lint.runner import check, check_rendering
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.samples import Sample
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
@@ -137,20 +140,50 @@ def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Sna
     return replace(snapshot, open_files=opened), virtual
 
 
-def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, str, dict[str, Any]]]:
-    """Return the templates of the program at `path`, as `inside` does, each with its data.
+class ProgramTemplate(NamedTuple):
+    """A parts template in a program, as a file of its own in a snapshot.
 
-    The data contains the arguments of the call that are literals: text, numbers, booleans or None.
+    `data` contains the arguments of the call that are literals: text, numbers, booleans or None.
     """
+
+    snapshot: Snapshot
+    path: str
+    data: dict[str, Any]
+    written: WrittenTemplate
+
+    def sample(self, sample: Sample) -> Sample:
+        """Return the sample with the data of the call."""
+        return replace(sample, data={**sample.data, **self.data})
+
+
+def templates_of_program(snapshot: Snapshot, path: str) -> list[ProgramTemplate]:
+    """Return the parts templates of the program at `path`."""
     program = snapshot.template(path)
+    if program is None or "raw_template" not in program.source.text:
+        return []
     found = []
-    for written in written_templates(program.source.text, path) if program is not None else ():
+    for written in written_templates(program.source.text, path):
         made = inside(snapshot, path, written)
         if made is not None:
             arguments = written.calls[0].given if written.calls else ()
             data = {name: shape.value for name, shape in arguments if isinstance(shape, KnownValue)}
-            found.append((*made, data))
+            found.append(ProgramTemplate(*made, data, written))
     return found
+
+
+PREVIEW_TEMPLATE: Final = "promptls.previewTemplate"
+
+
+def program_lenses(snapshot: Snapshot, path: str) -> tuple[Lens, ...]:
+    """Return the lenses of the program at `path`: one above each of its parts templates."""
+    tooltip = "Render the template with the literals of its call"
+    return tuple(
+        Lens(
+            each.written.characters[0].start,
+            Action("Preview", PREVIEW_TEMPLATE, {"template": each.written.number}, tooltip),
+        )
+        for each in templates_of_program(snapshot, path)
+    )
 
 
 def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
@@ -179,6 +212,14 @@ def findings_in_template(
     for reference in leading_references(template) if template is not None else ():
         rule = "unresolved-import" if reference.keyword in {"import", "from"} else "unresolved-include"
         yield Finding(written.span(reference.span), _NO_FOLDER, rule=rule, severity="error")
+
+
+def findings_in_rendering(
+    path: str, text: str, template: ProgramTemplate, rendering: FileRendering
+) -> Iterator[Finding]:
+    """Yield the diagnostics of the rendering of a template, at their places in the `text` of the program."""
+    for finding in check_rendering(template.snapshot, template.path, rendering):
+        yield _in_program(finding, path, template.path, text, template.written)
 
 
 def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:

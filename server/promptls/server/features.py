@@ -385,7 +385,7 @@ async def _inlay_hint(session: Session, params: types.InlayHintParams) -> Any:
 def _code_lens(session: Session, params: types.CodeLensParams) -> Any:
     from promptls.server.requests.annotations import code_lens
 
-    return code_lens(session.context, session.runs, params)
+    return code_lens(session.context, session.runs, session.auxiliary, params)
 
 
 def _code_action_options() -> types.CodeActionOptions:

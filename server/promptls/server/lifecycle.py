@@ -214,7 +214,7 @@ PROGRAM_ENDING: Final = ".py"
 
 
 async def _register_datasets(context: Context) -> None:
-    """Register hovers on datasets and in programs, and fixes in programs, if the client supports that.
+    """Register hovers on datasets, and hovers, fixes and lenses in programs, if the client supports that.
 
     Datasets are read from disk, not from the editor.
     """
@@ -228,6 +228,7 @@ async def _register_datasets(context: Context) -> None:
     methods = (
         (types.TEXT_DOCUMENT_HOVER, types.HoverRegistrationOptions(document_selector=selector)),
         (types.TEXT_DOCUMENT_CODE_ACTION, fixes),
+        (types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensRegistrationOptions(document_selector=programs)),
     )
     await _register_documents(context, "datasets", methods)
 

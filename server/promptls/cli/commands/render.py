@@ -19,6 +19,7 @@ from promptls.text.format import plural
 from promptls.tokens.tokenizer_files import encoding_title
 
 if TYPE_CHECKING:
+    from promptls.ide.raw_templates import ProgramTemplate
     from promptls.rendering.job import RenderJob
     from promptls.rendering.outcome import RenderedPart, Rendering
     from promptls.rendering.samples import Sample
@@ -112,22 +113,21 @@ def _render_program(snapshot: Snapshot, path: str, arguments: argparse.Namespace
             "give `Prompt` a `raw_template`; `--viewer` shows a configuration of OpenCompass, and "
             "`promptls convert` converts it",
         )
-    codes = [_render(inside, virtual, arguments, given) for inside, virtual, given in templates]
-    return max(codes)
+    return max(_render(each.snapshot, each.path, arguments, each) for each in templates)
 
 
 def _render(
-    snapshot: Snapshot, path: str, arguments: argparse.Namespace, given: Mapping[str, Any] | None = None
+    snapshot: Snapshot, path: str, arguments: argparse.Namespace, template: ProgramTemplate | None = None
 ) -> int:
-    """Render the file at `path`, with `given` data merged over its sample, and print it."""
+    """Render the file at `path`, which may be a `template` of a program, and print it."""
     from promptls.cli.arguments import chosen_sample
     from promptls.rendering.make import job_for, limits_for
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.worker import render_once
 
     sample = chosen_sample(snapshot, path, arguments)
-    if given:
-        sample = replace(sample, data={**sample.data, **given})
+    if template is not None:
+        sample = template.sample(sample)
     job = job_for(
         snapshot,
         path,

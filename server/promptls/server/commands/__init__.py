@@ -82,6 +82,13 @@ async def _preview(session: Session, arguments: Arguments, _token: Token) -> Any
     return await preview(session.context, session.renderings, session.trust, arguments)
 
 
+@command("previewTemplate")
+async def _preview_template(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.preview import preview_template
+
+    return await preview_template(session.context, session.renderings, session.auxiliary, arguments)
+
+
 @command("previewTokens")
 async def _preview_tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
     from promptls.server.commands.preview import preview_tokens

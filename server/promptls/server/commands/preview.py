@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
+from promptls.ide.raw_templates import templates_of_program
 from promptls.models.opening import find_model
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
@@ -23,9 +24,12 @@ from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import job_for, limits_for
 from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.samples import default_sample
+from promptls.server.lifecycle import PROGRAM_ENDING
 from promptls.server.locations import prompt_path
 from promptls.server.progress import progress
 from promptls.server.shown_text import show_text
+from promptls.server.to_proto import path_of
 from promptls.text.errors import FilePlace, UsageError, UserError, optional
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from promptls.rendering.samples import Sample
     from promptls.server.context import Context
     from promptls.server.folder_trust import Trust
+    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
     from promptls.server.state.latest_renderings import Renderings
     from promptls.workspace.snapshot import Snapshot
 
@@ -61,6 +66,28 @@ async def preview(
     if not context.capabilities.panels:
         result["document"] = show_text(context, path, "preview", preview_markdown(made, left_out))
     return result
+
+
+async def preview_template(
+    context: Context, renderings: Renderings, auxiliary: AuxiliaryDocuments, arguments: dict[str, Any]
+) -> dict[str, str]:
+    """Show the rendering of a template that a program contains; return the path of the document.
+
+    The arguments are the program's `uri`, and the number of the `template`, from 1.
+    """
+    auxiliary.flush(PROGRAM_ENDING)
+    uri, number = optional(arguments, "uri", str), optional(arguments, "template", int)
+    if uri is None or number is None:
+        raise UsageError("the command needs the `uri` of a program and the number of a `template`")
+    path = path_of(uri)
+    templates = {each.written.number: each for each in templates_of_program(context.snapshot, path)}
+    if number not in templates:
+        raise UsageError("the program contains no such template", FilePlace(path))
+    snapshot, virtual = templates[number].snapshot, templates[number].path
+    sample = templates[number].sample(default_sample(snapshot, virtual))
+    job = job_for(snapshot, virtual, sample.data, with_stand_ins=True)
+    made = FileRendering(job, sample, await renderings.render(snapshot, job))
+    return {"document": show_text(context, virtual, "preview", preview_markdown(made))}
 
 
 async def preview_tokens(

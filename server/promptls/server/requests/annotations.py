@@ -99,16 +99,25 @@ def _hover_dataset(context: Context, runs: LatestRuns, params: types.HoverParams
 
 
 def code_lens(
-    context: Context, runs: LatestRuns, params: types.CodeLensParams
+    context: Context, runs: LatestRuns, auxiliary: AuxiliaryDocuments, params: types.CodeLensParams
 ) -> list[types.CodeLens] | None:
-    """Return the commands for the document and its examples, with the last results."""
+    """Return the commands for the document and its examples, with the last results; or for a program."""
     uri = params.text_document.uri
-    path = context.prompt_path(uri)
+    is_program = path_of(uri).endswith(PROGRAM_ENDING)
+    if is_program:
+        auxiliary.flush(PROGRAM_ENDING)
+    path = path_of(uri) if is_program else context.prompt_path(uri)
     template = context.snapshot.template(path) if path is not None else None
     if path is None or template is None:
         return None
+    if is_program:
+        from promptls.ide.raw_templates import program_lenses
+
+        lenses = program_lenses(context.snapshot, path)
+    else:
+        lenses = code_lenses(context.snapshot, path, runs.current(path), runs.running(path))
     found = []
-    for lens in code_lenses(context.snapshot, path, runs.current(path), runs.running(path)):
+    for lens in lenses:
         place = to_position(template.source, lens.offset, context.encoding)
         action = lens.action
         command = types.Command(
