@@ -140,6 +140,21 @@ def test_branches_that_placeholders_do_not_reach_are_rendered_as_well(
     assert 'a.yml.j2:8:1: error rendered-yaml: with placeholders and notes = ""' in shown
 
 
+def test_rows_of_every_experiment_are_rendered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "first.csv").write_text("text\nFine.\n")
+    (folder / "second.csv").write_text('text\nFine.\n"One\nTwo"\n')
+    (folder / "a.yml.j2").write_text(
+        "{#---\nexperiments:\n  one: {dataset: first.csv, models: [replay]}\n"
+        "  two: {dataset: second.csv, models: [replay]}\n---#}\n"
+        "- name: a\n  content: |\n    Hello.\n    {{ text }}\n"
+    )
+
+    main(["check"])
+
+    shown = capsys.readouterr().out
+    assert "a.yml.j2:9:5: error rendered-yaml: with row 2 of second.csv, this value" in shown
+
+
 def test_processes_report_together_what_one_reports(folder: Path) -> None:
     for index in range(45):
         text = "- name: a\n  role: user\n  content: |\n    {{ text | uppr }}\n" if index % 9 == 0 else FINE

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Final, TypeAlias
@@ -38,6 +39,7 @@ from promptls.rendering.samples import (
     evaluation_job,
     given_samples,
     row_samples,
+    rows_of_other_datasets,
 )
 from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
 from promptls.security.processes import readable_variables, visible_variables
@@ -313,7 +315,7 @@ async def _other_samples(
 ) -> tuple[list[FileRendering], tuple[WhiteSpace, ...]]:
     """Return the failing renderings with other samples, and the white space that all of them change.
 
-    The rows of datasets are excluded.
+    The rows of the first dataset are excluded.
     """
     if snapshot.kind(made.job.path) is Kind.EVALUATION:
         return [], ()  # its samples are rows
@@ -325,10 +327,10 @@ async def _other_samples(
         return [], ()
     if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
         given = branch_samples(snapshot, made.job.path, made.sample)
+    others = (sample for sample in given if not sample.name.startswith("row "))
     deadline = time.monotonic() + _MAX_SECONDS
-    for sample in given:
-        is_tried = sample.name.startswith("row ") or sample.data == made.sample.data
-        if is_tried or time.monotonic() > deadline or len(failing) == MAX_FAILING:
+    for sample in chain(others, rows_of_other_datasets(snapshot, made.job.path)):
+        if sample.data == made.sample.data or time.monotonic() > deadline or len(failing) == MAX_FAILING:
             continue
         job = replace(made.job, data=sample.data)
         outcome = await worker.render(job)

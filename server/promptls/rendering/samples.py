@@ -8,7 +8,7 @@ be chosen. An evaluation prompt has test rows, and training rows that its exampl
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final
 import yaml
 
 from promptls.datasets.dataset_files import SUFFIXES, open_dataset
+from promptls.datasets.dataset_files import Row as DatasetRow
 from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
@@ -290,11 +291,27 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
         return ()
+    return tuple(Sample(f"row {row.number}", dataset.name, dict(row.values)) for row in _first_rows(dataset))
+
+
+def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
+    """Yield the first rows, at most 200, of the datasets of the experiments after the first one."""
+    template = snapshot.template(path)
+    if template is None or template.kind is Kind.EVALUATION:
+        return
+    experiments = template.declarations.settings.experiments or {}
+    datasets = dict.fromkeys(Path(path).parent / each.dataset for each in experiments.values())
+    for dataset in list(datasets)[1:]:
+        for row in _first_rows(dataset):
+            yield Sample(f"row {row.number} of {dataset.name}", dataset.name, dict(row.values))
+
+
+def _first_rows(dataset: Path) -> Sequence[DatasetRow]:
+    """Return the first rows of a dataset; none if it cannot be read, which running the experiment reports."""
     try:
-        rows = list(islice(open_dataset(dataset).rows(), _MAX_ROWS))
+        return list(islice(open_dataset(dataset).rows(), _MAX_ROWS))
     except UserError:
-        return ()  # running the experiment reports it
-    return tuple(Sample(f"row {row.number}", dataset.name, dict(row.values)) for row in rows)
+        return ()
 
 
 def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
