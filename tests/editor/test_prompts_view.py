@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from code_server import CodeServer
 from playwright.sync_api import expect
 from workbench import Workbench
+
+NOT_PROMPTS = Path(__file__).resolve().parents[1] / "corpus" / "files" / "not_prompts"
 
 
 def test_prompts_experiments_and_runs_are_listed_and_a_run_shows_its_results(
@@ -29,3 +35,34 @@ def test_prompts_experiments_and_runs_are_listed_and_a_run_shows_its_results(
     workbench.screenshot("runs")
     run.click()
     workbench.panel("labels_exact_match")
+
+
+def test_a_folder_with_prompts_shows_the_view_before_any_is_opened(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "greet.yml.j2").write_text("- name: greeting\n  role: user\n  content: Hi\n", "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.page.get_by_role("tab", name="promptls").click()
+    tree = workbench.page.get_by_role("tree", name="Prompts")
+    expect(tree.get_by_role("treeitem", name="greet.yml.j2")).to_be_visible()
+    workbench.screenshot("view")
+
+
+def test_a_folder_of_ansible_shows_nothing_of_promptls_until_a_prompt_is_opened(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    shutil.copytree(NOT_PROMPTS / "ansible", tmp_path / "roles" / "web" / "templates")
+    message = "The workspace has no prompts"
+    before = code_server.logs().count(message)
+    workbench = open_folder(code_server, tmp_path)
+    end = time.monotonic() + 60
+    while code_server.logs().count(message) == before:
+        assert time.monotonic() < end, "the extension did not look for prompts"
+        workbench.page.wait_for_timeout(100)
+    expect(workbench.page.get_by_role("tab", name="promptls")).to_have_count(0)
+    expect(workbench.page.get_by_role("tab", name="Testing")).to_have_count(0)
+    workbench.screenshot("ansible")
+    (tmp_path / "greet.yml.j2").write_text("- name: greeting\n  role: user\n  content: Hi\n", "utf-8")
+    workbench.open_file("greet.yml.j2")
+    expect(workbench.page.get_by_role("tab", name="promptls")).to_be_visible()
+    expect(workbench.page.get_by_role("tab", name="Testing")).to_be_visible()

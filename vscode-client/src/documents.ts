@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { anyPrompt, CANDIDATES, SAVED_KEY, SETTINGS } from "./promptFiles";
+
 const LANGUAGE = "yaml-jinja-prompt";
 
 /** Prompts by our own language, and by name where another extension owns the language of the file. */
@@ -18,8 +20,6 @@ export const DOCUMENTS = [
 /** Names of prompt files, and of those that Ragas saves. */
 const NAME = /(\.ya?ml\.j2|_english\.json|\/english\/[^/]+\.json)$/;
 
-/** Keys near the beginning of what Ragas saves, where the name alone is not enough. */
-const SAVED_KEY = /"(instruction|metric_type)"\s*:/;
 const LINES_WITH_KEYS = 50;
 
 export function isPrompt(document: vscode.TextDocument): boolean {
@@ -61,6 +61,18 @@ export async function promptToUse(): Promise<string | undefined> {
 
 export async function hasPrompts(): Promise<boolean> {
   return (await vscode.workspace.findFiles("**/*.{yml,yaml}.j2", undefined, 1)).length > 0;
+}
+
+const MAX_READ = 500;
+
+/** Whether the workspace is a project with prompts, rather than one with other templates of such names. */
+export async function isPromptProject(): Promise<boolean> {
+  const settings = await vscode.workspace.findFiles(SETTINGS, undefined, 1);
+  if (settings.length > 0) {
+    return true;
+  }
+  const files = await vscode.workspace.findFiles(CANDIDATES, undefined, MAX_READ);
+  return anyPrompt(files.map(({ fsPath }) => fsPath));
 }
 
 /** The prompt in the active editor. */

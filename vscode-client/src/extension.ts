@@ -7,7 +7,7 @@ import { registerAgentTools } from "./agentTools/register";
 import { Client } from "./client";
 import { PANEL_COMMANDS, registerCommands } from "./commands";
 import { debounce } from "./debounce";
-import { activePrompt, isPrompt } from "./documents";
+import { activePrompt, isPrompt, isPromptProject } from "./documents";
 import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
@@ -23,8 +23,6 @@ const TYPING_PAUSE_MILLISECONDS = 300;
 let manager: ServerManager | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
-  // The view of the activity bar is not in the way in workspaces without prompts.
-  void vscode.commands.executeCommand("setContext", "promptls.isActive", true);
   const keys = new Keys(context);
   const log = redactSecrets(vscode.window.createOutputChannel("promptls", { log: true }), keys);
   const trace = redactSecrets(vscode.window.createOutputChannel("promptls messages", { log: true }), keys);
@@ -59,8 +57,13 @@ export function activate(context: vscode.ExtensionContext): void {
     registerAgentTools(client),
     countTokens(client),
     startWhenNeeded(server),
-    whenTrusted(() => new ExperimentTests(client, log)),
-    whenTrusted(() => new PromptsView(client, log)),
+    whenPrompts(client, log, () => {
+      void vscode.commands.executeCommand("setContext", "promptls.isActive", true);
+      return vscode.Disposable.from(
+        whenTrusted(() => new ExperimentTests(client, log)),
+        whenTrusted(() => new PromptsView(client, log)),
+      );
+    }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => server.start(true)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("promptls.server")) {
@@ -90,6 +93,38 @@ function restored(view: string, restore: (panel: vscode.WebviewPanel) => void): 
       restore(panel);
       return Promise.resolve();
     },
+  });
+}
+
+/**
+ * Creates what a window shows without being asked, once there are prompts: in the workspace, or in a file that
+ * starts a server. Names such as `*.yml.j2` activate the extension in projects of Ansible too.
+ */
+function whenPrompts(
+  client: Client,
+  log: vscode.LogOutputChannel,
+  create: () => vscode.Disposable,
+): vscode.Disposable {
+  let created: vscode.Disposable | undefined;
+  let isDisposed = false;
+  const show = () => {
+    started.dispose();
+    if (!isDisposed) {
+      created ??= create();
+    }
+  };
+  const started = client.onStarted(show);
+  void isPromptProject().then((found) => {
+    if (found) {
+      show();
+    } else {
+      log.info("The workspace has no prompts. Views and tests appear when you open one.");
+    }
+  });
+  return new vscode.Disposable(() => {
+    isDisposed = true;
+    started.dispose();
+    created?.dispose();
   });
 }
 

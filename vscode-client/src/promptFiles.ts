@@ -1,0 +1,50 @@
+/**
+ * Whether files are prompts, decided by their beginnings and before a server runs. Templates of Ansible, Helm
+ * and CI have the same names, so that the name of a file is not enough to show anything in a workspace.
+ */
+
+import { open } from "node:fs/promises";
+
+/** Names of files that may be prompts; the activation events in `package.json` are the same. */
+export const CANDIDATES = "**/{*.yml.j2,*.yaml.j2,*_english.json,*_prompt_*.json}";
+export const SETTINGS = "**/promptls.toml";
+
+const MAX_BYTES = 16_384;
+
+/** Keys that Ragas saves. */
+export const SAVED_KEY = /"(instruction|metric_type)"\s*:/;
+const HEADER = /^\{#---(?!-)/;
+/** A list item with a content, and with a name or a role: a part. Lists of users and tasks have no content there. */
+const PART_CONTENT = /^(?:-[ \t]*|[ ]{1,3})content[ ]*:/m;
+const PART_NAME = /^-[ \t]*(?:name|role|content)[ ]*:/m;
+/** The outermost keys of prompt objects and evaluation prompts. */
+const PROMPT_KEY =
+  /^(?:instruction|infer_cfg|reader_cfg|ice_template|prompt_template|meta_templates?|inferencer)[ ]*:/m;
+
+export function looksLikePrompt(path: string, text: string): boolean {
+  if (path.endsWith(".json")) {
+    return SAVED_KEY.test(text);
+  }
+  return HEADER.test(text) || PROMPT_KEY.test(text) || (PART_NAME.test(text) && PART_CONTENT.test(text));
+}
+
+/** Whether one of the files looks like a prompt. Files that cannot be read do not. */
+export async function anyPrompt(paths: readonly string[]): Promise<boolean> {
+  for (const path of paths) {
+    const text = await beginning(path).catch(() => "");
+    if (looksLikePrompt(path, text)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+async function beginning(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_BYTES) });
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
