@@ -12,6 +12,12 @@ from workbench import Workbench
 
 AXE = Path(__file__).resolve().parents[2] / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 
+GREETING = """\
+- name: greeting
+  role: user
+  content: Good morning.
+"""
+
 
 def line_of(folder: Path, text: str) -> int:
     """The line of the prompt, from 1, that begins with a text."""
@@ -108,6 +114,35 @@ def test_a_broken_prompt_keeps_its_last_preview_under_the_error(workbench: Workb
         workbench.page.keyboard.press("Backspace")
     expect(preview.get_by_role("alert")).to_have_count(0)
     expect(preview.locator("#view.outdated")).to_have_count(0)
+
+
+def test_the_answer_is_as_high_as_its_text_and_is_resized_at_its_edge(
+    workbench: Workbench, example: Path
+) -> None:
+    (example / "greet.yml.j2").write_text(GREETING, "utf-8")
+    workbench.open_file("greet.yml.j2")
+    workbench.click_lens("Preview")
+    preview = workbench.panel("Good morning.")
+    preview.locator("#ask").click()
+    expect(preview.locator("#facts")).to_contain_text(re.compile(r"\d+ tokens in, \d+ out"))
+    pane = preview.get_by_role("region", name="Answer of the model")
+    window_height = preview.evaluate("innerHeight")
+    assert pane.evaluate("pane => pane.offsetHeight") < window_height / 4
+    workbench.screenshot("short")
+    assert violations(preview) == []
+
+    edge = preview.get_by_role("separator", name="Height of the answer").bounding_box()
+    assert edge is not None
+    mouse = workbench.page.mouse
+    mouse.move(edge["x"] + 100, edge["y"] + edge["height"] / 2)
+    mouse.down()
+    mouse.move(edge["x"] + 100, edge["y"] - 150, steps=3)
+    mouse.up()
+    assert pane.evaluate("pane => pane.offsetHeight") > window_height / 4
+    workbench.screenshot("resized")
+    preview.locator("#model").click()
+    expect(preview.get_by_role("option").first).to_be_in_viewport()
+    workbench.screenshot("models")
 
 
 def test_a_click_on_rendered_text_reveals_the_place_that_made_it(workbench: Workbench, example: Path) -> None:

@@ -1,4 +1,4 @@
-/** The answer of a model beside the prompt: streaming, compared with the last one, and what to do with it. */
+/** The answer of a model below the prompt: streaming, compared with the last one, and what to do with it. */
 
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -10,9 +10,11 @@ import { revealed } from "../shared/hidden";
 import { Icon } from "../shared/icons";
 import { type Item, Picker } from "../shared/picker";
 import { Pieces } from "../shared/pieces";
+import { Splitter } from "../shared/splitter";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
 import type { PreviewResult, SaveArguments, SingleAnswer } from "../wire/preview";
 import {
+  answerHeight,
   answerIsOpen,
   answers,
   asking,
@@ -22,6 +24,7 @@ import {
   copy,
   model,
   readAnswers,
+  resizeAnswer,
   saveData,
   shown,
   stopAsking,
@@ -71,7 +74,12 @@ function Pane({ result }: { result: PreviewResult }) {
   const before = stored.at(-2);
   const isStreaming = isRunning || text !== "";
   return (
-    <section class="answer" aria-label="Answer of the model">
+    <section
+      class={answerHeight.value === undefined ? "answer" : "answer resized"}
+      aria-label="Answer of the model"
+      style={{ height: answerHeight.value === undefined ? "" : `${answerHeight.value}px` }}
+    >
+      <Splitter label="Height of the answer" height={answerHeight.value} onResize={resizeAnswer} />
       <div class="answer-head">
         <ModelPicker result={result} />
         <span class="spacer" />
@@ -228,7 +236,7 @@ function facts(answer: SingleAnswer): string[] {
   const { model: name, inputTokens, outputTokens, cost, seconds, finishReason, date } = answer;
   return [
     name,
-    `${grouped(inputTokens ?? 0)} + ${count(outputTokens ?? 0, "token")}`,
+    `${count(inputTokens ?? 0, "token")} in, ${grouped(outputTokens ?? 0)} out`,
     ...(cost === null ? [] : [cost === 0 ? "free" : money(cost)]),
     `${seconds.toFixed(1)} s`,
     time(date),

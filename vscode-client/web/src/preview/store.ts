@@ -19,6 +19,7 @@ interface Saved {
   choice?: PreviewChoice;
   controls?: boolean;
   answer?: boolean;
+  answerHeight?: number;
 }
 
 export const shown = signal<Shown>(NOTHING);
@@ -44,8 +45,10 @@ export const asking = signal<Asking>(NOT_ASKED);
 export const answers = signal<AnswersResult | undefined>(undefined);
 /** The model to ask; the default one where none is chosen. */
 export const model = signal<string | undefined>(undefined);
-/** Whether the answer is shown beside the prompt. */
+/** Whether the answer is shown below the prompt. */
 export const answerIsOpen = signal(false);
+/** The height of the answer in pixels, if the user has chosen one; else that of its text. */
+export const answerHeight = signal<number | undefined>(undefined);
 export interface RevealedPlace {
   line: number;
   character?: number;
@@ -65,6 +68,7 @@ export const view = signal<View>(
 export const controls = signal(saved.controls ?? window.innerWidth >= 560);
 export const inEditor = host.inEditor;
 answerIsOpen.value = saved.answer ?? false;
+answerHeight.value = saved.answerHeight;
 
 /** What the cursor's template text became; the part where nothing finer is known. */
 export const places = computed<Place[]>(() => {
@@ -145,6 +149,7 @@ function save(): void {
     choice: choice.value,
     controls: controls.value,
     answer: answerIsOpen.value,
+    ...(answerHeight.value === undefined ? {} : { answerHeight: answerHeight.value }),
   };
   const uri = shown.value.result?.uri;
   host.save(uri === undefined ? state : { ...state, uri });
@@ -214,6 +219,11 @@ export async function readAnswers(): Promise<void> {
 
 export function closeAnswer(): void {
   answerIsOpen.value = false;
+  save();
+}
+
+export function resizeAnswer(height: number | undefined): void {
+  answerHeight.value = height;
   save();
 }
 

@@ -101,8 +101,25 @@ describe("asking the model", () => {
 
     await reply("model", { answer: FIRST, message: "" });
     expect(textOf(".answer pre")).toBe("Good morning to you.");
-    expect(textOf("#facts")).toContain("9 + 4 tokens · $0.0012 · 1.3 s");
+    expect(textOf("#facts")).toContain("9 tokens in, 4 out · $0.0012 · 1.3 s");
     expect(find("#stop")).toBeUndefined();
+  });
+
+  it("is as high as its text until the reader resizes it", async () => {
+    const press = (key: string) =>
+      act(() => {
+        find(".splitter")?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      });
+    const height = () => find(".answer")?.style.height;
+    await click(find("#ask"));
+    await reply("answers", { ...STORED, answers: [FIRST] });
+    expect(height()).toBe("");
+    await press("ArrowUp");
+    expect(height()).toBe("24px");
+    expect(find(".splitter")?.getAttribute("aria-valuetext")).toMatch(/^\d+ %$/);
+    await press("Home");
+    expect(height()).toBe("");
+    await reply("model", { answer: null, message: "" });
   });
 
   it("can be stopped", async () => {
