@@ -9,6 +9,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from promptls.docgen.generated_files import stale_files
 from promptls.lint.registry import RULES
 
@@ -45,6 +47,16 @@ def test_every_module_that_the_architecture_names_exists() -> None:
         if not (ROOT / name).is_file() and not any(ROOMS.parent.rglob(name))
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", ["server/ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_name_of_the_code_that_a_page_mentions_exists(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    examples = "".join(re.findall(r"^ *```python\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE))
+    mentioned = re.findall(r"`@?(?:\w+\.)?(\w+)`", text) + re.findall(r"(?<!def )\b(\w+)\(", examples)
+    sources = [*ROOMS.rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / ".github").rglob("*.yml")]
+    known = set(re.findall(r"\w+", "\n".join(path.read_text("utf-8") for path in sources)))
+    assert sorted(set(mentioned) - known) == []
 
 
 def test_every_module_says_what_its_one_job_is() -> None:
