@@ -171,6 +171,19 @@ async def test_the_lab_explores_a_free_limit_and_says_when_the_prompt_has_change
     assert "must be 1 or more" in refused["message"]
 
 
+async def test_the_lab_applies_a_limit_and_a_step_to_the_file(prompt: Path) -> None:
+    prompt.write_text(GROWING_CHAT, "utf-8")
+    async with reading(prompt, "truncation") as page:
+        await page.send(type="apply", limit=0, step=10)
+        refused = await page.received("fail")
+        await page.send(type="apply", limit=123, step=10)
+        await page.received("applied")
+
+    assert "at least 1" in refused["message"]
+    assert "token_limit: 123" in prompt.read_text("utf-8")
+    assert "truncation_step: 10" in prompt.read_text("utf-8")
+
+
 async def test_a_page_asks_a_model_and_the_answer_is_stored(tmp_path: Path, pages: Path) -> None:
     del pages
     file = tmp_path / "a.yml.j2"

@@ -191,6 +191,19 @@ def test_the_truncation_lab_names_the_best_step_and_holds_its_charts_as_tables(
     lab.get_by_role("slider", name="Limit among those that were tried").fill("0")
     expect(steps).to_have_count(0)
 
+    lab.get_by_label("Limit", exact=True).fill("120")
+    lab.get_by_label("Limit", exact=True).press("Enter")
+    expect(lab.get_by_role("heading", name="Steps under a limit of 120")).to_be_visible()
+    step = lab.get_by_label("Step", exact=True).input_value()
+    lab.get_by_role("button", name="Apply").click()
+    expect(lab.get_by_role("button", name="Applied")).to_be_visible()
+    expect(workbench.line("token_limit: 120")).to_be_visible()
+    expect(workbench.line(f"truncation_step: {step}")).to_be_visible()
+    expect(lab.get_by_text("as it is now")).to_be_visible()
+    expect(lab.get_by_role("button", name="Explore again")).to_have_count(0)
+    assert violations(lab) == []
+    workbench.screenshot("applied")
+
 
 def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench, example: Path) -> None:
     turns = [

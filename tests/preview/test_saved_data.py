@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptls.preview.saved_data import SavedData, saved_data, saved_experiment
+from promptls.preview.saved_data import SavedData, saved_data, saved_experiment, saved_truncation
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from promptls.text.errors import UsageError
@@ -148,3 +148,24 @@ def test_a_prompt_without_an_experiment_gets_one_over_its_samples(tmp_path: Path
     assert declared.settings.experiments is not None
     assert declared.settings.experiments["answers"].dataset == "datasets/a.csv"
     assert texts[str(tmp_path / "datasets" / "a.csv")] == "text,expected\nOne,\nTwo,\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("", "token_limit: 300\ntruncation_step: 20\n"),
+        ("token_limit: 5 # tight\ntruncation_step: 1\n", "token_limit: 300 # tight\ntruncation_step: 20\n"),
+        ("encoding: a\ntruncation_step:\n", "token_limit: 300\nencoding: a\ntruncation_step: 20\n"),
+        ("{token_limit: 5, encoding: a}\n", "{truncation_step: 20, token_limit: 300, encoding: a}\n"),
+        ("{encoding: a}\n", "{token_limit: 300, truncation_step: 20, encoding: a}\n"),
+    ],
+)
+def test_a_limit_and_a_step_replace_those_of_the_header(tmp_path: Path, header: str, expected: str) -> None:
+    workspace, path = prompt(tmp_path, header)
+
+    (text,) = saved_truncation(workspace.snapshot, path, 300, 20).texts.values()
+
+    declared = header_of(text).declarations
+    assert (declared.settings.token_limit, declared.settings.truncation_step) == (300, 20)
+    assert expected in text
+    assert text.endswith(PARTS)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lsp_editor import Editor, eventually
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,6 +36,24 @@ async def test_the_lab_grows_the_chat_of_the_unsaved_text(code: Editor) -> None:
     )
     assert len(made.found.chats[0].turns) == 12
     assert {best.limit for best in made.found.best} == set(made.found.limits)
+
+
+async def test_a_limit_and_a_step_are_applied_to_the_header_of_the_open_prompt(code: Editor) -> None:
+    changes: list[Any] = []
+
+    @code.client.feature(types.WORKSPACE_APPLY_EDIT)
+    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        changes.append(params.edit)
+        return types.ApplyWorkspaceEditResult(applied=True)
+
+    uri = code.open("applied.yml.j2", CHAT)
+    made = await code.command("applyTruncation", uri=uri, limit=240, step=40)
+    assert made.message == "The header sets `token_limit: 240` and `truncation_step: 40`."
+    (change,) = changes
+    assert "240" in str(change)
+    assert "40" in str(change)
+    with pytest.raises(JsonRpcException, match="of at least 1"):
+        await code.command("applyTruncation", uri=uri, limit=0, step=40)
 
 
 async def test_a_prompt_without_a_chat_is_a_failure_with_a_sentence(code: Editor) -> None:

@@ -358,6 +358,14 @@ class LabArguments(LabOptionsJson):
     uri: str
 
 
+class ApplyTruncationArguments(TypedDict):
+    """The arguments of `promptls.applyTruncation`: what to write into the header of a prompt."""
+
+    uri: str
+    limit: int
+    step: int
+
+
 class LabResult(TypedDict):
     """The result of `promptls.truncationLab`."""
 

@@ -1,4 +1,4 @@
-"""Adding the data of a preview to the files of its prompt: as a sample, an example, or a row of a dataset."""
+"""Adding what a preview shows to the files of its prompt: data, an experiment, the limit of the lab."""
 
 from __future__ import annotations
 
@@ -77,6 +77,16 @@ def saved_experiment(snapshot: Snapshot, path: str) -> SavedData:
     samples = samples_of(snapshot, path)
     target = _Target(snapshot, path, template)
     return target.with_experiment([each.data for each in samples[: max(1, len(samples) - 1)]], None)
+
+
+def saved_truncation(snapshot: Snapshot, path: str, limit: int, step: int) -> SavedData:
+    """Return the prompt with the limit and the step in its header."""
+    template = snapshot.template(path)
+    if template is None:
+        raise UsageError("this file is not a prompt", FilePlace(path))
+    target = _Target(snapshot, path, template)
+    text = target.with_keys({"token_limit": limit, "truncation_step": step})
+    return SavedData({path: text}, f"The header sets `token_limit: {limit}` and `truncation_step: {step}`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +206,23 @@ class _Target:
         texts = {self.path: self._with_key(key), str(file): _csv([[*columns, "expected"], *lines])}
         return SavedData(texts, f"Added the experiment `answers` over {file.name}.")
 
+    def with_keys(self, values: Mapping[str, int]) -> str:
+        """Return the prompt with these values in place of those in its header, or added to it."""
+        text, declarations = self.template.source.text, self.template.declarations
+        edits, missing = [], []
+        for key, value in values.items():
+            span = declarations.value_span(key)
+            if span is None:
+                missing.append(f"{key}: {value}")
+            else:
+                space = "" if span.start > 0 and text[span.start - 1].isspace() else " "
+                edits.append(Edit(span, f"{space}{value}"))
+        if not missing:
+            return edited(text, edits)
+        tree = declarations.tree
+        separator = ", " if tree is not None and is_flow(text, tree.span) else "\n"
+        return self._with_key(separator.join(missing), *edits)
+
     def _unused(self, folder: str, suffix: str) -> Path:
         stem, number = prompt_stem(Path(self.path)), 2
         file = self.folder / folder / f"{stem}{suffix}"
@@ -203,8 +230,11 @@ class _Target:
             file, number = file.with_name(f"{stem}_{number}{suffix}"), number + 1
         return file
 
-    def _with_key(self, written: str) -> str:
-        """Return the prompt with a key added to its header or mapping; a header is created if needed."""
+    def _with_key(self, written: str, *edits: Edit) -> str:
+        """Return the prompt with a key added to its header or mapping; a header is created if needed.
+
+        `edits` of the header are applied too.
+        """
         source, tree = self.template.source, self.template.declarations.tree
         text = source.text
         if self.template.declarations.problems and tree is None:
@@ -214,7 +244,7 @@ class _Target:
                 raise UsageError(
                     "the declarations are written in braces", FilePlace(self.path), "write one key a line"
                 )
-            return edited(text, [edit])
+            return edited(text, [edit, *edits])
         if self.template.header is not None:
             at = self.template.header.span.start + len(OPENING)
             return edited(text, [Edit(Span(at, at), f"\n{written}")])

@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { FromPage, ToPage } from "@promptls/web/truncation/messages";
-import type { LabOptions, LabResult } from "@promptls/web/wire/preview";
+import type { ApplyTruncationArguments, LabOptions, LabResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
@@ -110,6 +110,20 @@ export class TruncationPanel implements vscode.Disposable {
     }
   }
 
+  async #apply(limit: number, step: number): Promise<void> {
+    const uri = this.#uri;
+    if (uri === undefined) {
+      return;
+    }
+    const argument: ApplyTruncationArguments = { uri, limit, step };
+    try {
+      await this.#client.execute("promptls.applyTruncation", argument);
+      this.#post({ type: "applied" });
+    } catch (error) {
+      this.#post({ type: "fail", message: errorMessage(error) });
+    }
+  }
+
   async #receive(message: FromPage): Promise<void> {
     switch (message.type) {
       case "ready":
@@ -118,6 +132,9 @@ export class TruncationPanel implements vscode.Disposable {
       case "explore":
         this.#options = message.options;
         await this.#explore();
+        return;
+      case "apply":
+        await this.#apply(message.limit, message.step);
         return;
       case "copy":
         await vscode.env.clipboard.writeText(message.text);

@@ -22,7 +22,7 @@ from promptls.preview.preview_result import (
     preview_result,
     sample_to_show,
 )
-from promptls.preview.saved_data import saved_data, write_text
+from promptls.preview.saved_data import saved_data, saved_truncation, write_text
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for
@@ -65,7 +65,7 @@ class LivePreview:
 
     async def converse_lab(self, connection: ServerConnection) -> None:
         """Serve a page of the truncation lab until it is closed."""
-        await talk_among(self._pages, LabConversation(self.explore, connection))
+        await talk_among(self._pages, LabConversation(self.explore, self.apply_truncation, connection))
 
     async def watch(self) -> None:
         """Update the rendering whenever one of its files changes, until cancelled."""
@@ -113,6 +113,14 @@ class LivePreview:
             return {"uri": uri, "found": None, "failure": failure_json(found), "cancelled": False}
         found["measured"] = await asyncio.to_thread(measured_cache, Path(self.path))
         return {"uri": uri, "found": found, "failure": None, "cancelled": False}
+
+    def apply_truncation(self, argument: dict[str, Any]) -> None:
+        """Write a limit and a step of the truncation lab into the prompt's header; raises UserError."""
+        limit, step = optional(argument, "limit", int), optional(argument, "step", int)
+        if limit is None or step is None or min(limit, step) < 1:
+            raise UsageError("a limit and a step are at least 1")
+        saved = saved_truncation(self._workspace.snapshot, self.path, limit, step)
+        write_text(Path(self.path), saved.texts[self.path])
 
     async def answer(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
         """Return the response to a page's request; raises UserError."""
@@ -278,10 +286,12 @@ class LabConversation(PageConversation):
     def __init__(
         self,
         explore: Callable[[Mapping[str, Any], Notify], Awaitable[preview_wire.LabResult]],
+        apply: Callable[[dict[str, Any]], None],
         connection: ServerConnection,
     ) -> None:
         super().__init__(connection)
         self._explore: Final = explore
+        self._apply: Final = apply
         self._exploring: asyncio.Task[None] | None = None
 
     def refresh(self) -> None:
@@ -289,13 +299,23 @@ class LabConversation(PageConversation):
         self.start(self.send({"type": "stale"}))
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Explore with the page's choices, and cancel an exploration in progress."""
+        """Explore with the page's choices, and cancel an exploration in progress; or apply a choice."""
+        if message.get("type") == "apply":
+            self.start(self._apply_choice(message))
         if message.get("type") not in {"ready", "explore"}:
             return
         options = message.get("options")
         if self._exploring is not None:
             self._exploring.cancel()
         self._exploring = self.start(self._show(options if isinstance(options, dict) else {}))
+
+    async def _apply_choice(self, choice: dict[str, Any]) -> None:
+        try:
+            await asyncio.to_thread(self._apply, choice)
+        except Exception as error:  # noqa: BLE001 - the reader learns why the file is as before
+            await self.send({"type": "fail", "message": sentence(error)})
+        else:
+            await self.send({"type": "applied"})
 
     async def _show(self, options: dict[str, Any]) -> None:
         def notify(what: str, done: int, count: int) -> None:

@@ -131,6 +131,13 @@ async def _save_data(session: Session, arguments: Arguments, _token: Token) -> A
     return await save_data(session.context, arguments)
 
 
+@command("applyTruncation")
+async def _apply_truncation(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.asking import apply_truncation
+
+    return await apply_truncation(session.context, arguments)
+
+
 @command("tokens")
 async def _tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
     from promptls.server.commands.preview import tokens

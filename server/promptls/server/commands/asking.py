@@ -1,4 +1,4 @@
-"""Asking a model about what a preview shows, and keeping the data that it shows."""
+"""Asking a model about what a preview shows, and writing what it shows into the prompt's files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from promptls.ide.code_actions import line_edits
 from promptls.preview import preview_wire
 from promptls.preview.asking import answer_of, answers_of, request_about
 from promptls.preview.preview_result import RenderingChoice, preview_job, sample_to_show
-from promptls.preview.saved_data import saved_data, saved_experiment, write_text
+from promptls.preview.saved_data import saved_data, saved_experiment, saved_truncation, write_text
 from promptls.security.trust import FolderCode
 from promptls.server.commands.runs import editor_of
 from promptls.server.folder_trust import may_send_keys
 from promptls.server.locations import prompt_path
 from promptls.server.requests.code_actions import workspace_edit
 from promptls.server.shown_text import show_text
-from promptls.text.errors import FilePlace, UserError, optional
+from promptls.text.errors import FilePlace, UsageError, UserError, optional
 from promptls.text.escape import markdown_text
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from promptls.server.context import Context
     from promptls.server.folder_trust import Trust
     from promptls.server.state.latest_renderings import Renderings
+    from promptls.syntax.source import Source
 
 
 ANSWER_TEXT = "promptls/answerText"
@@ -117,11 +118,27 @@ async def save_data(context: Context, arguments: dict[str, Any]) -> preview_wire
     context.workspace.disk_changed()
     for file, text in saved.texts.items():
         if file in opened:
-            source = opened[file].template.source
-            edits = tuple(line_edits(source.text, text))
-            change = workspace_edit(context, file, source, edits)
-            params = types.ApplyWorkspaceEditParams(change, "Save data of the preview")
-            answer = await context.server.workspace_apply_edit_async(params)
-            if not answer.applied:
-                raise UserError("the editor did not apply the change", FilePlace(file))
+            await _edit(context, file, opened[file].template.source, text, "Save data of the preview")
     return {"message": saved.message, "sample": saved.sample}
+
+
+async def apply_truncation(context: Context, arguments: dict[str, Any]) -> preview_wire.SaveResult:
+    """Write a `limit` and a `step` of the truncation lab into the header of the prompt, in the editor.
+
+    Raises UserError if the header has no place for them.
+    """
+    path, snapshot = prompt_path(context, arguments), context.snapshot
+    limit, step = optional(arguments, "limit", int), optional(arguments, "step", int)
+    template = snapshot.template(path)
+    if template is None or limit is None or step is None or min(limit, step) < 1:
+        raise UsageError("the command needs a `limit` and a `step` of at least 1", FilePlace(path))
+    saved = saved_truncation(snapshot, path, limit, step)
+    await _edit(context, path, template.source, saved.texts[path], "Apply limit and step")
+    return {"message": saved.message, "sample": None}
+
+
+async def _edit(context: Context, path: str, source: Source, text: str, label: str) -> None:
+    change = workspace_edit(context, path, source, tuple(line_edits(source.text, text)))
+    answer = await context.server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
+    if not answer.applied:
+        raise UserError("the editor did not apply the change", FilePlace(path))

@@ -8,7 +8,12 @@ export type ToPage =
   | { type: "progress"; words: string }
   /** The prompt is another one than that which was explored. */
   | { type: "stale" }
+  /** The limit and step that were to be applied are in the header. */
+  | { type: "applied" }
   | { type: "fail"; message: string };
 
 export type FromPage =
-  { type: "ready" } | { type: "explore"; options: LabOptions } | { type: "copy"; text: string; what: string };
+  | { type: "ready" }
+  | { type: "explore"; options: LabOptions }
+  | { type: "apply"; limit: number; step: number }
+  | { type: "copy"; text: string; what: string };

@@ -15,6 +15,12 @@ export const tried = signal<Tried | undefined>(undefined);
 export const failure = signal("");
 export const isBusy = signal(true);
 export const isStale = signal(false);
+/** What was written into the header last. */
+export const applied = signal<Tried | undefined>(undefined);
+/** The edit of the header is reported as a change of the prompt, and so is saving it, by some editors twice. */
+const CHANGES_OF_APPLYING = 3;
+/** How many of the next changes are answered by exploring again, because they are those of applying. */
+let ownChanges = 0;
 /** The progress message. */
 export const progress = signal("");
 export const ended = signal(false);
@@ -45,9 +51,20 @@ function receive(message: ToPage): void {
     }
     case "fail":
       failure.value = message.message;
+      ownChanges = 0;
       return;
     case "stale":
-      isStale.value = true;
+      if (ownChanges > 0) {
+        ownChanges -= 1;
+        explore({});
+      } else {
+        applied.value = undefined;
+        isStale.value = true;
+      }
+      return;
+    case "applied":
+      applied.value = tried.value;
+      announce("Written to the header.");
       return;
     case "progress":
       progress.value = message.words;
@@ -100,6 +117,15 @@ export function attempt(next: Partial<Tried>): void {
     announce(
       `Limit ${cell.limit}, step ${cell.step}: ${percent(cell.cacheRate)} from the cache, ${percent(cell.keptRate)} kept.`,
     );
+  }
+}
+
+/** Writes the limit and step that are shown into the header of the prompt. */
+export function apply(): void {
+  if (tried.value !== undefined) {
+    ownChanges = CHANGES_OF_APPLYING;
+    failure.value = "";
+    host.post({ type: "apply", ...tried.value });
   }
 }
 

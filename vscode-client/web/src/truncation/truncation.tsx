@@ -10,6 +10,8 @@ import type { Cell, Lab } from "../wire/lab";
 import { Limits, Steps, Turns } from "./charts";
 import { bestOf, cellAt, headerLines, stepsOf, type Tried } from "./lab";
 import {
+  applied,
+  apply,
   attempt,
   attemptFree,
   begin,
@@ -225,7 +227,24 @@ function Steppers({ found, at }: { found: Lab; at: Tried }) {
           attemptFree({ step });
         }}
       />
+      <Apply at={at} />
     </div>
+  );
+}
+
+function Apply({ at }: { at: Tried }) {
+  const isApplied = applied.value?.limit === at.limit && applied.value.step === at.step;
+  return (
+    <button
+      type="button"
+      class="primary"
+      id="apply"
+      title={`Write token_limit: ${at.limit} and truncation_step: ${at.step} into the header`}
+      disabled={isApplied}
+      onClick={apply}
+    >
+      {isApplied ? "Applied" : "Apply"}
+    </button>
   );
 }
 

@@ -358,6 +358,13 @@ export interface LabArguments {
   uri: string;
 }
 
+/** The arguments of `promptls.applyTruncation`: what to write into the header of a prompt. */
+export interface ApplyTruncationArguments {
+  uri: string;
+  limit: number;
+  step: number;
+}
+
 /** The result of `promptls.truncationLab`. */
 export interface LabResult {
   uri: string;
