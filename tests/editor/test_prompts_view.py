@@ -37,6 +37,22 @@ def test_prompts_experiments_and_runs_are_listed_and_a_run_shows_its_results(
     workbench.panel("labels_exact_match")
 
 
+def test_a_first_run_is_compared_with_the_other_prompt_over_the_same_data(
+    workbench: Workbench, project: Path
+) -> None:
+    for prompt in ("triage_v2.yml.j2", "triage_v1.yml.j2"):
+        command = [sys.executable, "-m", "promptls", "run", prompt, "--model", "echo", "--trust"]
+        subprocess.run(command, cwd=project, check=True, capture_output=True)
+    workbench.open_file("triage_v1.yml.j2")
+    workbench.run_command("promptls: Show Results")
+    results = workbench.panel("labels_exact_match")
+    results.get_by_role("tab", name="Compare").click()
+    expect(results.locator("#against")).to_contain_text("triage_v2.yml.j2")
+    expect(results.get_by_role("heading", name="Row by row")).to_be_visible()
+    expect(results.locator(".names")).to_contain_text(re.compile(r"\d+ rows in both"))
+    workbench.screenshot("compared")
+
+
 def test_a_folder_with_prompts_shows_the_view_before_any_is_opened(
     code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> None:

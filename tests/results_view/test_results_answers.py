@@ -10,7 +10,13 @@ import pytest
 
 from promptls.experiments.history import RunSummary
 from promptls.results_view.notes import notes_file
-from promptls.results_view.results_answers import export_answer, note_answer, numbers_answer, rows_answer
+from promptls.results_view.results_answers import (
+    export_answer,
+    note_answer,
+    numbers_answer,
+    rows_answer,
+    view_answer,
+)
 from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 
@@ -90,3 +96,32 @@ def test_rows_are_run_again_by_their_numbers(run: RunSummary) -> None:
     assert answer == {"rows": "1-2,4,", "count": 3, "experiment": "main"}
     with pytest.raises(UsageError, match="none of these rows"):
         numbers_answer({"run": str(run.results), "wanted": {"places": []}})
+
+
+def test_a_first_run_is_compared_with_another_prompt_over_the_same_data(tmp_path: Path) -> None:
+    for name in ("rows.csv", "others.csv"):
+        (tmp_path / name).write_text(f"id,text\na,{name}\n", "utf-8")
+
+    def ran(prompt: str, dataset: str, name: str, metric: str = "exact_match") -> RunSummary:
+        table = f"id,model,response,error,{metric}\na,echo,Hi,,pass\n"
+        path = tmp_path / f"{prompt}.yml.j2"
+        dataset_path = tmp_path / dataset
+        return write_run(path, "- name: a\n", table, experiment="main", dataset=dataset_path, name=name)
+
+    def shown(run: RunSummary, **arguments: Any) -> list[str]:
+        view = view_answer({"run": str(run.results), **arguments, "quick": True})
+        return [each["promptName"] for each in view["runs"]]
+
+    first = ran("first", "rows.csv", "20260101-000000-first")
+    assert shown(first) == ["first.yml.j2"]
+    second = ran("second", "rows.csv", "20260102-000000-second")
+    ran("elsewhere", "others.csv", "20260103-000000-elsewhere")
+    ran("unlike", "rows.csv", "20260104-000000-unlike", "prefix_match")
+    assert shown(first) == ["second.yml.j2", "first.yml.j2"]
+    assert shown(second) == ["first.yml.j2", "second.yml.j2"]
+    assert shown(second, against=[]) == ["second.yml.j2"]
+
+    second.results.unlink()
+    assert shown(first) == ["first.yml.j2"]
+    again = ran("first", "rows.csv", "20260105-000000-first")
+    assert shown(again) == ["first.yml.j2", "first.yml.j2"]

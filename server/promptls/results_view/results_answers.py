@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from promptls.experiments.result_pages import (
     table_columns,
 )
 from promptls.experiments.row_choice import as_ranges
+from promptls.experiments.run_index import known_runs
 from promptls.results_view import results_wire
 from promptls.results_view.notes import Note, keep_note, notes_json, notes_of
 from promptls.results_view.results_wire import ExportForm
@@ -180,7 +182,8 @@ def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
 
     These are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`,
     preceded by those of the tables `against`, or by its baseline: the previous complete run of the same
-    experiment and data. `unsaved` are texts of files by their path.
+    experiment and data, else the latest run of another prompt over the same data. `unsaved` are texts of
+    files by their path.
     """
     from promptls.results_view.view import results_view
 
@@ -212,9 +215,30 @@ def _asked(arguments: Mapping[str, Any]) -> list[RunSummary]:
     against = optional(arguments, "against", list)
     run = _of_prompt(arguments) if named is None else _of_table(Path(named), _unsaved(arguments))
     if against is None:
-        return [run] if run.previous is None else [run.previous, run]
+        before = run.previous or _of_other_prompt(run)
+        return [run] if before is None else [before, run]
     others = [find_run(str(each)) for each in dict.fromkeys(against)]
     return [*(other for other in others if other.results != run.results), run]
+
+
+_MAX_OTHERS: Final = 100
+
+
+def _of_other_prompt(run: RunSummary) -> RunSummary | None:
+    """Return the latest run of another prompt over the same rows of the same data, with a common metric."""
+    if run.dataset_hash is None:
+        return None
+    metrics = {metric.name for metric in run.metrics}
+    for known in known_runs(run.results.parent, most=_MAX_OTHERS):
+        if (
+            known.status == "finished"
+            and (known.dataset_hash, known.chosen) == (run.dataset_hash, run.rows_chosen)
+            and os.path.normpath(known.prompt) != os.path.normpath(run.prompt)
+            and metrics & set(known.values)
+            and Path(known.path).is_file()
+        ):
+            return find_run(known.path)
+    return None
 
 
 def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:

@@ -84,6 +84,8 @@ export function RunPicker() {
 /** Selects the runs to compare with the current one. */
 export function AgainstPicker() {
   const others = view.value?.runs.slice(0, -1) ?? [];
+  const [only] = others;
+  const promptName = only?.prompt === run.value?.prompt ? "" : `${only?.promptName ?? ""}, `;
   if (source.value?.live === undefined) {
     return null;
   }
@@ -96,7 +98,7 @@ export function AgainstPicker() {
           {others.length === 0
             ? "no run"
             : others.length === 1
-              ? moment(others[0]?.started ?? "")
+              ? `${promptName}${moment(only?.started ?? "")}`
               : count(others.length, "run")}
         </bdi>
       }
