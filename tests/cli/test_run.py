@@ -67,6 +67,16 @@ def test_scores_over_other_rows_are_not_those_before(
     assert "before: 100 %" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [("1", "the first row"), ("2", "the first 2 rows"), ("2,", "rows 2"), ("1,2", "rows 1,2")],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_partial_run_names_its_rows(rows: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "ask.yml.j2", "--rows", rows])
+    assert f"partial run: only {shown}\n" in capsys.readouterr().out
+
+
 def test_a_run_says_what_metrics_did_not_find_good_or_could_not_score(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

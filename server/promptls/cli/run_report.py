@@ -151,11 +151,16 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
     """Print that the scores cover only some rows, and the consequences."""
     from promptls.experiments.row_choice import is_of_examples
 
-    over = str(run.rows_chosen).rstrip(",")
+    chosen = str(run.rows_chosen)
     if is_of_examples(run.rows_chosen):
-        print(paint(f"partial run: over {over} of the prompt, not over the dataset", "yellow"))
+        print(paint(f"partial run: over {chosen} of the prompt, not over the dataset", "yellow"))
         return
-    what = f"the first {plural(int(over), 'row')}" if over.isdigit() else f"rows {over}"
+    if chosen == "1":
+        what = "the first row"
+    elif chosen.isdigit():
+        what = f"the first {int(chosen):,} rows"
+    else:
+        what = f"rows {chosen.rstrip(',')}"
     unchecked = "; thresholds hold for complete runs only" if thresholds else ""
     print(paint(f"partial run: only {what}{unchecked}", "yellow"))
     print(paint(f"run the other rows: promptls run --complete {run.name}", "dim"))

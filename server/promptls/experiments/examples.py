@@ -24,6 +24,7 @@ from promptls.metrics.loading import check_binding, load_metric
 from promptls.security.files import kept_by_file, open_text
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import plural
 from promptls.workspace.disk import source_of
 
 _TEXTS = frozenset({".csv", ".tsv"})
@@ -40,7 +41,7 @@ def over_examples(experiment: Experiment, rows: str) -> tuple[Experiment, RowCho
     examples = [example.data for example in template.declarations.examples]
     number = example_number(rows)
     if not examples or (number is not None and not 1 <= number <= len(examples)):
-        said = f"has {len(examples)} examples" if examples else "declares no examples"
+        said = f"has {plural(len(examples), 'example')}" if examples else "declares no examples"
         raise UsageError(
             f"the prompt {said}, so `{rows}` cannot be run",
             FilePlace(experiment.prompt),
