@@ -82,7 +82,7 @@ def test_a_finding_that_is_gone_is_said_and_taken_out(folder: Path, check: Any) 
         in shown
     )
     code, shown = check(*BASELINE, "--write-baseline")
-    assert (code, shown) == (0, "0 findings in known.json: 0 new, 1 taken out.\n")
+    assert (code, shown) == (0, "0 findings in known.json: 0 new, 1 removed.\n")
     assert json.loads((folder / "known.json").read_text())["findings"] == []
 
 

@@ -30,7 +30,7 @@ def test_prompts_are_laid_out_and_other_files_left_alone(
 
     assert (folder / "a.yml.j2").read_text() == LAID_OUT
     assert (folder / "site.yml.j2").read_text() == ANSIBLE
-    first = "formatted a.yml.j2\n1 prompt changed, 1 prompt laid out already (1 other file left alone).\n"
+    first = "formatted a.yml.j2\n1 prompt changed, 1 prompt already formatted (1 other file left alone).\n"
     assert capsys.readouterr().out.startswith(first)
 
 

@@ -87,7 +87,7 @@ async def test_what_is_refused_before_it_begins_costs_nothing(tmp_path: Path) ->
 
 async def test_a_failure_comes_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("mine")
-    with pytest.raises(UserError, match="there is such a file already") as failure:
+    with pytest.raises(UserError, match="the file already exists") as failure:
         await run_in_process(
             request(tmp_path, "http://127.0.0.1:9/v1"), lambda _event: None, module=GENERATION
         )

@@ -111,7 +111,7 @@ async function objectionTo(name: string, place: vscode.Uri): Promise<string | un
   }
   try {
     await vscode.workspace.fs.stat(vscode.Uri.joinPath(place, name));
-    return "There is such a file already";
+    return "The file already exists";
   } catch {
     return undefined;
   }

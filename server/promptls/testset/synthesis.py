@@ -191,7 +191,7 @@ def check_output(path: Path, *, force: bool = False) -> None:
         raise UsageError("this is a folder", FilePlace(path), "name a file in it")
     if path.exists() and not force:
         raise UsageError(
-            "there is such a file already", FilePlace(path), "name another, or overwrite it with `--force`"
+            "the file already exists", FilePlace(path), "name another, or overwrite it with `--force`"
         )
 
 

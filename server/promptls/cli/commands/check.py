@@ -231,7 +231,7 @@ def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequenc
         stream.write(text)
     found = sum(len(file.findings) + len(file.known) for file in files)
     new = sum(len(file.findings) for file in files)
-    print(f"{plural(found, 'finding')} in {printed_path(known.path)}: {new:,} new, {len(gone):,} taken out.")
+    print(f"{plural(found, 'finding')} in {printed_path(known.path)}: {new:,} new, {len(gone):,} removed.")
     return 0
 
 

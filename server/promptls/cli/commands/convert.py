@@ -142,7 +142,7 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     path = Path(os.path.abspath(arguments.output)) if arguments.output else _beside(arguments)  # noqa: PTH100 - links stay
     if path.exists() and not arguments.force:
         raise UsageError(
-            "there is such a file already, and nothing is overwritten",
+            "the file already exists and was not overwritten",
             FilePlace(path),
             "name another with `-o`, or overwrite it with `--force`",
         )

@@ -152,7 +152,7 @@ def _conclusion(files: Sequence[FormattedFile], *, only_look: bool) -> str:
     outcomes = Counter(file.outcome for file in files)
     said: tuple[tuple[Outcome, str], ...] = (
         ("formatted", "would change" if only_look else "changed"),
-        ("unchanged", "laid out already"),
+        ("unchanged", "already formatted"),
         ("refused", "left with errors"),
     )
     shown = [f"{plural(outcomes[outcome], 'prompt')} {words}" for outcome, words in said if outcomes[outcome]]

@@ -71,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
     there = next((file for file in files if file.exists()), None)
     if there is not None and not arguments.force:
         raise UsageError(
-            "there is such a file already, and nothing was written",
+            "the file already exists, so nothing was written",
             FilePlace(there),
             "choose another name, or overwrite it with `--force`",
         )
