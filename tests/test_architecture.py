@@ -15,10 +15,10 @@ from promptls.docgen.generated_files import stale_files
 from promptls.lint.registry import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ROOT / "server" / "promptls"
+PACKAGE = ROOT / "server" / "promptls"
 
 
-def test_the_rooms_import_only_what_lies_below_them() -> None:
+def test_packages_import_only_what_is_below_them() -> None:
     lint_imports = shutil.which("lint-imports", path=os.pathsep.join([str(Path(sys.executable).parent)]))
     assert lint_imports is not None
     checked = subprocess.run(
@@ -27,8 +27,8 @@ def test_the_rooms_import_only_what_lies_below_them() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_every_room_has_its_paragraph_and_every_paragraph_its_room() -> None:
-    rooms = {path.parent.name for path in ROOMS.glob("*/__init__.py")}
+def test_every_package_has_a_section_and_every_section_a_package() -> None:
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     page = (ROOT / "server/ARCHITECTURE.md").read_text("utf-8")
     described = {
         name
@@ -36,7 +36,7 @@ def test_every_room_has_its_paragraph_and_every_paragraph_its_room() -> None:
         if line.startswith("**`")
         for name in re.findall(r"\*\*`(\w+)/`", line)
     }
-    assert described == rooms
+    assert described == packages
 
 
 def test_every_module_that_the_architecture_names_exists() -> None:
@@ -44,7 +44,7 @@ def test_every_module_that_the_architecture_names_exists() -> None:
     missing = [
         name
         for name in sorted(set(re.findall(r"`([\w/]+\.py)`", page)))
-        if not (ROOT / name).is_file() and not any(ROOMS.parent.rglob(name))
+        if not (ROOT / name).is_file() and not any(PACKAGE.parent.rglob(name))
     ]
     assert missing == []
 
@@ -54,37 +54,37 @@ def test_every_name_of_the_code_that_a_page_mentions_exists(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     examples = "".join(re.findall(r"^ *```python\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE))
     mentioned = re.findall(r"`@?(?:\w+\.)?(\w+)`", text) + re.findall(r"(?<!def )\b(\w+)\(", examples)
-    sources = [*ROOMS.rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / ".github").rglob("*.yml")]
+    sources = [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / ".github").rglob("*.yml")]
     known = set(re.findall(r"\w+", "\n".join(path.read_text("utf-8") for path in sources)))
     assert sorted(set(mentioned) - known) == []
 
 
-def test_every_module_says_what_its_one_job_is() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [
-        str(module.relative_to(ROOMS))
-        for module in ROOMS.rglob("*.py")
+        str(module.relative_to(PACKAGE))
+        for module in PACKAGE.rglob("*.py")
         if not ast.get_docstring(ast.parse(module.read_text("utf-8")))
     ]
     assert silent == []
 
 
-def test_no_module_is_named_for_what_belongs_nowhere() -> None:
+def test_no_module_has_a_catch_all_name() -> None:
     shelves = {"utils", "helpers", "helper", "managers", "manager", "services", "service", "common", "misc"}
-    found = [str(path.relative_to(ROOMS)) for path in ROOMS.rglob("*") if path.stem in shelves]
+    found = [str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.stem in shelves]
     # Ragas has a module of this name, and programs import from it.
     assert found == ["utils.py"]
 
 
-def test_every_rule_has_a_file_of_its_own_and_is_made_known() -> None:
+def test_every_rule_has_its_own_file_and_is_registered() -> None:
     declaring = {
         module.stem.replace("_", "-")
-        for module in (ROOMS / "lint" / "rules").rglob("*.py")
+        for module in (PACKAGE / "lint" / "rules").rglob("*.py")
         if "\nRULE = Rule(" in module.read_text("utf-8")
     }
     assert declaring == {rule.name for rule in RULES}
 
 
-def test_the_rules_stand_in_the_order_of_their_names() -> None:
+def test_the_rules_are_sorted_by_name() -> None:
     assert [rule.name for rule in RULES] == sorted(rule.name for rule in RULES)
 
 

@@ -6,34 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from promptls.metrics import builtin_judged, builtin_structure, builtin_text
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS, OWN_METRICS, page_of_metric
 from promptls.metrics.metric import Metric
 from support.judges import Embedding, Saying
-
-
-def rows_of(page: str) -> Iterator[dict[str, str]]:
-    """The rows of a page's tables, by their columns."""
-    columns: list[str] = []
-    for line in page.splitlines():
-        if not line.startswith("|"):
-            columns = []
-        elif not columns:
-            columns = [cell.strip() for cell in line.strip("|").split(" | ")]
-        elif set(line) - set("|- "):
-            yield dict(zip(columns, (cell.strip() for cell in line.strip("|").split(" | ")), strict=True))
+from support.metric_tables import rows_of, value_of
 
 
 def cases() -> Iterator[Any]:
     for name in OWN_METRICS:
         for number, row in enumerate(rows_of(page_of_metric(name))):
             yield pytest.param(name, row, id=f"{name}-{number}")
-
-
-def value_of(cell: str) -> Any:
-    return None if cell == "no score" else yaml.safe_load(cell.strip("`"))
 
 
 @pytest.mark.parametrize(("name", "row"), list(cases()))

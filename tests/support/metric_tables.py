@@ -1,0 +1,24 @@
+"""The tables in the page of a metric: arguments and the score that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+
+def rows_of(page: str) -> Iterator[dict[str, str]]:
+    """The rows of a page's tables, by their columns."""
+    columns: list[str] = []
+    for line in page.splitlines():
+        if not line.startswith("|"):
+            columns = []
+        elif not columns:
+            columns = [cell.strip() for cell in line.strip("|").split(" | ")]
+        elif set(line) - set("|- "):
+            yield dict(zip(columns, (cell.strip() for cell in line.strip("|").split(" | ")), strict=True))
+
+
+def value_of(cell: str) -> Any:
+    return None if cell == "no score" else yaml.safe_load(cell.strip("`"))
