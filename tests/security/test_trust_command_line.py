@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_without_a_terminal_a_command_refuses_and_names_the_remedies(
 
 def test_the_refusal_names_what_would_be_run(hostile: Hostile) -> None:
     said = hostile.command("run", "prompt.yml.j2").stderr
-    assert "run its Python: functions.py, metrics.py and use its models: echo" in said
+    assert "run its Python: functions.py, metrics.py" in said
 
 
 def test_an_option_trusts_the_folder_for_one_command(hostile: Hostile) -> None:
@@ -61,6 +62,38 @@ def test_a_remembered_decision_counts_for_every_command(hostile: Hostile) -> Non
 
 def test_what_needs_nothing_of_the_folder_needs_no_trust(hostile: Hostile) -> None:
     assert hostile.command("render", "plain.yml.j2", "--string").stdout == "hello"
+
+
+def test_a_run_that_needs_nothing_of_the_folder_needs_no_trust_and_stays_inside(hostile: Hostile) -> None:
+    (hostile.folder.parent / "secret.csv").write_text("text,expected\nsecret,\n")
+    (hostile.folder / "rows.csv").write_text("text,expected\nhello,hello\n")
+    prompt = hostile.folder / "harmless.yml.j2"
+    for dataset, code in (("rows.csv", 0), ("../secret.csv", 1)):
+        header = f"experiments:\n  main: {{dataset: {dataset}, models: [echo], metrics: [exact_match]}}\n"
+        prompt.write_text(f"{{#---\n{header}---#}}\n- {{name: a, role: user, content: '{{{{ text }}}}'}}\n")
+        done = hostile.command("run", prompt.name)
+        assert done.returncode == code, done.stderr
+    assert "outside of the workspace, which is not trusted" in done.stderr
+
+    shutil.rmtree(hostile.folder / "experiments")
+    (hostile.folder / "experiments").symlink_to(hostile.configuration, target_is_directory=True)
+    assert "the results would be outside of the folder" in hostile.command("run", prompt.name).stderr
+    assert not hostile.has_run
+
+
+def test_a_run_without_trust_refuses_code_that_came_after_the_question(hostile: Hostile) -> None:
+    request = {"prompt": str(hostile.prompt), "roots": [str(hostile.folder)]}
+    done = subprocess.run(
+        [sys.executable, "-m", "promptls.experiments.process"],
+        input=json.dumps(request) + "\n",
+        env=hostile.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    failed = json.loads(done.stdout)
+    assert "the run would run its Python: functions.py, metrics.py" in failed["message"]
+    assert not hostile.has_run
 
 
 def test_a_file_outside_of_projects_depends_on_its_own_folder(hostile: Hostile) -> None:

@@ -98,12 +98,48 @@ async def test_experiments_need_a_yes(client: Client, hostile: Hostile, answer: 
 
     refused = [await client.execute(command) for command in RUN]
 
-    question = "promptls would run its Python: functions.py, metrics.py and use its models: echo."
+    question = "promptls would run its Python: functions.py, metrics.py."
     assert client.questions == [f"{hostile.folder} is not trusted. {question}"]
     for each in refused:
         assert f"`promptls trust {hostile.folder}` in a terminal trusts it" in each["error"]["message"]
     assert not hostile.has_run
     assert hostile.store.decision([hostile.folder]) is None
+
+
+@pytest.mark.parametrize(
+    ("dataset", "models", "question"),
+    [
+        ("rows.csv", "[echo]", None),
+        ("../secret.csv", "[echo]", None),
+        ("rows.csv", "[echo, 'openai:gpt-4o-mini']", "use its models: openai:gpt-4o-mini"),
+    ],
+)
+async def test_a_run_that_needs_nothing_of_the_folder_asks_nothing_and_stays_inside(
+    client: Client, hostile: Hostile, dataset: str, models: str, question: str | None
+) -> None:
+    (hostile.folder.parent / "secret.csv").write_text("text,expected\nsecret,\n")
+    header = f"experiments:\n  main: {{dataset: {dataset}, models: {models}, metrics: [exact_match]}}\n"
+    (hostile.folder / "rows.csv").write_text("text,expected\nhello,hello\n")
+    prompt = hostile.folder / "harmless.yml.j2"
+    prompt.write_text(f"{{#---\n{header}---#}}\n- {{name: a, role: user, content: '{{{{ text }}}}'}}\n")
+    client.says = NOT_NOW
+    await client.begin(hostile.folder)
+    client.show(prompt)
+
+    ran = await client.execute("promptls.runExperiment", uri=prompt.as_uri())
+
+    if question is not None:
+        assert client.questions == [f"{hostile.folder} is not trusted. promptls would {question}."]
+        assert "not trusted" in ran["error"]["message"]
+        return
+    assert client.questions == []
+    if dataset == "rows.csv":
+        (table,) = (hostile.folder / "experiments").glob("*-harmless.csv")
+        assert "hello" in table.read_text()
+    else:
+        assert "outside of the workspace, which is not trusted" in ran["error"]["message"]
+        assert not [*hostile.folder.glob("experiments/*.csv")]
+    assert not hostile.has_run
 
 
 async def test_a_rendering_goes_on_with_stand_ins_and_says_so(client: Client, hostile: Hostile) -> None:

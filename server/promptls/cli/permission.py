@@ -96,8 +96,9 @@ def trust_to_render(chosen: ChosenFiles, paths: Sequence[str], *, this_time: boo
 def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCode]) -> None:
     """Ensure that all folders are trusted; on a terminal, ask the user once about undecided ones.
 
-    `code_of` returns the code in them that the command would run. Raises UsageError for a folder that is not
-    trusted, and UserError if the decisions cannot be read.
+    `code_of` returns the code in them that the command would run. If there is none and the user has decided
+    nothing, the command goes on without trust, and reads only what is inside the folders. Raises UsageError
+    for a folder that is not trusted, and UserError if the decisions cannot be read.
     """
     store = TrustStore()
     decisions = store.read()
@@ -107,6 +108,8 @@ def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCod
         return
     code = code_of()
     is_undecided = all(decisions.on(folder) is None for folder in missing)
+    if is_undecided and not code:
+        return
     if is_undecided and sys.stdin.isatty() and sys.stderr.isatty() and _answers_yes(missing, code):
         for folder in missing:
             store.decide(folder, trusted=True)

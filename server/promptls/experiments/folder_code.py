@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import find_run, find_unfinished
+from promptls.experiments.judging import possible_models
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
+from promptls.models.local import LOCAL_MODELS
+from promptls.models.opening import LOCAL_EMBEDDINGS
 from promptls.security.files import joined
 from promptls.security.trust import FolderCode
 from promptls.workspace.settings import folder_to_trust
+
+_BUILT_IN: Final = frozenset({"echo", LOCAL_EMBEDDINGS, *(f"local:{name}" for name in LOCAL_MODELS)})
+"""Names of models that need nothing of a folder; no project can redefine them."""
 
 
 def folders_of_run(request: RunRequest) -> tuple[Path, ...]:
@@ -30,6 +36,7 @@ def folders_of_run(request: RunRequest) -> tuple[Path, ...]:
 def code_of_run(request: RunRequest) -> FolderCode:
     """Return the Python files and the models in its folders that the run uses.
 
+    Models that promptls brings along are not among them, so that a run may need no trust.
     Raises UsageError and UserError if the experiment cannot be run.
     """
     code_defined = python_request(request)
@@ -52,9 +59,12 @@ def code_of_run(request: RunRequest) -> FolderCode:
         models=request.models,
         models_base=Path(request.models_base) if request.models_base else None,
     )
-    models = (*experiment.models, *experiment.judges.values(), *experiment.embedders.values())
+    models = dict.fromkeys(model.name for model in possible_models(experiment))
+    needs_more = former is not None or experiment.evaluation is not None
+    if not needs_more and (request.engine or experiment.engine) != "ray":
+        models = dict.fromkeys(name for name in models if name not in _BUILT_IN)
     python = dict.fromkeys(_python_of(experiment))
-    return FolderCode(tuple(python), tuple(dict.fromkeys(model.name for model in models)))
+    return FolderCode(tuple(python), tuple(models))
 
 
 def _python_of(experiment: Experiment) -> Iterator[str]:

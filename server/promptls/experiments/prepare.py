@@ -29,7 +29,7 @@ from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.verdicts import failing_choice
 from promptls.models.providers import is_paid, price_of
-from promptls.security.files import joined
+from promptls.security.files import current_scope, joined
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import in_dollars
@@ -106,6 +106,10 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
         opened = _new(request)
     experiment = opened.experiment
     try:
+        if not current_scope().allows(experiment.folder):
+            raise UserError(
+                "the results would be outside of the folder", FilePlace(experiment.folder), "trust it first"
+            )
         async with row_renderer(experiment, renderer) as rows:
             plan = await plan_run(
                 experiment,

@@ -20,6 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NoReturn, TextIO, TypeAlias, TypeVar
 
+from promptls.experiments.folder_code import code_of_run
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
 from promptls.experiments.prompt_runner import run_plan
@@ -29,8 +30,9 @@ from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import EditorLink, Planned, ProcessRequest, RunRequest, to_json
 from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
+from promptls.security.files import FileScope, restrict_reading
 from promptls.security.processes import restrict_environment
-from promptls.text.errors import UserError
+from promptls.text.errors import UsageError, UserError
 
 Request = TypeVar("Request", bound=ProcessRequest)
 Notify: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -100,6 +102,17 @@ async def _listening(
     await run(request, notify, may_go)
 
 
+def _read(**values: Any) -> RunRequest:
+    """Return the request, limited to reading its `roots`; raises UsageError if it would run their code."""
+    request = RunRequest(**values)
+    if request.roots is not None:
+        scope = FileScope(tuple(request.roots))
+        restrict_reading(lambda: scope)
+        if code := code_of_run(request):
+            raise UsageError(f"the folder is not trusted, and the run would {code}", remedy="trust it first")
+    return request
+
+
 async def _run(request: RunRequest, notify: Notify, may_go: MayGo) -> None:
     if (code_defined := python_request(request)) is not None:
         with prepared_python(code_defined) as ready:
@@ -154,4 +167,4 @@ def leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    leave(main(RunRequest, _run))
+    leave(main(_read, _run))

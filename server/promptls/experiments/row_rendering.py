@@ -23,6 +23,7 @@ from promptls.models.testing import digest_of
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.worker import RenderWorker, limits_of
+from promptls.security.files import ANYWHERE, current_scope
 from promptls.security.processes import usable_cores, visible_variables
 
 # Number of rows from which additional processes are started, and the maximum number of processes.
@@ -120,8 +121,8 @@ class RowRenderer:
 
     def _worker(self) -> RenderWorker:
         experiment = self._experiment
-        limits = limits_of(experiment.rendering_seconds, experiment.rendering_megabytes, trusted=True)
-        return RenderWorker(limits)
+        seconds, megabytes = experiment.rendering_seconds, experiment.rendering_megabytes
+        return RenderWorker(limits_of(seconds, megabytes, trusted=current_scope() == ANYWHERE))
 
     async def _render(self, row: Row, worker: RenderWorker) -> RenderedRow:
         experiment = self._experiment
@@ -137,7 +138,7 @@ class RowRenderer:
         return _rendered(RowMessages(messages, outcome.tokens, outcome.tokens_kept, outcome.files))
 
     def _job(self, data: Mapping[str, Any]) -> RenderJob:
-        experiment = self._experiment
+        experiment, scope = self._experiment, current_scope()
         return RenderJob(
             path=str(experiment.prompt),
             text=experiment.text,
@@ -149,7 +150,8 @@ class RowRenderer:
             token_limit=experiment.token_limit,
             truncation_step=experiment.truncation_step,
             kind=experiment.rendering,
-            trusted=True,  # code is only run in trusted folders
+            roots=scope.roots,
+            trusted=scope == ANYWHERE,
             ragas_version=experiment.ragas_version,
         )
 

@@ -70,7 +70,8 @@ class RunRequest:
     `leave_one_out`, it runs all rows with all few-shot examples, and without each one. `unsaved` are unsaved
     texts by absolute path. `secrets` are environment variables of
     the run, such as keys; they are never stored. `editor` means that the parent process
-    provides the models of the editor.
+    provides the models of the editor. `roots` are the folders whose files may be read, None for all: a run
+    that needs no trust in its folder stays inside of it.
     """
 
     prompt: str = ""
@@ -98,6 +99,7 @@ class RunRequest:
     editor: bool = False
     unsaved: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    roots: Sequence[str] | None = None
 
     def access(self) -> Access:
         """Return the variables that the run may read and the servers it uses.

@@ -80,7 +80,8 @@ class Trust:
     async def may_run(self, paths: Iterable[str], code_of: Callable[[], FolderCode]) -> bool:
         """Return whether code of the files' folders may run; ask the user if that is undecided.
 
-        `code_of` returns the code that would run; a UserError that it raises is passed on.
+        `code_of` returns the code that would run; a UserError that it raises is passed on. If there is none,
+        the user is not asked: the work may go on, but reads only what `Snapshot.file_scope` allows.
         """
         if self._said is not None:
             return self._said
@@ -97,7 +98,10 @@ class Trust:
             return False
         question = self._questions.get(missing)
         if question is None:
-            asking = self._ask(missing, code_of())
+            code = code_of()
+            if not code:
+                return True
+            asking = self._ask(missing, code)
             question = self._questions[missing] = self._context.start(asking, "the question for trust")
         await asyncio.shield(question)
         return self._trusts(files)
@@ -134,8 +138,7 @@ class Trust:
 
     async def _ask(self, folders: Sequence[str], code: FolderCode) -> None:
         names = " and ".join(printable(folder) for folder in folders)
-        would = f" promptls would {code}." if code else ""
-        message = f"{names} {'is' if len(folders) == 1 else 'are'} not trusted.{would}"
+        message = f"{names} {'is' if len(folders) == 1 else 'are'} not trusted. promptls would {code}."
         actions = [types.MessageActionItem(_TRUST), types.MessageActionItem(_NOT_NOW)]
         params = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
         try:

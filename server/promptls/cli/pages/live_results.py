@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ from promptls.results_view import results_wire
 from promptls.results_view.running_runs import UnfinishedRuns
 from promptls.security.files import read_bytes
 from promptls.security.private_files import TEMPORARY_PREFIX
+from promptls.security.trust import TrustStore
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.format import plural
 
@@ -257,9 +259,12 @@ class ResultsPage(ShownPage):
             models_base=str(Path.cwd()),
         )
         folders = folders_of_run(request)
-        if not is_trusted(folders, this_time=self._live.trusted):
-            raise refused(folders[0], code_of_run(request))
-        return request
+        if is_trusted(folders, this_time=self._live.trusted):
+            return request
+        code = code_of_run(request)
+        if code or TrustStore().decision(folders) is False:
+            raise refused(folders[0], code)
+        return replace(request, roots=tuple(map(str, folders)))
 
     async def _agrees(self, title: str, words: str) -> bool:
         number = next(self._numbers)

@@ -340,7 +340,9 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
         files = await asyncio.to_thread(lambda: tuple(map(str, files_of_run(request))))
     if not await trust.may_run(files, partial(code_of_run, request)):
         raise trust.refuse("experiments are not run", files)
-    return request
+    if trust.is_decided_by_client or all(map(context.snapshot.trusts, files)):
+        return request
+    return replace(request, roots=context.snapshot.file_scope.roots)
 
 
 async def plan_experiment(context: Context, trust: Trust, arguments: dict[str, Any]) -> dict[str, Any]:
