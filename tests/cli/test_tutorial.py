@@ -50,7 +50,7 @@ def test_the_start_arrives(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     blocks = _BLOCK.finditer((DOCS / "start.md").read_text("utf-8"))
     shown, ran = (block["text"] for block in blocks if block["language"] == "text")
     assert printed["promptls check"] + printed["promptls render quiz.yml.j2"] == shown
-    assert ran.splitlines()[0] in printed["promptls run quiz.yml.j2 --trust"]
+    assert ran.splitlines()[0] in printed["promptls run quiz.yml.j2"]
 
 
 def test_the_tutorial_arrives_at_a_better_prompt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
