@@ -254,10 +254,10 @@ function time(date: string): string {
 
 /** Adds the data, and the answer where there is one, to the files of the prompt. */
 function Saving({ response }: { response: string | undefined }) {
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   const save = (to: SaveArguments["to"]): void => {
-    saveData(to, response === undefined ? {} : { response }).then(setTold, (error: unknown) => {
-      setTold(sentence(errorMessage(error)));
+    saveData(to, response === undefined ? {} : { response }).then(setMessage, (error: unknown) => {
+      setMessage(sentence(errorMessage(error)));
     });
   };
   return (
@@ -282,7 +282,7 @@ function Saving({ response }: { response: string | undefined }) {
       >
         Add to dataset
       </button>
-      {told === "" ? null : <span role="status">{told}</span>}
+      {message === "" ? null : <span role="status">{message}</span>}
     </div>
   );
 }

@@ -98,20 +98,20 @@ function Editor({ initial }: { initial: string }) {
 
 function SaveAsSample({ onSaved }: { onSaved: () => void }) {
   const [name, setName] = useState("");
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   return (
     <form
       class="save-sample"
       onSubmit={(event) => {
         event.preventDefault();
         saveData("sample", { sample: name }).then(
-          (message) => {
-            setTold(message);
+          (saved) => {
+            setMessage(saved);
             setName("");
             onSaved();
           },
           (error: unknown) => {
-            setTold(sentence(errorMessage(error)));
+            setMessage(sentence(errorMessage(error)));
           },
         );
       }}
@@ -129,7 +129,7 @@ function SaveAsSample({ onSaved }: { onSaved: () => void }) {
       <button type="submit" disabled={name.trim() === ""}>
         Save as sample
       </button>
-      {told === "" ? null : <span role="status">{told}</span>}
+      {message === "" ? null : <span role="status">{message}</span>}
     </form>
   );
 }
