@@ -35,6 +35,8 @@ DENIED = {
     r"\bWay(In)?\b|\bways?_(to|of|from)\b": "access path, include chain",
     r"\b_?tell: |\bTell\b[],:|=]": "notify",
     r"\bWalk\b": "FlowAnalysis",
+    r"\bmost(: int|=\w)|\.most\b|\.typical\b": "limit, maximum, median",
+    r"\b(sample|iterations|clause|entries|type|item)_words\b": "describe_…",
     r"\bnone where\b|\bNone where\b": "none if",
 }
 # The glossary maps old words to the terms.

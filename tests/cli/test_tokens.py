@@ -90,8 +90,8 @@ def test_the_rows_of_the_data_set_say_what_is_usual_and_the_model_what_it_costs(
     (folder / "a.yml.j2").write_text(ROWS)
     assert main(["tokens", "a.yml.j2", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert found["rows"] == {"dataset": "rows.csv", "count": 3, "least": 4, "typical": 8, "most": 12}
-    assert [(part["least"], part["typical"], part["most"]) for part in found["parts"]] == [
+    assert found["rows"] == {"dataset": "rows.csv", "count": 3, "min": 4, "median": 8, "max": 12}
+    assert [(part["min"], part["median"], part["max"]) for part in found["parts"]] == [
         (3, 3, 3),
         (1, 5, 9),
     ]
@@ -99,7 +99,7 @@ def test_the_rows_of_the_data_set_say_what_is_usual_and_the_model_what_it_costs(
     assert (found["tokens"], found["asChat"]) == (4, 15)
     assert main(["tokens", "a.yml.j2"]) == 0
     heading = capsys.readouterr().out.splitlines()[0].split("  ")
-    assert [word.strip() for word in heading if word][2:6] == ["tokens", "least", "usual", "most"]
+    assert [word.strip() for word in heading if word][2:6] == ["tokens", "min", "median", "max"]
 
 
 def test_the_parts_of_an_include_have_their_ranges_over_the_rows_too(
@@ -113,7 +113,7 @@ def test_the_parts_of_an_include_have_their_ranges_over_the_rows_too(
     assert main(["tokens", "a.yml.j2", "--json"]) == 0
 
     (found,) = json.loads(capsys.readouterr().out)
-    assert [(part["least"], part["most"]) for part in found["parts"]] == [(3, 3), (1, 9)]
+    assert [(part["min"], part["max"]) for part in found["parts"]] == [(3, 3), (1, 9)]
 
 
 def test_a_model_without_a_public_tokenizer_is_marked(capsys: pytest.CaptureFixture[str]) -> None:

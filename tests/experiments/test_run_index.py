@@ -74,7 +74,7 @@ async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.Monk
     read: list[Path] = []
     known = run_index._of_manifest
     monkeypatch.setattr(run_index, "_of_manifest", lambda path: read.append(path) or known(path))
-    assert len(known_runs(folder.results, most=5)) == 5
+    assert len(known_runs(folder.results, limit=5)) == 5
     assert read == []
     (folder.results / "20200101-000007-ask.json").unlink()
     await folder.ask()

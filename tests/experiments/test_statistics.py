@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from promptls.experiments.comparison import Chance, in_words
+from promptls.experiments.comparison import Chance, describe_difference
 from promptls.experiments.statistics import corrected, is_clear, paired_difference, pooled_spread
 from promptls.text.errors import UserError
 
@@ -157,7 +157,7 @@ def test_without_repeats_there_is_no_spread() -> None:
 
 def test_rows_that_are_there_are_not_said_to_be_needed() -> None:
     found = paired_difference([0] * 8, [1] * 5 + [0] * 3, two_valued=True)
-    words = in_words("discrete", "undecided", found, Chance(found.p_value, 1), "v2")
+    words = describe_difference("discrete", "undecided", found, Chance(found.p_value, 1), "v2")
     assert found.needed is not None
     assert found.needed <= found.pairs
     assert "; some more rows would be needed" in words

@@ -27,7 +27,7 @@ def found_with(rows: RowTokens, text: str = LIMITED) -> tuple[Finding, ...]:
 
 
 def test_rows_over_the_limit_are_told() -> None:
-    (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3, 4), stuck=(4,), most=9))
+    (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3, 4), stuck=(4,), maximum=9))
 
     assert finding.severity == "warning"
     assert finding.message == (
@@ -36,7 +36,7 @@ def test_rows_over_the_limit_are_told() -> None:
 
 
 def test_rows_that_truncation_brings_under_the_limit_are_a_remark() -> None:
-    (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3,), stuck=(), most=9))
+    (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3,), stuck=(), maximum=9))
 
     assert (finding.severity, finding.message) == (
         "information",
@@ -45,7 +45,7 @@ def test_rows_that_truncation_brings_under_the_limit_are_a_remark() -> None:
 
 
 def test_rows_under_the_limit_are_fine() -> None:
-    assert found_with(RowTokens("d.csv", rows=20, over=(), stuck=(), most=4)) == ()
+    assert found_with(RowTokens("d.csv", rows=20, over=(), stuck=(), maximum=4)) == ()
 
 
 def test_a_rendering_of_a_former_text_says_nothing() -> None:

@@ -55,8 +55,8 @@ async def test_the_rows_over_the_limit_are_counted(worker: RenderWorker, tmp_pat
     made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
 
     assert made.rows is not None
-    total = TokenRange(least=3, typical=7, most=11)
-    expected = RowTokens("rows.csv", rows=3, over=(2, 3), stuck=(3,), most=11, total=total)
+    total = TokenRange(minimum=3, median=7, maximum=11)
+    expected = RowTokens("rows.csv", rows=3, over=(2, 3), stuck=(3,), maximum=11, total=total)
     assert replace(made.rows, parts=()) == expected
 
 

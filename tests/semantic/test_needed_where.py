@@ -8,7 +8,7 @@ import pytest
 
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import clause_words
+from promptls.semantic.types.assignability import describe_clause
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.source import Source
 
@@ -19,7 +19,7 @@ def shapes_of(text: str) -> Mapping[str, Shape]:
 
 def needed_where(shape: Shape) -> str:
     """Where an optional value is needed, clause by clause."""
-    return "; ".join(sorted(map(clause_words, shape.needed)))
+    return "; ".join(sorted(map(describe_clause, shape.needed)))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_only_headings_cut(text: str, expected: list[str]) -> None:
 
 def test_no_text_is_lost_and_no_piece_is_too_long() -> None:
     text = "# T\n\n" + "\n\n".join(f"{'word ' * 40}end {number}." for number in range(30)) + "x" * 3000
-    made = pieces(text, most=500)
+    made = pieces(text, limit=500)
     assert max(map(len, made)) <= 500
     assert "".join("".join(made).split()) == "".join(text.split())
 
@@ -89,10 +89,10 @@ async def test_the_extractors_find_what_a_text_holds() -> None:
     found = dict([await each.extract(node) for each in (NERExtractor(), HeadingExtractor(), Counts())])
     assert found["entities"] == ["clock_rate", "Albert Einstein"]
     assert found["headings"] == ["Relativity"]
-    name, phrases = await KeyphraseExtractor(most=3).extract(Node({"page_content": LENDING}))
+    name, phrases = await KeyphraseExtractor(limit=3).extract(Node({"page_content": LENDING}))
     assert (name, len(phrases)) == ("keyphrases", 3)
     assert "four weeks" in phrases
-    _, told = await SummaryExtractor(most=1).extract(Node({"page_content": LENDING}))
+    _, told = await SummaryExtractor(limit=1).extract(Node({"page_content": LENDING}))
     assert told in " ".join(LENDING.split())
 
 

@@ -174,7 +174,7 @@ def _other_version(run: RunSummary) -> KnownRun | None:
     return next(
         (
             known
-            for known in known_runs(run.manifest.parent, experiment=run.experiment, most=LOOKED_BACK)
+            for known in known_runs(run.manifest.parent, experiment=run.experiment, limit=LOOKED_BACK)
             if known.status == "finished"
             and Path(known.prompt) != run.prompt
             and known.chosen == run.rows_chosen

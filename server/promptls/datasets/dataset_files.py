@@ -156,9 +156,9 @@ def as_text(value: Any) -> str:
     return str(value).replace("\r\n", "\n").strip()
 
 
-def _is_read_whole(path: Path, most: int = MAX_BYTES) -> bool:
+def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:
     stamp = stamp_of(path)
-    return stamp is not None and stamp.size <= most
+    return stamp is not None and stamp.size <= limit
 
 
 @kept_by_file(64)

@@ -16,20 +16,20 @@ class KeyFact:
 
     name: str
     required: bool
-    type_words: str
+    describe_type: str
     """A description of valid values: `text`, `list of mappings`, …"""
     documentation: str
     """The effect of the key, in one or two sentences of Markdown."""
 
 
-def needed(name: str, type_words: str, documentation: str) -> KeyFact:
+def needed(name: str, describe_type: str, documentation: str) -> KeyFact:
     """Return a required key."""
-    return KeyFact(name, required=True, type_words=type_words, documentation=documentation)
+    return KeyFact(name, required=True, describe_type=describe_type, documentation=documentation)
 
 
-def optional(name: str, type_words: str, documentation: str) -> KeyFact:
+def optional(name: str, describe_type: str, documentation: str) -> KeyFact:
     """Return an optional key."""
-    return KeyFact(name, required=False, type_words=type_words, documentation=documentation)
+    return KeyFact(name, required=False, describe_type=describe_type, documentation=documentation)
 
 
 def table(*facts: KeyFact) -> Mapping[str, KeyFact]:

@@ -41,7 +41,7 @@ def unit_of(kind: str) -> str:
     return " points" if kind == "discrete" else ""
 
 
-def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, name: str) -> str:
+def describe_difference(kind: str, verdict: Verdict, found: Difference, chance: Chance, name: str) -> str:
     """Return the sentence about one metric of the run `name`."""
     unit = unit_of(kind)
     if verdict != "undecided":
@@ -360,7 +360,7 @@ def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> Me
     verdict: Verdict = "undecided"
     if is_clear(p_value):
         verdict = "better" if (found.difference > 0) is not metric.lower_is_better else "worse"
-    words = in_words(metric.kind, verdict, found, Chance(p_value, compared), name)
+    words = describe_difference(metric.kind, verdict, found, Chance(p_value, compared), name)
     return MetricComparison(
         metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, words
     )

@@ -93,7 +93,7 @@ def words_of(
     costs = f"costs {tokens:.0f} tokens in {shown} of {rows} prompts"
     if not metrics:
         return f"{costs}; no metric says what it is worth"
-    said = "; ".join(_metric_words(each) for each in metrics)
+    said = "; ".join(_describe_metric(each) for each in metrics)
     begin = {
         "earns its tokens": f"earns its tokens ({costs})",
         "does harm": f"does harm, and {costs}",
@@ -102,7 +102,7 @@ def words_of(
     return f"{begin}: without it {said}"
 
 
-def _metric_words(compared: MetricComparison) -> str:
+def _describe_metric(compared: MetricComparison) -> str:
     kind, found = compared.kind, compared.difference
     change = f"{compared.metric} {amount(kind, found.difference, '+')}{unit_of(kind)}"
     if compared.verdict == "undecided" and found.needed is None:

@@ -464,9 +464,9 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
         each for each in judging_references(plan.asks) if (each.provider, each.model) != ("local", MINILM)
     )
     references = {each.name: each for each in (*experiment.models, *asked)}
-    most = min(experiment.concurrency, plan.results)
+    limit = min(experiment.concurrency, plan.results)
     cluster = await connected_cluster(
-        list(references.values()), experiment.ray_address, most, from_project=experiment.ray_from_project
+        list(references.values()), experiment.ray_address, limit, from_project=experiment.ray_from_project
     )
 
     async def close(error: type[BaseException] | None, *_: object) -> None:

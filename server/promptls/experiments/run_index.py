@@ -97,9 +97,9 @@ def known_runs(
     prompt: Path | None = None,
     experiment: str | None = None,
     same_text: str | None = None,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> list[KnownRun]:
-    """Return at most `most` runs of the results folder, latest first.
+    """Return at most `limit` runs of the results folder, latest first.
 
     `prompt` limits them to that file, `same_text` to runs whose prompt file had this text, regardless of
     its name.
@@ -111,7 +111,7 @@ def known_runs(
         wanted["experiment"] = experiment
     if same_text is not None:
         wanted["text_hash"] = hash_of_text(same_text)
-    found = _finished(folder, wanted, most)
+    found = _finished(folder, wanted, limit)
     found += [
         run
         for state in unfinished_runs(folder)
@@ -119,10 +119,10 @@ def known_runs(
         and all(getattr(run, column) == value for column, value in wanted.items())
     ]
     found.sort(key=lambda run: (run.started, run.name), reverse=True)
-    return [_placed(run, folder) for run in found[:most]]
+    return [_placed(run, folder) for run in found[:limit]]
 
 
-def _finished(folder: Path, wanted: Mapping[str, str], most: int | None) -> list[KnownRun]:
+def _finished(folder: Path, wanted: Mapping[str, str], limit: int | None) -> list[KnownRun]:
     try:
         store = Store(folder)
     except (UserError, OSError, sqlite3.Error):
@@ -137,7 +137,7 @@ def _finished(folder: Path, wanted: Mapping[str, str], most: int | None) -> list
             f"SELECT known FROM finished WHERE length(known) <= ?{where} "  # noqa: S608 - constants
             "ORDER BY started DESC, name DESC LIMIT ?"
         )
-        rows = store.query(query, (MAX_BYTES, *wanted.values(), -1 if most is None else most)).fetchall()
+        rows = store.query(query, (MAX_BYTES, *wanted.values(), -1 if limit is None else limit)).fetchall()
     finally:
         store.close()
     return [run for (known,) in rows if (run := _from_json(known)) is not None]

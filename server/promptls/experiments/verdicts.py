@@ -151,8 +151,8 @@ def objection(run: Judged, cells: Mapping[str, str]) -> str | None:
     return f"{'; '.join(said)}{model}" if said else None
 
 
-def _failed(run: RunSummary, most: int | None) -> Iterator[FailedRow]:
-    for place, cells in enumerate(islice(row_results(run), most), start=1):
+def _failed(run: RunSummary, limit: int | None) -> Iterator[FailedRow]:
+    for place, cells in enumerate(islice(row_results(run), limit), start=1):
         number = cells.get("row_number") or ""
         message = objection(run, cells) if number.isdigit() else None
         if message is not None:

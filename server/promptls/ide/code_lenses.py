@@ -188,12 +188,12 @@ _MAX_SCORES = 3
 _MAX_CHOICE = 24
 
 
-def scores_text(runs: ExperimentRuns, most: int | None = None) -> str:
-    """Return the scores of the last run, at most `most`, with changes and notes on the run."""
+def scores_text(runs: ExperimentRuns, limit: int | None = None) -> str:
+    """Return the scores of the last run, at most `limit`, with changes and notes on the run."""
     last = runs.last
     if last is None:
         return ""
-    scores = [f"{metric.name} {metric.text}{change_text(last, metric)}" for metric in last.metrics[:most]]
+    scores = [f"{metric.name} {metric.text}{change_text(last, metric)}" for metric in last.metrics[:limit]]
     more = [f"{len(last.metrics) - len(scores)} more"] if len(last.metrics) > len(scores) else []
     failed = [f"{last.failed} of {last.rows} rows failed"] if last.failed else []
     notes = [", ".join([*scores, *more, *failed]) or f"{last.rows} rows"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from promptls.ide.code_lenses import Action
 from promptls.rendering.samples import samples_of
 from promptls.semantic.kind import Kind
-from promptls.semantic.types.assignability import clause_words, given_value, is_needed
+from promptls.semantic.types.assignability import describe_clause, given_value, is_needed
 from promptls.semantic.types.shape import Clause, Need, Shape, fails_for_null
 from promptls.text.errors import UserError
 from promptls.workspace.contract import NeededInput, inputs_of
@@ -84,7 +84,7 @@ def condition_text(shape: Shape) -> str:
 
     Empty if there are none, or they are unknown.
     """
-    certain = sorted(clause_words(clause) for clause in shape.needed if _is_certain(clause))
+    certain = sorted(describe_clause(clause) for clause in shape.needed if _is_certain(clause))
     return "; or ".join(certain)
 
 
@@ -97,7 +97,7 @@ def conditions_of_keys(keys: Iterable[tuple[str, Shape]]) -> list[dict[str, Any]
                 needed.setdefault(clause, []).append((name, shape))
     return [
         {"if": _if(clause), "then": _then(found)}
-        for clause, found in sorted(needed.items(), key=lambda each: clause_words(each[0]))
+        for clause, found in sorted(needed.items(), key=lambda each: describe_clause(each[0]))
     ]
 
 

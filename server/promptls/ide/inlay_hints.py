@@ -87,7 +87,7 @@ def _part_hints(
             label = _rendered_label(rendered) if rendered else plural(0, "token")
             tooltip = _rendered_tooltip(rendered, shown)
             if varied is not None:
-                label = f"{label} ({varied.least:,}-{varied.most:,})"
+                label = f"{label} ({varied.minimum:,}-{varied.maximum:,})"
                 tooltip = f"{tooltip}; {range_text(varied)}"
             yield InlayHint(offset, label, tooltip)
         elif (tokens := latest.template_tokens.get(template_text(template, placed))) is not None:
@@ -112,7 +112,7 @@ def _include_hints(
         tooltip = f"parts of `{PurePath(target).name}`, rendered with {_sample(shown)}"
         varied = varying(shown, target)
         if varied is not None:
-            label = f"{label} ({varied.least:,}-{varied.most:,})"
+            label = f"{label} ({varied.minimum:,}-{varied.maximum:,})"
             tooltip = f"{tooltip}; {range_text(varied)}"
         yield InlayHint(_behind_tag(template, reference.span.start), label, tooltip)
 
@@ -132,7 +132,7 @@ def _sample(latest: FileRendering) -> str:
 def range_text(varied: PartRange) -> str:
     """Return a range of tokens as part of a sentence."""
     return (
-        f"{varied.least:,} to {plural(varied.most, 'token')}, mostly {varied.typical:,},"
+        f"{varied.minimum:,} to {plural(varied.maximum, 'token')}, mostly {varied.median:,},"
         f" with {varied.times} samples and rows"
     )
 
@@ -148,8 +148,8 @@ def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
     )
     if len(parts) == 1:
         return plural(counts[0], "token") + cut
-    least, most = min(counts), max(counts)
-    each = plural(most, "token") if least == most else f"{least:,}-{most:,} tokens"
+    minimum, maximum = min(counts), max(counts)
+    each = plural(maximum, "token") if minimum == maximum else f"{minimum:,}-{maximum:,} tokens"
     return f"{len(parts)} parts of {each}{cut}"
 
 

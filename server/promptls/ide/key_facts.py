@@ -164,24 +164,24 @@ def _model_keys(model: Any) -> Mapping[str, KeyFact]:
     """Return the fields of a pydantic model as key descriptions."""
     return table(
         *(
-            KeyFact(name, field.is_required(), _type_words(field.annotation), field.description or "")
+            KeyFact(name, field.is_required(), _describe_type(field.annotation), field.description or "")
             for name, field in model.model_fields.items()
         )
     )
 
 
-def _type_words(annotation: Any) -> str:
+def _describe_type(annotation: Any) -> str:
     """Return the type of an annotation as text, such as `list of texts or mapping`."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _type_words(get_args(annotation)[0])
+        return _describe_type(get_args(annotation)[0])
     if origin in {Union, types.UnionType}:
         return " or ".join(
-            dict.fromkeys(_type_words(each) for each in get_args(annotation) if each is not type(None))
+            dict.fromkeys(_describe_type(each) for each in get_args(annotation) if each is not type(None))
         )
     known = _TYPE_WORDS.get(origin or annotation, "any value")
     if origin is list:
-        inside = _type_words(get_args(annotation)[0])
+        inside = _describe_type(get_args(annotation)[0])
         return {"text": "list of texts", "mapping": "list of mappings"}.get(inside, "list")
     return known
 

@@ -169,7 +169,7 @@ def report_json(made: FileRendering, report: TokenReport) -> dict[str, Any]:
 
 
 def _range_json(tokens: TokenRange | None) -> dict[str, int]:
-    return {} if tokens is None else {"least": tokens.least, "typical": tokens.typical, "most": tokens.most}
+    return {} if tokens is None else {"min": tokens.minimum, "median": tokens.median, "max": tokens.maximum}
 
 
 def _ranges(snapshot: Snapshot, made: FileRendering, rendering: Rendering) -> tuple[TokenRange | None, ...]:

@@ -59,10 +59,10 @@ class LineFold(NamedTuple):
 _MAX_TEXT: Final = 60
 
 
-def folds(snapshot: Snapshot, path: str, most: int | None = None) -> list[LineFold]:
+def folds(snapshot: Snapshot, path: str, limit: int | None = None) -> list[LineFold]:
     """Return the folds of the file at `path` in order, at most one for each line.
 
-    If there is a limit, only the `most` largest.
+    If there is a limit, only the `limit` largest.
 
     Folds do not cross. If two begin on one line, the larger one is returned, as in editors.
     """
@@ -79,8 +79,8 @@ def folds(snapshot: Snapshot, path: str, most: int | None = None) -> list[LineFo
     for block in blocks_across(source):
         found += [_by_lines(source.line_column, fold) for fold in _of_block(block)]
     lines = list(_nested(found))
-    if most is not None and len(lines) > most:
-        lines = sorted(sorted(lines, key=lambda each: each.first - each.last)[:most])
+    if limit is not None and len(lines) > limit:
+        lines = sorted(sorted(lines, key=lambda each: each.first - each.last)[:limit])
     return lines
 
 

@@ -378,12 +378,12 @@ def _between(run: TokenRun, before: int, after: int, offset: int) -> tuple[int, 
 
 def _shared(old: TokenRun, new: TokenRun) -> tuple[int, int]:
     """Return the numbers of identical parts at the beginning and at the end of both runs."""
-    most = min(len(old.parts), len(new.parts))
+    limit = min(len(old.parts), len(new.parts))
     first = 0
-    while first < most and _is_same_part(old, new, first, first):
+    while first < limit and _is_same_part(old, new, first, first):
         first += 1
     after = 0
-    while after < most - first and _is_same_part(
+    while after < limit - first and _is_same_part(
         old, new, len(old.parts) - 1 - after, len(new.parts) - 1 - after
     ):
         after += 1
@@ -404,12 +404,12 @@ def _gap(run: TokenRun, index: int) -> int:
 
 def _trimmed(old: tuple[int, ...], new: tuple[int, ...], start: int) -> TokensEdit | None:
     """Return the edit from `old` to `new` without their common first and last tokens."""
-    most = min(len(old), len(new))
+    limit = min(len(old), len(new))
     same = 0
-    while same + WIDTH <= most and old[same : same + WIDTH] == new[same : same + WIDTH]:
+    while same + WIDTH <= limit and old[same : same + WIDTH] == new[same : same + WIDTH]:
         same += WIDTH
     end = 0
-    while end + WIDTH <= most - same and _ends(old, end) == _ends(new, end):
+    while end + WIDTH <= limit - same and _ends(old, end) == _ends(new, end):
         end += WIDTH
     if same == len(old) == len(new):
         return None

@@ -212,7 +212,7 @@ def _resolved(schema: Schema) -> Schema:
     return schema
 
 
-def type_words(schema: Schema) -> str:
+def describe_type(schema: Schema) -> str:
     """Return the type of a value as text."""
     if "enum" in schema:
         return "one of " + ", ".join(f"`{each}`" for each in schema["enum"])
@@ -446,7 +446,7 @@ def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Itera
 
 def _short(schema: Schema) -> str:
     """Return the first words of a setting's description, for the completion list."""
-    text = str(schema.get("description", "")) or type_words(schema)
+    text = str(schema.get("description", "")) or describe_type(schema)
     return text if len(text) <= _DESCRIBED else f"{text[: _DESCRIBED - 1]}…"
 
 
@@ -528,7 +528,7 @@ def setting_text(keys: tuple[str, ...]) -> str:
         )
     schema = schema_at(keys)
     return (
-        f"**{markdown_text(keys[-1])}**: {type_words(schema)}{_default(schema)}\n\n{_description(schema)}"
+        f"**{markdown_text(keys[-1])}**: {describe_type(schema)}{_default(schema)}\n\n{_description(schema)}"
         if schema
         else ""
     )

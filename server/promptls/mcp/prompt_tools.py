@@ -218,7 +218,7 @@ def _count_lines(prompt: Mapping[str, Any]) -> Iterator[str]:
     limit = f" of {prompt['token_limit']:,}" if prompt["token_limit"] else ""
     line = f"{prompt['path']}: {about}{prompt['tokens']:,}{limit} tokens with {prompt['sample']}"
     if (rows := prompt.get("rows")) is not None:
-        line += f"; rows of {rows['dataset']}: {rows['least']:,} to {rows['most']:,}"
+        line += f"; rows of {rows['dataset']}: {rows['min']:,} to {rows['max']:,}"
     if prompt.get("cost"):
         line += f"; {in_dollars(prompt['cost'])} ({prompt['model']})"
     yield line

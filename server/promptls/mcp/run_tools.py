@@ -392,7 +392,7 @@ def _listed(folder: Folder, name: str | None, count: int) -> Answer:
 
     file = None if name is None else folder.file(name)
     prompt = None if file is None or file.is_dir() else file
-    runs = known_runs(folder_of_runs(file or folder.path), prompt=prompt, most=count)
+    runs = known_runs(folder_of_runs(file or folder.path), prompt=prompt, limit=count)
     lines = [
         "; ".join(
             filter(

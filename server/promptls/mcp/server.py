@@ -186,7 +186,7 @@ def _prompts(folder: Folder) -> Iterator[types.Resource]:
 
 
 def _runs(folder: Folder) -> Iterator[types.Resource]:
-    for run in known_runs(folder_of_runs(folder.path), most=MAX_LISTED):
+    for run in known_runs(folder_of_runs(folder.path), limit=MAX_LISTED):
         if run.status == "finished":
             scores = ", ".join(f"{metric} {score}" for metric, score in run.scores.items())
             yield types.Resource(

@@ -180,11 +180,11 @@ async def voted(
     if not given:
         return None, failed[0].message
     votes = Counter(bool(each["verdict"]) for each in given)
-    (winner, most), *others = votes.most_common()
-    if others and others[0][1] == most:
-        return None, f"the verdicts are evenly split, {most} to {most}: ask for an odd number of `repeats`"
+    (winner, limit), *others = votes.most_common()
+    if others and others[0][1] == limit:
+        return None, f"the verdicts are evenly split, {limit} to {limit}: ask for an odd number of `repeats`"
     reason = next(str(each["reason"]) for each in given if bool(each["verdict"]) is winner)
-    return winner, _with_count(reason, most, len(given), failed)
+    return winner, _with_count(reason, limit, len(given), failed)
 
 
 async def supported(

@@ -276,9 +276,9 @@ class LocalModel:
         error = answer.get("error")
         if error:
             if error.get("type") == "exceed_context_size_error":
-                long, most = error["n_prompt_tokens"], error["n_ctx"]
+                long, limit = error["n_prompt_tokens"], error["n_ctx"]
                 raise ModelError(
-                    f"the prompt has {long} tokens, and {self.name} takes {most}",
+                    f"the prompt has {long} tokens, and {self.name} takes {limit}",
                     "shorten the prompt, or choose a model with a longer context",
                 )
             raise ModelError(f"{self.name} refused the request: {error.get('message')}")

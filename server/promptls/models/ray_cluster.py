@@ -142,14 +142,14 @@ class _Worker:
 class RayNodes:
     """A connection to a cluster. Each request goes to the worker with the fewest requests to that model."""
 
-    def __init__(self, worker: type[Any], opening: tuple[Any, ...], most: int) -> None:
+    def __init__(self, worker: type[Any], opening: tuple[Any, ...], limit: int) -> None:
         """Prepare a connection; `worker.open` is called with `opening` and returns `Opened` or `Declined`.
 
-        `most` is the maximum number of useful workers.
+        `limit` is the maximum number of useful workers.
         """
         self._worker = worker
         self._opening = opening
-        self._most = most
+        self._most = limit
         self._is_own = False
         self._workers: list[_Worker] = []
         self._starting = asyncio.Lock()
@@ -397,9 +397,9 @@ class RayCluster(RayNodes):
 
 
 async def connected_cluster(
-    references: Sequence[ModelReference], address: str | None, most: int, *, from_project: bool = False
+    references: Sequence[ModelReference], address: str | None, limit: int, *, from_project: bool = False
 ) -> RayCluster:
-    """Connect to the cluster at `address` and open the models on up to `most` workers.
+    """Connect to the cluster at `address` and open the models on up to `limit` workers.
 
     Raises the errors of `RayNodes.connect`, `ModelError` if a node cannot open a model, and NotAllowedError
     if a key may not be sent to the server of a model.
@@ -409,7 +409,7 @@ async def connected_cluster(
     # Grants are checked on this machine only; nodes do not have any.
     checked = [replace(reference, from_project=False) for reference in references]
     environment = {name: os.environ[name] for name in sent_variables(references)}
-    cluster = RayCluster(ModelWorker, (checked, environment), most)
+    cluster = RayCluster(ModelWorker, (checked, environment), limit)
     await cluster.connect(address, environment, from_project=from_project)
     return cluster
 

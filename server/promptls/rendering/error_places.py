@@ -18,9 +18,9 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.source_map.mapping import (
     RenderedMap,
-    item_words,
+    describe_item,
+    describe_iterations,
     iterations_at,
-    iterations_words,
     line_outside,
 )
 from promptls.rendering.source_map.pieces import Leaf
@@ -302,7 +302,7 @@ def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJ
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
     if not iterations:
         return replace(failure, include_line=outside)
-    described, words = iterations_words(iterations), item_words(iterations[-1])
+    described, words = describe_iterations(iterations), describe_item(iterations[-1])
     where = [f"in {', '.join(described)}", *([f"where {words}"] if words else [])]
     return replace(_with_location(failure, where), iterations=described, include_line=outside)
 

@@ -96,9 +96,9 @@ _MAX_EXAMPLES: Final = 100
 class TokenRange(NamedTuple):
     """The range of a token count over the rows of a dataset: minimum, median and maximum."""
 
-    least: int
-    typical: int
-    most: int
+    minimum: int
+    median: int
+    maximum: int
 
     @classmethod
     def of(cls, counts: Sequence[int]) -> TokenRange:
@@ -117,7 +117,7 @@ class RowTokens:
     """The rows with more tokens than the limit; empty without a limit."""
     stuck: tuple[int, ...]
     """The rows that exceed the limit even after truncation."""
-    most: int
+    maximum: int
     """The tokens of the longest row."""
     total: TokenRange | None = None
     """The tokens of the whole prompt."""
@@ -137,9 +137,9 @@ class PartRange:
     name: str
     """The part's literal, unique name; or the path of an included file, for all parts from that file
     together."""
-    least: int
-    typical: int
-    most: int
+    minimum: int
+    median: int
+    maximum: int
     times: int
 
 
@@ -203,7 +203,7 @@ class FileRendering:
         return self.job.token_limit if self.job.token_limit > 0 else None
 
 
-def sample_words(sample: Sample) -> str:
+def describe_sample(sample: Sample) -> str:
     """Return a description of the sample for use in a sentence."""
     name = sample.name
     is_plain = name.startswith((PLACEHOLDERS, "example ", "row "))
@@ -215,7 +215,7 @@ def varying(latest: FileRendering, name: str | None) -> PartRange | None:
     if latest.rendering is None:
         return None
     found = next((each for each in latest.ranges if each.name == name), None)
-    return found if found is not None and found.least < found.most else None
+    return found if found is not None and found.minimum < found.maximum else None
 
 
 def part_place(placed: PlacedPart, key: str = "name") -> Span:

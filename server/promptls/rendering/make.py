@@ -298,7 +298,7 @@ async def weigh_rows(
         rows=len(counts),
         over=tuple(number for number, tokens, _ in counts if tokens > limit),
         stuck=tuple(number for number, _, kept in counts if kept > limit),
-        most=max(totals),
+        maximum=max(totals),
         total=TokenRange.of(totals),
         parts=tuple(TokenRange.of(its) if any(its) else None for its in zip(*of_parts, strict=True)),
         included={

@@ -118,7 +118,7 @@ def packed_pairs(first: RunSummary, other: RunSummary) -> list[tuple[int | None,
     return [(left, right, int((left, right) in differing)) for left, right in paired_places(first, other)]
 
 
-def _packed(run: RunSummary, most: int, max_messages: int) -> tuple[results_wire.PackedTable, list[str]]:
+def _packed(run: RunSummary, limit: int, max_messages: int) -> tuple[results_wire.PackedTable, list[str]]:
     columns = table_columns(run)
     total = size = 0
     states: list[str] = []
@@ -128,8 +128,8 @@ def _packed(run: RunSummary, most: int, max_messages: int) -> tuple[results_wire
         states.append(_LETTERS[kind])
         sizes.append(sum(map(len, cells.values())))
         size += sizes[-1]
-    kept = range(total) if size <= most else _most_relevant(states, sizes, most)
-    chosen = frozenset(kept) if size > most else None
+    kept = range(total) if size <= limit else _most_relevant(states, sizes, limit)
+    chosen = frozenset(kept) if size > limit else None
     rows = [
         [cells.get(column, "") for column in columns]
         for place, (cells, _) in enumerate(row_states(run))
@@ -155,18 +155,18 @@ def _packed(run: RunSummary, most: int, max_messages: int) -> tuple[results_wire
     return table, left_out
 
 
-def _most_relevant(states: Sequence[str], sizes: Sequence[int], most: int) -> list[int]:
+def _most_relevant(states: Sequence[str], sizes: Sequence[int], limit: int) -> list[int]:
     """Return the indices of the rows that fit, in order; bad rows take precedence."""
     kept = []
     for place in sorted(range(len(states)), key=lambda each: (states[each] == "g", each)):
-        if sizes[place] <= most:
-            most -= sizes[place]
+        if sizes[place] <= limit:
+            limit -= sizes[place]
             kept.append(place)
     return sorted(kept)
 
 
 def _messages(
-    run: RunSummary, hashes: Sequence[str], most: int
+    run: RunSummary, hashes: Sequence[str], limit: int
 ) -> tuple[dict[str, list[results_wire.MessageJson]], int]:
     """Return the messages by hash, and the number of rows whose messages are too large."""
     found: dict[str, list[results_wire.MessageJson]] = {}
@@ -177,9 +177,9 @@ def _messages(
             if messages is None:
                 continue
             size = len(json.dumps(messages, ensure_ascii=False))
-            if size > most:
+            if size > limit:
                 too_large.add(digest)
             else:
-                most -= size
+                limit -= size
                 found[digest] = cast("list[results_wire.MessageJson]", messages)
     return found, sum(digest in too_large for digest in hashes)

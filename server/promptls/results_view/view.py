@@ -403,13 +403,13 @@ def _classes(runs: Sequence[RunSummary]) -> list[results_wire.ClassificationJson
 
 def _history(run: RunSummary) -> list[results_wire.HistoryRun]:
     """Return the finished runs of the experiment, the oldest first."""
-    known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MAX_HISTORY)
+    known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, limit=MAX_HISTORY)
     return [_known_json(each, run) for each in reversed(known) if each.status == "finished"]
 
 
 def _others(run: RunSummary) -> list[results_wire.HistoryRun]:
     """Return the last finished runs of other prompts and experiments in the folder, the oldest first."""
-    known = known_runs(run.results.parent, most=4 * MAX_HISTORY)
+    known = known_runs(run.results.parent, limit=4 * MAX_HISTORY)
     own = (os.path.normpath(run.prompt), run.experiment)
     others = [
         each

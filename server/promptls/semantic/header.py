@@ -78,7 +78,7 @@ def names_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
     return tuple(kind.model_fields) if _is_model(kind) else ()
 
 
-def unknown_words(found: Invalid, model: type[BaseModel]) -> str:
+def unknown_key_message(found: Invalid, model: type[BaseModel]) -> str:
     """Return the end of a message about an unknown name: what was probably meant, or where it belongs."""
     name = str(found.path[-1])
     if is_of_project(name, model):
@@ -98,7 +98,7 @@ def is_of_project(name: str, model: type[BaseModel]) -> bool:
     return model is not Project and name in Project.model_fields and not is_of_model
 
 
-def wrong_words(found: Invalid, key: str, said: str) -> str:
+def wrong_value_message(found: Invalid, key: str, said: str) -> str:
     """Return the message about an invalid value; `said` describes a value that is present and wrong."""
     if found.message == _MISSING:
         return f"`{key}` is missing"
@@ -198,7 +198,7 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
         owner = node_at(tree, path[:-1])
         entry = owner.entry(key) if isinstance(owner, Mapping) else None
         shown_key = ".".join(map(str, path))
-        message = f"unknown header key `{shown_key}`{unknown_words(found, Header)}"
+        message = f"unknown header key `{shown_key}`{unknown_key_message(found, Header)}"
         meant = nearest(key, names_at(Header, path[:-1]))
         if is_of_project(key, Header):
             meant = None
@@ -213,7 +213,7 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
         shown = shown[:-1]
         node = node_at(tree, shown)
     key = ".".join(map(str, path))
-    message = said or wrong_words(found, key, f"`{key}`")
+    message = said or wrong_value_message(found, key, f"`{key}`")
     is_value = isinstance(node, Scalar) and not node.span.is_empty() and said is None
     if node is None or not shown or is_value:
         span = node.span if node else tree.span

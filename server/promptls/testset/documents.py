@@ -116,30 +116,30 @@ class Splitter(Protocol):
 class HeadingSplitter:
     """Splits a Markdown or reStructuredText document at its headings.
 
-    A section longer than `most` characters is split between paragraphs, or else between sentences; sections
+    A section longer than `limit` characters is split between paragraphs, or else between sentences; sections
     shorter than `fewest` are merged with the next one.
     """
 
-    most: int = 1500
+    limit: int = 1500
     fewest: int = 200
 
     def split(self, node: Node) -> Pieces:
         """See `Splitter`; a text without headings is split by length only."""
-        sections = _merged(_sections(node.text), self.fewest, self.most)
+        sections = _merged(_sections(node.text), self.fewest, self.limit)
         return pieces_of(
-            node, [(text, section.path) for section in sections for text in _cut(section.text, self.most)]
+            node, [(text, section.path) for section in sections for text in _cut(section.text, self.limit)]
         )
 
 
 @dataclass(frozen=True, slots=True)
 class PassageSplitter:
-    """Splits a text between paragraphs into pieces of at most `most` characters, ignoring headings."""
+    """Splits a text between paragraphs into pieces of at most `limit` characters, ignoring headings."""
 
-    most: int = 1500
+    limit: int = 1500
 
     def split(self, node: Node) -> Pieces:
         """See `Splitter`."""
-        return pieces_of(node, [(text, ()) for text in _cut(node.text, self.most)])
+        return pieces_of(node, [(text, ()) for text in _cut(node.text, self.limit)])
 
 
 def pieces_of(node: Node, texts: Iterable[tuple[str, Sequence[str]]]) -> Pieces:
@@ -213,13 +213,13 @@ def _heading(line: str, before: Sequence[str]) -> tuple[int, str, bool] | None:
     return None
 
 
-def _merged(sections: Iterable[_Section], fewest: int, most: int) -> Iterator[_Section]:
+def _merged(sections: Iterable[_Section], fewest: int, limit: int) -> Iterator[_Section]:
     """Merge short sections with the next one, if both are under the same heading."""
     before: _Section | None = None
     for section in sections:
         if before is not None:
             together = f"{before.text.rstrip()}\n\n{section.text}"
-            if len(together) <= most and (before.is_heading_alone or before.path[:1] == section.path[:1]):
+            if len(together) <= limit and (before.is_heading_alone or before.path[:1] == section.path[:1]):
                 section = _Section(section.path if before.is_heading_alone else before.path, together)  # noqa: PLW2901 - the merged section replaces it
             else:
                 yield before
@@ -232,26 +232,26 @@ def _merged(sections: Iterable[_Section], fewest: int, most: int) -> Iterator[_S
         yield before
 
 
-def _cut(text: str, most: int) -> Iterator[str]:
-    """Split a text into pieces of at most `most` characters, at the best available boundaries."""
-    if len(text) <= most:
+def _cut(text: str, limit: int) -> Iterator[str]:
+    """Split a text into pieces of at most `limit` characters, at the best available boundaries."""
+    if len(text) <= limit:
         yield text
         return
     for pattern, glue in ((_PARAGRAPHS, "\n\n"), (re.compile("\n"), "\n"), (_SENTENCES, " ")):
         parts = [part for part in pattern.split(text) if part.strip()]
         if len(parts) > 1:
-            for piece in _packed(parts, glue, most):
-                yield from _cut(piece, most)
+            for piece in _packed(parts, glue, limit):
+                yield from _cut(piece, limit)
             return
-    for begin in range(0, len(text), most):
-        yield text[begin : begin + most]
+    for begin in range(0, len(text), limit):
+        yield text[begin : begin + limit]
 
 
-def _packed(parts: Sequence[str], glue: str, most: int) -> Iterator[str]:
+def _packed(parts: Sequence[str], glue: str, limit: int) -> Iterator[str]:
     """Join as many consecutive parts as fit into a piece."""
     piece = parts[0]
     for part in parts[1:]:
-        if len(piece) + len(glue) + len(part) > most:
+        if len(piece) + len(glue) + len(part) > limit:
             yield piece
             piece = part
         else:

@@ -10,7 +10,7 @@ from promptls.semantic.flow.paths import (
     Path,
     Step,
     along,
-    callee_words,
+    callee_name,
     caller_root,
     parameter_of,
 )
@@ -59,7 +59,7 @@ def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ())
 def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | None:
     """Return the macro that a call in the file at `path` calls, or None if it is unknown."""
     template = snapshot.template(path)
-    names = callee_words(callee)
+    names = callee_name(callee)
     if template is None or not names:
         return None
     module, _, name = names.rpartition(".")

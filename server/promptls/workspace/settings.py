@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.security.files import OutsideScopeError, current_scope, read_text, reading_within, scope_of
 from promptls.security.trust import covers_home
-from promptls.semantic.header import first_without_name, names_at, unknown_words, wrong_words
+from promptls.semantic.header import first_without_name, names_at, unknown_key_message, wrong_value_message
 from promptls.settings.valid_part import MAX_PROBLEMS, valid_part
 from promptls.text.errors import FilePlace
 from promptls.text.format import plural
@@ -438,10 +438,10 @@ def _message(found: Invalid, file: Path | None) -> str:
     if found.is_unknown_key and file is not None and key in {"tool", "promptls"}:
         return f"in `{file.name}`, settings stand at the top, and not below `[{key}]`"
     if found.is_unknown_key:
-        return f"there is no setting `{key}`{unknown_words(found, Project)}"
+        return f"there is no setting `{key}`{unknown_key_message(found, Project)}"
     if found.message == "Input should be a mapping" and names_at(Project, (*found.path, "")):
         return f"the setting `{key}` is wrong: input should be tables with names: `[{key}.NAME]`"
-    said = wrong_words(found, key, f"`{key}` is wrong")
+    said = wrong_value_message(found, key, f"`{key}` is wrong")
     return f"the setting {_UNQUOTED_LIST.sub(_LIST_OF_TEXT, said)}"
 
 

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only runs of the current text, under any file name",
     )
     parser.add_argument(
-        "--most", metavar="N", type=whole_number, default=SHOWN, help="maximum number of runs (default: 20)"
+        "--limit", metavar="N", type=whole_number, default=SHOWN, help="maximum number of runs (default: 20)"
     )
     parser.add_argument("--json", action="store_true", help="print the runs as JSON")
 
@@ -69,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
         prompt=None if text is not None else prompt,
         experiment=arguments.experiment,
         same_text=text,
-        most=arguments.most,
+        limit=arguments.limit,
     )
     if arguments.json:
         print_json([asdict(run) for run in runs])

@@ -155,7 +155,7 @@ def _is_wrong(prompt: Counted) -> bool:
 def _print(prompts: Sequence[Counted]) -> None:
     has_rows = any(prompt.made.rows for prompt in prompts)
     has_model = any(prompt.report and (prompt.report.window or prompt.report.cost) for prompt in prompts)
-    names = ["tokens", *(["least", "usual", "most"] if has_rows else []), "share"]
+    names = ["tokens", *(["min", "median", "max"] if has_rows else []), "share"]
     names += ["of window", "cost"] if has_model else []
     columns = [Column("prompt"), Column("sample, role"), *(Column(name, "right") for name in names)]
     rows = [row for prompt in prompts for row in _rows(prompt, has_rows=has_rows, has_model=has_model)]

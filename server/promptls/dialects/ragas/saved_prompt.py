@@ -210,8 +210,8 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
             ) from None
     if own.get("type") == "DynamicFewShotPrompt":
         # Without an embedding model, Ragas uses the last ones.
-        most = own.get("max_similar_examples", _MAX_SIMILAR)
-        examples = examples[-most:] if isinstance(most, int) else ()
+        limit = own.get("max_similar_examples", _MAX_SIMILAR)
+        examples = examples[-limit:] if isinstance(limit, int) else ()
     model = mapping.get("response_model_info")
     schema = model.get("schema") if isinstance(model, Mapping) else mapping.get("output_schema")
     config = mapping.get("config")

@@ -58,13 +58,13 @@ class RowCaller(NamedTuple):
 
 
 @asynccontextmanager
-async def row_caller(plan: PythonPlan, timeout: float | None, most: int) -> AsyncIterator[RowCaller]:
-    """Yield a caller of the plan's function on the selected engine, for at most `most` concurrent calls.
+async def row_caller(plan: PythonPlan, timeout: float | None, limit: int) -> AsyncIterator[RowCaller]:
+    """Yield a caller of the plan's function on the selected engine, for at most `limit` concurrent calls.
 
     Raises the errors of `RayNodes.connect`, and `ModelError` if a node does not have the experiment's file.
     """
     if plan.engine == "ray":
-        async with _on_cluster(plan, timeout, most) as caller:
+        async with _on_cluster(plan, timeout, limit) as caller:
             yield caller
         return
     functions = [
@@ -78,13 +78,13 @@ async def row_caller(plan: PythonPlan, timeout: float | None, most: int) -> Asyn
 
 
 @asynccontextmanager
-async def _on_cluster(plan: PythonPlan, timeout: float | None, most: int) -> AsyncIterator[RowCaller]:
+async def _on_cluster(plan: PythonPlan, timeout: float | None, limit: int) -> AsyncIterator[RowCaller]:
     from promptls.experiments.python.ray_function_worker import FunctionWorker
     from promptls.models.ray_cluster import RayNodes
 
     sent = _sent(plan, timeout)
     environment = _environment(sent.text)
-    nodes = RayNodes(FunctionWorker, (sent, environment), most)
+    nodes = RayNodes(FunctionWorker, (sent, environment), limit)
     await nodes.connect(plan.ray_address, environment, from_project=plan.ray_from_project)
 
     async def call(row: Any, repeat: int) -> FunctionOutcome:
@@ -166,8 +166,8 @@ class FunctionJob(Job):
     async def tasks(self, run: UnfinishedRun) -> AsyncIterator[Tasks]:
         """See `Job`."""
         request = self._prepared.request
-        most = min(request.concurrency or DEFAULT_CONCURRENCY, self.results)
-        async with row_caller(self._plan, request.timeout, most) as caller:
+        limit = min(request.concurrency or DEFAULT_CONCURRENCY, self.results)
+        async with row_caller(self._plan, request.timeout, limit) as caller:
             yield Tasks(self._tasks(run, caller.call), request.concurrency or caller.at_once)
 
     def write_table(self, path: Path, run: UnfinishedRun) -> None:

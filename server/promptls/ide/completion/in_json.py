@@ -180,9 +180,9 @@ def _facts(request: Request, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
 def _keys(request: Request, place: JsonPlace) -> Iterator[CompletionItem]:
     for index, fact in enumerate(_facts(request, place.path).values()):
         if fact.name not in place.keys:
-            detail = f"{fact.type_words}, required" if fact.required else fact.type_words
+            detail = f"{fact.describe_type}, required" if fact.required else fact.describe_type
             rank = (10 if fact.required else 30) + index
-            yield _key(place, fact.name, rank, detail, "property", _value_form(fact.type_words))
+            yield _key(place, fact.name, rank, detail, "property", _value_form(fact.describe_type))
     for index, (name, detail) in enumerate(_own_keys(request, place.path).items()):
         if name not in place.keys:
             yield _key(place, name, 10 + index, detail, "field", "$0")
@@ -198,17 +198,17 @@ def _key(place: JsonPlace, name: str, rank: int, detail: str, kind: Any, value: 
     )
 
 
-def _value_form(type_words: str) -> str:
+def _value_form(describe_type: str) -> str:
     """Return the brackets or quotes of a value, with a placeholder inside."""
-    if type_words.startswith("list of mappings"):
+    if describe_type.startswith("list of mappings"):
         return "[{$0}]"
-    if type_words.startswith("list of"):
+    if describe_type.startswith("list of"):
         return '["$0"]'
-    if type_words.startswith("list"):
+    if describe_type.startswith("list"):
         return "[$0]"
-    if type_words == "mapping":
+    if describe_type == "mapping":
         return "{$0}"
-    return '"$0"' if type_words.startswith(("text", "`")) else "$0"
+    return '"$0"' if describe_type.startswith(("text", "`")) else "$0"
 
 
 def _own_keys(request: Request, path: tuple[str, ...]) -> dict[str, str]:

@@ -215,7 +215,7 @@ def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: fro
 
 
 def _item(fact: KeyFact, place: YamlPlace, rank: int) -> CompletionItem:
-    detail = f"{fact.type_words}, required" if fact.required else fact.type_words
+    detail = f"{fact.describe_type}, required" if fact.required else fact.describe_type
     useless = fact in _IGNORED_KEYS
     if place.has_colon or place.quote:
         return CompletionItem(fact.name, "property", rank, detail=detail, is_deprecated=useless)
@@ -232,7 +232,7 @@ def _item(fact: KeyFact, place: YamlPlace, rank: int) -> CompletionItem:
 
 def _snippet(fact: KeyFact, place: YamlPlace) -> str:
     """Return the key with the layout of its value, indented relative to the current line."""
-    name, value_type = fact.name, fact.type_words
+    name, value_type = fact.name, fact.describe_type
     below = " " * (place.column - place.indent) + _INDENT
     if place.in_flow:
         return ""

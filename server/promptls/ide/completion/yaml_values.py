@@ -232,7 +232,7 @@ def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bo
     if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
         return "properties" not in example_schema(request, path[2:])
     fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
-    types = fact.type_words if fact is not None else ""
+    types = fact.describe_type if fact is not None else ""
     return path[-1:] == (ITEM,) and types.startswith(("list", "any")) and "mappings" not in types
 
 
@@ -245,7 +245,7 @@ def _roles(request: Request) -> Iterator[CompletionItem]:
 
 def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[CompletionItem]:
     fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
-    if fact is not None and fact.type_words == "yes or no":
+    if fact is not None and fact.describe_type == "yes or no":
         yield from table_items({"true": "", "false": ""})
 
 

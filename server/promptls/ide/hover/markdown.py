@@ -26,7 +26,7 @@ class Hover:
 def fact_text(fact: KeyFact) -> str:
     """Return the description of a key, as two paragraphs."""
     required = ", required" if fact.required else ""
-    return f"**{fact.name}**: {fact.type_words}{required}\n\n{fact.documentation}"
+    return f"**{fact.name}**: {fact.describe_type}{required}\n\n{fact.documentation}"
 
 
 code: Final = markdown_code

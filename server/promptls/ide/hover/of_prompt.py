@@ -211,8 +211,8 @@ def result_text(run: RunSummary, cells: Mapping[str, str], experiment: str) -> s
     return "\n".join(lines)
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def _cut(text: str, maximum: int) -> str:
+    return text if len(text) <= maximum else f"{text[:maximum]}…"
 
 
 def hover_example(

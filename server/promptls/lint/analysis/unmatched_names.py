@@ -243,7 +243,7 @@ def unprovided_references(file: File) -> Iterator[Unprovided]:
                 yield Unprovided(reference, lacking, len(lacking) < len(chains), meant)
 
 
-def entries_words(found: Unprovided) -> str:
+def describe_entries(found: Unprovided) -> str:
     """Return the names of the entry templates that lack the name, for a message."""
     files = list(dict.fromkeys(f"`{PurePath(chain.entry).name}`" for chain in found.lacking))
     more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""

@@ -80,7 +80,7 @@ class DataPaths:
             return () if path is None else (path,)
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, iterations, leaf.value)))
 
-    def item_words(self, iteration: Iteration) -> str | None:
+    def item_path(self, iteration: Iteration) -> str | None:
         """Return the path of the item of an iteration, in template syntax."""
         outer, file, site, number, item = iteration
         if outer is not self._around or site != self._site or file is not self._file:

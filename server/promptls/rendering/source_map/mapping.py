@@ -20,7 +20,7 @@ _MAX_TURNS: Final = 8
 _NO_ITERATION: Final[Iteration] = (None,)
 
 
-def iterations_words(iterations: Sequence[Iteration]) -> tuple[str, ...]:
+def describe_iterations(iterations: Sequence[Iteration]) -> tuple[str, ...]:
     """Describe iterations, outermost first; if there are very many, only those at both ends."""
     words = tuple(
         [f"iteration {number} of `{file.sites[site].words}`" for _, file, site, number, _ in iterations]
@@ -53,12 +53,12 @@ class LeafWords:
             if outer is not self._around:
                 self._around, self._around_words = (
                     outer,
-                    () if outer is None else iterations_words(chain_of(outer)),
+                    () if outer is None else describe_iterations(chain_of(outer)),
                 )
             if len(self._around_words) + 1 < _MAX_TURNS:
                 self._words = (*self._around_words, f"iteration {number} of `{file.sites[site].words}`")
             else:
-                self._words = iterations_words(chain_of(iteration))
+                self._words = describe_iterations(chain_of(iteration))
             self._described = iteration
         return self._words
 
@@ -81,7 +81,7 @@ class LeafWords:
 
     def _item_of(self, iteration: Iteration) -> str | None:
         if iteration is not self._iteration:
-            self._item = self._paths.item_words(iteration)
+            self._item = self._paths.item_path(iteration)
             self._iteration = iteration
         return self._item
 
@@ -125,11 +125,11 @@ class RenderedMap:
         """The leaves of the text, in order."""
         return leaves_of(self._mapped)
 
-    def has_more_leaves(self, most: float) -> bool:
-        """Return whether the text has more leaves than `most`."""
+    def has_more_leaves(self, limit: float) -> bool:
+        """Return whether the text has more leaves than `limit`."""
         pieces = self._mapped._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
         # Each piece has one or more leaves; counting the pieces is faster than flattening them.
-        return sum(bool(piece[0]) for piece in pieces) > most or len(self.leaves) > most
+        return sum(bool(piece[0]) for piece in pieces) > limit or len(self.leaves) > limit
 
     @cached_property
     def starts(self) -> list[int]:
@@ -220,7 +220,7 @@ class RenderedMap:
         key = id(leaf.iteration), tuple([id(outer.iteration) for outer in leaf.outer])
         found = self._iterations.get(key)
         if found is None:
-            found = self._iterations[key] = iterations_words(iterations_of(leaf))
+            found = self._iterations[key] = describe_iterations(iterations_of(leaf))
         return found
 
     def _has_doubled_breaks(self, path: str) -> bool:
@@ -273,7 +273,7 @@ def line_outside(error: BaseException | None, path: str) -> int | None:
     return None
 
 
-def item_words(iteration: Iteration) -> str:
+def describe_item(iteration: Iteration) -> str:
     """Return what the loop of an iteration has bound, shortened: `message` is {'role': 'user', …}."""
     _, file, site, _, item = iteration
     pairs = list(_bound(file.sites[site].targets, item))

@@ -189,13 +189,13 @@ def _block(text: str, start: int, indent: int) -> Iterator[Run]:
 
 def _detected(text: str, at: int) -> int:
     """Return the indentation of the first non-empty line, or of a longer empty line above it."""
-    most = 0
+    limit = 0
     while match := _LEADING.match(text, at):
-        most = max(most, len(match[1]))
+        limit = max(limit, len(match[1]))
         if not match[2]:
             break
         at = match.end()
-    return most
+    return limit
 
 
 def _empty_lines(text: str, at: int, column: int) -> tuple[int, int, list[Run]]:
@@ -206,8 +206,8 @@ def _empty_lines(text: str, at: int, column: int) -> tuple[int, int, list[Run]]:
     found: list[Run] = []
     while True:
         last = at
-        most = min(at + column, len(text))
-        while last < most and text[last] == " ":
+        limit = min(at + column, len(text))
+        while last < limit and text[last] == " ":
             last += 1
         match = _BREAK.match(text, last)
         if match is None:

@@ -232,7 +232,7 @@ def parameter_of(path: Path) -> MacroParameter | None:
     return MacroParameter(owner, int(number), name) if owner and number.isdigit() else None
 
 
-def callee_words(callee: Path) -> str:
+def callee_name(callee: Path) -> str:
     """Return the name of a callee, `show` or `tools.show`; empty if it is certainly not a macro of a file."""
     words = [each.key.removesuffix("(") for each in callee if isinstance(each.key, str)]
     return ".".join(words) if len(words) == len(callee) and not any("(" in each for each in words) else ""

@@ -14,7 +14,7 @@ from promptls.semantic.flow.conditions import under
 from promptls.semantic.flow.paths import (
     Path,
     Step,
-    callee_words,
+    callee_name,
     caller_root,
     guarded,
     in_place,
@@ -101,7 +101,7 @@ def _completed(flow: Flow, imported: Macros) -> dict[str, Shape]:
         before = dict(shapes)
         macros = {**imported, **_owners(before, flow)}
         for each in flow.passes:
-            name = callee_words(each.callee)
+            name = callee_name(each.callee)
             owner = parameter_of(each.path)
             macro = macros.get(name) if each.path and (owner is None or owner.owner != name) else None
             if macro is not None:

@@ -86,7 +86,7 @@ def _holds(need: Need, beside: Mapping[str, Shape], is_open: bool) -> bool:
     return value.kind in {"list", "mapping"} and not need.is_among
 
 
-def clause_words(clause: Clause) -> str:
+def describe_clause(clause: Clause) -> str:
     """Describe when a clause holds, for users: "`role` is 'tool'"."""
     return " and ".join(sorted(map(_words, clause)))
 
@@ -139,7 +139,7 @@ def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator
         if name not in given and used.optional:
             clause = is_needed(used.needed, given, is_open=False)
             if clause is not None:
-                yield name, clause_words(clause)
+                yield name, describe_clause(clause)
 
 
 def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
@@ -184,7 +184,7 @@ def _misfit_inside(name: str, used: Shape, given: Shape) -> str | None:
             message = None
         elif below.optional:
             clause = is_needed(below.needed, own, is_open=is_open)
-            where = "" if clause is None else f", which is read where {clause_words(clause)}"
+            where = "" if clause is None else f", which is read where {describe_clause(clause)}"
             message = f"`{name}` lacks `{key}`{where}" if where else None
         else:
             meant = nearest(key, unread)

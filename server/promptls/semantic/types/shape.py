@@ -18,7 +18,7 @@ _SINGULARS: Final = {
 _MAX_KEYS: Final = 8
 
 
-def words_of_shape(shape: Shape) -> str:
+def describe_shape(shape: Shape) -> str:
     """Return a description of a value of this shape."""
     return _words(shape, plural=False)
 
@@ -35,13 +35,19 @@ def _words(shape: Shape, *, plural: bool) -> str:
         more = ", …" if len(shape.keys) > _MAX_KEYS else ""
         return f"{word} with {', '.join(names)}{more}"
     if shape.kind == "callable" and shape.arguments is not None:
-        return f"{word} of {_arguments_words(shape.arguments)}"
+        return f"{word} of {_describe_arguments(shape.arguments)}"
     return word
 
 
-def _arguments_words(arguments: Arguments) -> str:
-    least, most = arguments.least, arguments.most
-    count = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
+def _describe_arguments(arguments: Arguments) -> str:
+    minimum, maximum = arguments.minimum, arguments.maximum
+    count = (
+        f"{minimum} or more"
+        if maximum is None
+        else str(minimum)
+        if minimum == maximum
+        else f"{minimum} to {maximum}"
+    )
     noun = "argument" if count == "1" else "arguments"
     keywords = f" and {', '.join(f'{name}=' for name in arguments.keywords)}" if arguments.keywords else ""
     return f"{count} {noun}{keywords}"
@@ -87,11 +93,11 @@ Clause: TypeAlias = frozenset[Need]
 class Arguments:
     """How a function is called: the minimum and maximum number of positional arguments, and its keywords.
 
-    `most` is None if arguments are unpacked, so that their number is unknown.
+    `maximum` is None if arguments are unpacked, so that their number is unknown.
     """
 
-    least: int
-    most: int | None
+    minimum: int
+    maximum: int | None
     keywords: tuple[str, ...] = ()
 
 
@@ -132,7 +138,7 @@ class Shape:
     @property
     def words(self) -> str:
         """The shape as displayed to users: `list of mappings with author, content`."""
-        return words_of_shape(self)
+        return describe_shape(self)
 
 
 UNKNOWN: Final = Shape()
@@ -276,9 +282,9 @@ def merged_both(first: Shape | None, second: Shape | None) -> Shape | None:
 def _merged_arguments(first: Arguments | None, second: Arguments | None) -> Arguments | None:
     if first is None or second is None:
         return first or second
-    most = None if first.most is None or second.most is None else max(first.most, second.most)
+    maximum = None if first.maximum is None or second.maximum is None else max(first.maximum, second.maximum)
     keywords = tuple(sorted({*first.keywords, *second.keywords}))
-    return Arguments(min(first.least, second.least), most, keywords)
+    return Arguments(min(first.minimum, second.minimum), maximum, keywords)
 
 
 def fails_for_null(shape: Shape) -> bool:

@@ -499,7 +499,7 @@ def _listed_runs(prompt: Path, experiment: str | None) -> list[command_types.Lis
     from promptls.experiments.manifest import results_folder
     from promptls.experiments.run_index import known_runs, run_notes
 
-    runs = known_runs(results_folder(prompt), prompt=prompt, experiment=experiment, most=MAX_LISTED_RUNS)
+    runs = known_runs(results_folder(prompt), prompt=prompt, experiment=experiment, limit=MAX_LISTED_RUNS)
     return [
         {
             "name": run.name,

@@ -355,6 +355,6 @@ def _raw_until(text: str, at: int, after: int) -> int:
     if not indent:
         following = _ITEM_BEHIND_ANY_LINE_END.search(text, after)
         return following.start() if following else len(text)
-    most = indent if lead.strip() else indent - 1
-    lesser = re.compile(rf"[\r\n](?=[ ]{{0,{most}}}[^ \r\n])").search(text, after)
+    maximum = indent if lead.strip() else indent - 1
+    lesser = re.compile(rf"[\r\n](?=[ ]{{0,{maximum}}}[^ \r\n])").search(text, after)
     return lesser.start() if lesser else len(text)

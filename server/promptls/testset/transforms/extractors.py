@@ -72,8 +72,8 @@ _NAME: Final = re.compile(
 _IDENTIFIER: Final = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[0-9]*)\b")
 
 
-def entities(text: str, most: int) -> list[str]:
-    """Return the first `most` named entities of a text, in order, without duplicates ignoring case.
+def entities(text: str, limit: int) -> list[str]:
+    """Return the first `limit` named entities of a text, in order, without duplicates ignoring case.
 
     A capitalized word at the beginning of a sentence is a name if it is capitalized elsewhere as well, if
     it is a possessive (`Einstein's`), or if it is followed by a verb (`Einstein was`).
@@ -83,7 +83,7 @@ def entities(text: str, most: int) -> list[str]:
         shown = _without_possessive(" ".join(name.split()).strip(".,;:'\u2019-"))
         if len(shown) > 1 and shown.casefold() not in STOP_WORDS and any(each.isalpha() for each in shown):
             found.setdefault(shown.casefold(), shown)
-    return list(found.values())[:most]
+    return list(found.values())[:limit]
 
 
 _POSSESSIVE: Final = re.compile(r"['\u2019]s?$")
@@ -158,8 +158,8 @@ _LONGEST: Final = 3
 _SHORTEST_WORD: Final = 3
 
 
-def keyphrases(text: str, most: int) -> list[str]:
-    """Return the `most` best phrases of a text, best first.
+def keyphrases(text: str, limit: int) -> list[str]:
+    """Return the `limit` best phrases of a text, best first.
 
     Each is spelled as at its first occurrence.
     """
@@ -180,7 +180,7 @@ def keyphrases(text: str, most: int) -> list[str]:
         # Frequent phrases are more important than the co-occurrence score alone suggests.
         scores[key] = company * times[key]
     best = sorted(scores, key=lambda key: -scores[key])
-    return [shown[key] for key in best[:most]]
+    return [shown[key] for key in best[:limit]]
 
 
 def _candidates(sentence: str) -> Iterator[list[str]]:
@@ -200,8 +200,8 @@ def _candidates(sentence: str) -> Iterator[list[str]]:
             run = []
 
 
-def summary(text: str, most: int) -> str:
-    """Return the `most` most important sentences of the text, in text order; empty if it has none."""
+def summary(text: str, limit: int) -> str:
+    """Return the `limit` most important sentences of the text, in text order; empty if it has none."""
     found = sentences(text)
     read = [subject_words(sentence) for sentence in found]
     weights = Counter(word for each in read for word in set(each))
@@ -210,7 +210,7 @@ def summary(text: str, most: int) -> str:
         sum(weights[word] for word in each) / len(each) ** 0.5 if each else 0.0
         for each in read
     ]
-    best = sorted(range(len(found)), key=lambda index: -scores[index])[:most]
+    best = sorted(range(len(found)), key=lambda index: -scores[index])[:limit]
     return " ".join(found[index] for index in sorted(best))
 
 
@@ -232,38 +232,38 @@ class BatchExtractor(Extractor, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeyphraseExtractor:
-    """Extracts at most `most` key phrases of a text."""
+    """Extracts at most `limit` key phrases of a text."""
 
-    most: int = 8
+    limit: int = 8
     name: str = "keyphrases"
 
     async def extract(self, node: Node) -> tuple[str, list[str]]:
         """See `Extractor`."""
-        return self.name, keyphrases(node.text, self.most)
+        return self.name, keyphrases(node.text, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class NERExtractor:
-    """Extracts at most `most` named entities of a text."""
+    """Extracts at most `limit` named entities of a text."""
 
-    most: int = 12
+    limit: int = 12
     name: str = "entities"
 
     async def extract(self, node: Node) -> tuple[str, list[str]]:
         """See `Extractor`."""
-        return self.name, entities(node.text, self.most)
+        return self.name, entities(node.text, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryExtractor:
-    """Extracts a summary of at most `most` sentences of a text."""
+    """Extracts a summary of at most `limit` sentences of a text."""
 
-    most: int = 2
+    limit: int = 2
     name: str = "summary"
 
     async def extract(self, node: Node) -> tuple[str, str]:
         """See `Extractor`."""
-        return self.name, summary(node.text, self.most)
+        return self.name, summary(node.text, self.limit)
 
 
 @dataclass(frozen=True, slots=True)

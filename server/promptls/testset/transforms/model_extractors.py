@@ -117,12 +117,12 @@ class TextEmbedder(Protocol):
 class EmbeddingExtractor:
     """Extracts the embedding of the beginning of a node's prose, by default with the small local model.
 
-    `most` characters are sufficient to represent the subject of a text, and much faster.
+    `limit` characters are sufficient to represent the subject of a text, and much faster.
     """
 
     embedder: TextEmbedder = field(default_factory=MiniLm)
     name: str = "embedding"
-    most: int = 400
+    limit: int = 400
 
     async def extract(self, node: Node) -> tuple[str, Any]:
         """See `Extractor`; raises `ModelError`."""
@@ -133,7 +133,7 @@ class EmbeddingExtractor:
         found: list[tuple[str, Any]] = []
         for begin in range(0, len(nodes), _BATCH):
             made = await self.embedder.embed(
-                [prose(node.text).strip()[: self.most] for node in nodes[begin : begin + _BATCH]]
+                [prose(node.text).strip()[: self.limit] for node in nodes[begin : begin + _BATCH]]
             )
             found += [(self.name, [round(number, _DIGITS) for number in vector]) for vector in made.vectors]
         return found

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.analysis.unmatched_names import (
-    entries_words,
+    describe_entries,
     include_places,
     undeclared_in_includes,
     undeclared_references,
@@ -69,7 +69,7 @@ def check(file: File) -> Iterator[Finding]:
         if found.meant is None:
             others = "; others provide it" if found.is_provided_elsewhere else ""
             message = (
-                f"`{found.reference.name}` is not in `input_keys` of {entries_words(found)}, "
+                f"`{found.reference.name}` is not in `input_keys` of {describe_entries(found)}, "
                 f"which this file is included from{others}"
             )
             yield Finding(found.reference.span, message, related=include_places(found))

@@ -54,7 +54,7 @@ from typing import Final
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
-    entries_words,
+    describe_entries,
     foreign_constants,
     include_places,
     out_of_scope,
@@ -102,7 +102,7 @@ def check(file: File) -> Iterator[Finding]:
             edit = Edit(found.reference.span, found.meant)
             fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reference.name, found.meant))
             message = (
-                f"nothing is named `{found.reference.name}` in {entries_words(found)}, "
+                f"nothing is named `{found.reference.name}` in {describe_entries(found)}, "
                 f"which this file is included from; did you mean `{found.meant}`?"
             )
             yield Finding(found.reference.span, message, (fix,), include_places(found))

@@ -47,7 +47,7 @@ from promptls.lint.analysis.unmatched_names import (
     Unprovided,
     binding_of,
     declared_names,
-    entries_words,
+    describe_entries,
     include_places,
     out_of_scope,
 )
@@ -193,7 +193,7 @@ def _in_section(file: File, chains: list[IncludeChain]) -> Iterator[Finding]:
         found = Unprovided(reference, lacking, len(lacking) < len(chains), None)
         message = f"nothing provides the function `{name}`"
         if found.is_provided_elsewhere:
-            message += f" for {entries_words(found)}, which this file is included from"
+            message += f" for {describe_entries(found)}, which this file is included from"
         suggested = _own_suggestions(file).union(
             frozenset.intersection(*(chain.provided for chain in lacking))
         )

@@ -98,8 +98,8 @@ def misfits(
         yield Finding(place, _too_few(signature.name, missing), severity=lacking)
 
 
-def _too_many(name: str, most: int, positional: int) -> str:
-    taken = f"at most {plural(most, 'argument')}" if most else "no arguments"
+def _too_many(name: str, limit: int, positional: int) -> str:
+    taken = f"at most {plural(limit, 'argument')}" if limit else "no arguments"
     return f"`{name}` takes {taken}, and {positional} {'is' if positional == 1 else 'are'} given"
 
 

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
-from promptls.rendering.file_rendering import sample_words
+from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import statement_at
@@ -84,12 +84,16 @@ def check(file: File) -> Iterator[Finding]:
         # Problems of the configuration alone are found without rendering, and with better messages.
         if rendering.is_exact and not _has_error(file):
             span, related = _places(file, failure)
-            yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+            yield Finding(
+                span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
+            )
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
         is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
         if is_certain and not _is_known(file, span):
-            yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+            yield Finding(
+                span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
+            )
 
 
 def _reads_no_input(file: File, span: Span) -> bool:

@@ -62,7 +62,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from promptls.lint.rule import File, Finding, Rule, Severity
-from promptls.rendering.file_rendering import RowTokens, part_place, rendered_parts, sample_words
+from promptls.rendering.file_rendering import RowTokens, describe_sample, part_place, rendered_parts
 from promptls.rendering.outcome import Rendering
 from promptls.semantic.kind import Kind
 from promptls.text.format import plural
@@ -85,7 +85,7 @@ def check(file: File) -> Iterator[Finding]:
     messages = []
     cannot_truncate = False
     if made.tokens > limit:
-        messages.append(_of_sample(sample_words(rendering.sample), made, limit))
+        messages.append(_of_sample(describe_sample(rendering.sample), made, limit))
         cannot_truncate = made.tokens_kept > limit
     if rows is not None and rows.over:
         messages.append(_of_rows(rows, limit, is_alone=not messages))
@@ -112,7 +112,7 @@ def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:
     is_one = len(rows.over) == 1
     which = f"row {rows.over[0]}" if is_one else f"{len(rows.over)} of {rows.rows} rows"
     what = f"its limit of {limit:,} tokens" if is_alone else "it"
-    by = f"by {rows.most - limit:,}" if is_one else f"the longest by {rows.most - limit:,}"
+    by = f"by {rows.maximum - limit:,}" if is_one else f"the longest by {rows.maximum - limit:,}"
     message = f"{which} of {rows.dataset} {'is' if is_one else 'are'} over {what}, {by}"
     if not rows.stuck:
         return f"{message}; truncation brings {'it' if is_one else 'them'} under" if is_alone else message

@@ -68,7 +68,7 @@ from promptls.lint.rules.parts import (
     wrong_part_type,
 )
 from promptls.lint.rules.whitespace import glued_part, lost_line_break
-from promptls.rendering.file_rendering import sample_words
+from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import RenderFailure
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -111,7 +111,7 @@ def check(file: File) -> Iterator[Finding]:
     may_be_known = failure.kind == "parts" or "could not determine a constructor" in failure.message
     if may_be_known and in_file is not None and _is_known(file, *in_file):
         return
-    message = _message(failure, sample_words(rendering.sample))
+    message = _message(failure, describe_sample(rendering.sample))
     if failure.value is None and _is_indented_include(file, failure):
         message += (
             "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"

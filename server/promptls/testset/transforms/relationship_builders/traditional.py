@@ -30,7 +30,7 @@ class JaccardSimilarityBuilder:
     """Relates nodes by the Jaccard similarity of their lists in `property_name`: shared items over all items.
 
     If the property is a mapping of lists, such as entities by kind, `key_name` selects one of them;
-    without it, all lists are combined. Each node is related to its `most` nearest nodes. Case is
+    without it, all lists are combined. Each node is related to its `limit` nearest nodes. Case is
     ignored; items that occur in more than a third of the nodes are ignored.
     """
 
@@ -38,7 +38,7 @@ class JaccardSimilarityBuilder:
     key_name: str | None = None
     new_property_name: str = "jaccard_similarity"
     threshold: float = 0.05
-    most: int = 5
+    limit: int = 5
     type: str = "jaccard_similarity"
 
     async def transform(self, graph: KnowledgeGraph) -> list[Relationship]:
@@ -72,7 +72,7 @@ class JaccardSimilarityBuilder:
                 },
                 bidirectional=True,
             )
-            for score, one, other in _nearest(scored, self.threshold, self.most)
+            for score, one, other in _nearest(scored, self.threshold, self.limit)
         ]
 
     def _texts(self, node: Node) -> list[str]:
@@ -85,11 +85,11 @@ class JaccardSimilarityBuilder:
 
 @dataclass(frozen=True, slots=True)
 class CosineSimilarityBuilder:
-    """Relates each node to its `most` nearest nodes by cosine similarity of vectors in `property_name`."""
+    """Relates each node to its `limit` nearest nodes by cosine similarity of vectors in `property_name`."""
 
     property_name: str = "embedding"
     threshold: float = 0.5
-    most: int = 3
+    limit: int = 3
     type: str = "cosine_similarity"
     new_property_name: str = "cosine_similarity"
 
@@ -102,7 +102,7 @@ class CosineSimilarityBuilder:
         ]
         return [
             Relationship(one, other, self.type, {self.new_property_name: round(score, 4)}, bidirectional=True)
-            for score, one, other in _nearest(_cosines(known), self.threshold, self.most)
+            for score, one, other in _nearest(_cosines(known), self.threshold, self.limit)
         ]
 
 
@@ -125,13 +125,13 @@ def _cosines(known: Sequence[tuple[str, list[float]]]) -> list[tuple[float, str,
 
 
 def _nearest(
-    scored: Sequence[tuple[float, str, str]], threshold: float, most: int
+    scored: Sequence[tuple[float, str, str]], threshold: float, limit: int
 ) -> list[tuple[float, str, str]]:
-    """Return the pairs above the threshold that are among the `most` best of either node, best first."""
+    """Return the pairs above the threshold that are among the `limit` best of either node, best first."""
     taken: dict[str, int] = defaultdict(int)
     kept = []
     for score, one, other in sorted(scored, key=lambda each: -each[0]):
-        if score >= threshold and (taken[one] < most or taken[other] < most):
+        if score >= threshold and (taken[one] < limit or taken[other] < limit):
             taken[one] += 1
             taken[other] += 1
             kept.append((score, one, other))
