@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pytest
 
 from promptls.cli.main import main
 from support.experiment_folder import Folder
+from support.installed import is_installed
 from support.model_server import ModelServer, Reply, model_server
 
 FIRST = """\
@@ -179,6 +179,6 @@ def test_experiments_of_python_files_are_named_where_a_prompt_declares_none(
     )
     assert main(["run", "v1.yml.j2"]) == 2
     assert "name one: `--experiment mood`" in capsys.readouterr().err
-    if importlib.util.find_spec("ragas") is None:
+    if not is_installed("ragas"):
         assert main(["run", "v1.yml.j2", "--experiment", "mood"]) == 1
         assert "or take the same names from promptls: `from promptls import" in capsys.readouterr().err

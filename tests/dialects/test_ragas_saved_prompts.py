@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ import pytest
 
 from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import UNKNOWN_SCHEMA, form_of, read_saved, saved_text
+from support.installed import is_installed
 
 WITH_MODELS: dict[str, Any] = {
     "ragas_version": "0.4.3",
@@ -115,7 +115,7 @@ def test_what_ragas_cannot_load_or_fill_in_is_refused(mapping: Any, data: Any, s
         saved_text(read_saved(mapping), data)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ragas") is None, reason="ragas is not installed")
+@pytest.mark.skipif(not is_installed("ragas"), reason="ragas is not installed")
 def test_the_real_ragas_sends_the_same_texts(tmp_path: Path) -> None:
     from pydantic import BaseModel
     from ragas.prompt import PydanticPrompt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,10 @@ from promptls.ide.experiments import experiment_runs
 from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace
 from support.grants import allow_key
+from support.installed import is_installed
 from support.unfinished import stored_results, unfinished_run
 
-HAS_RAGAS = importlib.util.find_spec("ragas") is not None
+HAS_RAGAS = is_installed("ragas")
 PROMPT = "- name: ticket\n  content: |\n    {{ escape_special_characters(text) }}\n"
 EVALS = """
 import asyncio, json

@@ -32,6 +32,11 @@ export function isPrompt(document: vscode.TextDocument): boolean {
   );
 }
 
+/** Whether a document is a Python program that may contain a template in a string: `raw_template="…"`. */
+export function mayContainTemplate(document: vscode.TextDocument): boolean {
+  return document.languageId === "python" && document.getText().includes("raw_template");
+}
+
 function holdsSavedKey(document: vscode.TextDocument): boolean {
   return SAVED_KEY.test(document.getText(new vscode.Range(0, 0, LINES_WITH_KEYS, 0)));
 }

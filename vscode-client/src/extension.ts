@@ -7,7 +7,7 @@ import { registerAgentTools } from "./agentTools/register";
 import { Client } from "./client";
 import { PANEL_COMMANDS, registerCommands } from "./commands";
 import { debounce } from "./debounce";
-import { activePrompt, isPrompt, isPromptProject } from "./documents";
+import { activePrompt, isPrompt, isPromptProject, mayContainTemplate } from "./documents";
 import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
@@ -145,12 +145,13 @@ function whenTrusted(create: () => { dispose(): void }): { dispose(): void } {
 
 /** A folder without prompts gets no server, and so no environment of ours. */
 function startWhenNeeded(server: ServerManager): vscode.Disposable {
-  if (vscode.workspace.textDocuments.some(isPrompt)) {
+  const needsServer = (document: vscode.TextDocument) => isPrompt(document) || mayContainTemplate(document);
+  if (vscode.workspace.textDocuments.some(needsServer)) {
     void server.start();
     return new vscode.Disposable(() => undefined);
   }
   const waiting = vscode.workspace.onDidOpenTextDocument((document) => {
-    if (isPrompt(document)) {
+    if (needsServer(document)) {
       waiting.dispose();
       void server.start();
     }

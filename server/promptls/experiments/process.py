@@ -102,7 +102,7 @@ async def _listening(
     await run(request, notify, may_go)
 
 
-def _read(**values: Any) -> RunRequest:
+def _confined(**values: Any) -> RunRequest:
     """Return the request, limited to reading its `roots`; raises UsageError if it would run their code."""
     request = RunRequest(**values)
     if request.roots is not None:
@@ -167,4 +167,4 @@ def leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    leave(main(_read, _run))
+    leave(main(_confined, _run))

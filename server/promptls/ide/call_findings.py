@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Final
 
 from promptls.ide.raw_templates import WrittenTemplate, findings_in_template, inside, written_templates
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.analysis.suppression import silenced
 from promptls.lint.rule import Finding, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
-from promptls.lint.runner import severity_of
+from promptls.lint.runner import check, severity_of
 from promptls.semantic.template import Template
 from promptls.text.positions import Span
 from promptls.workspace.contract import template_of
 from promptls.workspace.python_calls import TemplateCall, calls_in_text, key_spans
 from promptls.workspace.snapshot import Snapshot
+
+_TYPOS: Final = frozenset({"probable-typo", "undefined-variable"})
+"""The rules that report a name that nobody provides in the template itself."""
 
 
 def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
@@ -47,8 +51,9 @@ def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
         found |= dict.fromkeys(findings_in_template(*made, path, text, written))
         if own is None:
             continue
+        typos = {each.span for each in check(*made) if each.rule in _TYPOS}
         for call in written.calls:
-            for finding in _found(*made, call, text):
+            for finding in _found(*made, call, text, typos):
                 placed = _placed(finding, path, made[1], written)
                 found[placed.of(RULE.name, placed.severity or own)] = None
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
@@ -63,13 +68,18 @@ def _placed(finding: Finding, path: str, virtual: str, written: WrittenTemplate)
     return replace(finding, related=related)
 
 
-def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> Iterator[Finding]:
+def _found(
+    snapshot: Snapshot, target: str, call: TemplateCall, text: str, reported: Container[Span] = ()
+) -> Iterator[Finding]:
+    """Yield the diagnostics of a call, except about names whose spans in the template are `reported`."""
     template = snapshot.template(target)
     if template is None:
         return
     hidden = silenced(template.source)
     for each in call_objections(snapshot, target, template, [call]):
-        if not hidden.hides(RULE.name, template.source.line_column(each.span.start).line):
+        if each.span not in reported and not hidden.hides(
+            RULE.name, template.source.line_column(each.span.start).line
+        ):
             yield _finding(each, target, template, text)
 
 

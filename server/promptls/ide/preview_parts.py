@@ -38,13 +38,13 @@ def part_lines(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[int,
     }
 
 
-def preview_markdown(made: FileRendering, left_out: str | None = None) -> str:
+def preview_markdown(made: FileRendering, left_out: str | None = None, title: str | None = None) -> str:
     """Return the rendering as Markdown, with roles and tokens; or the error with its location.
 
-    `left_out` describes what was not run for it.
+    `left_out` describes what was not run for it. The title is the path of the file by default.
     """
     lines = [
-        f"# {markdown_text(made.job.path)}",
+        f"# {markdown_text(title or made.job.path)}",
         "",
         f"with {sample_text(made.sample)}, {encoding_title(made.job.encoding)}",
         "",

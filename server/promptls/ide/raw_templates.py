@@ -15,7 +15,7 @@ from promptls.ide.hover import Hover, hover
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.runner import check, check_rendering
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.samples import Sample
+from promptls.rendering.samples import CALL_DATA, Sample
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
@@ -152,8 +152,11 @@ class ProgramTemplate(NamedTuple):
     written: WrittenTemplate
 
     def sample(self, sample: Sample) -> Sample:
-        """Return the sample with the data of the call."""
-        return replace(sample, data={**sample.data, **self.data})
+        """Return the sample with the data of the call, which may be all of it."""
+        if sample.data.keys() <= self.data.keys():
+            return Sample(CALL_DATA, "the literals of the call", self.data)
+        source = f"{sample.source}, and the literals of the call" if self.data else sample.source
+        return replace(sample, source=source, data={**sample.data, **self.data})
 
 
 def templates_of_program(snapshot: Snapshot, path: str) -> list[ProgramTemplate]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering, WhiteSpace
-from promptls.rendering.samples import PLACEHOLDERS, Sample
+from promptls.rendering.samples import CALL_DATA, PLACEHOLDERS, Sample
 from promptls.semantic.header import Example
 from promptls.semantic.parts import Part, chunk_items, written_end
 from promptls.semantic.prefix import unstable_prefixes
@@ -206,7 +206,7 @@ class FileRendering:
 def describe_sample(sample: Sample) -> str:
     """Return a description of the sample for use in a sentence."""
     name = sample.name
-    is_plain = name.startswith((PLACEHOLDERS, "example ", "row "))
+    is_plain = name.startswith((PLACEHOLDERS, CALL_DATA, "example ", "row "))
     return name if is_plain else f"the sample `{name}`"
 
 

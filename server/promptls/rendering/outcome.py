@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from promptls.rendering.source_map.mapping import Segment
@@ -79,17 +79,22 @@ def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return zip(*[iter(numbers)] * _WIDTH, strict=True)
 
 
+WhiteSpaceKind: TypeAlias = Literal[
+    "stripped", "stripped at edge", "stripped marker", "blank line", "joined part", "joined repetition"
+]
+
+
 class WhiteSpace(NamedTuple):
     """White space of the template that a rendering strips, adds or lacks; `start` and `end` are offsets."""
 
-    kind: str
+    kind: WhiteSpaceKind
     """`stripped`, `stripped at edge` and `stripped marker` for the ends of a content, where `edge` means
     the first or last section of a part; `blank line` for a line of the rendering, which begins at `start`;
     `joined part` and `joined repetition` for a part at `start` that does not begin a line of the rendering
     the first time, or only later."""
     start: int
     end: int
-    detail: str = ""
+    detail: Literal["", "start", "end", "after a value"] = ""
     """`start` or `end` of a content; `after a value` for a part that is joined to a value."""
 
 

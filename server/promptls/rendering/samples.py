@@ -188,6 +188,8 @@ def _mapping_under(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 PLACEHOLDERS: Final = "placeholders"
 """The sample whose values are made up."""
+CALL_DATA: Final = "call data"
+"""The sample of a template in a program whose call passes only literals."""
 _MAX_ROWS: Final = 200
 _MEGABYTE: Final = 1 << 20
 _MAX_JSON_BYTES: Final = 32 * _MEGABYTE

@@ -229,7 +229,7 @@ def _of_other_prompt(run: RunSummary) -> RunSummary | None:
     if run.dataset_hash is None:
         return None
     metrics = {metric.name for metric in run.metrics}
-    for known in known_runs(run.results.parent, most=_MAX_OTHERS):
+    for known in known_runs(run.results.parent, limit=_MAX_OTHERS):
         if (
             known.status == "finished"
             and (known.dataset_hash, known.chosen) == (run.dataset_hash, run.rows_chosen)

@@ -136,7 +136,8 @@ def execute(arguments: argparse.Namespace) -> int:
         if arguments.diff:
             return _show_diff(fixed_files)
         _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
-        found = checked_files(chosen, rules, renders=renders, processes=processes)
+        if any(file.before != file.after for file in fixed_files):
+            found = checked_files(chosen, rules, renders=renders, processes=processes)
     files = found.files
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:

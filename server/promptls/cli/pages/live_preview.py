@@ -30,7 +30,7 @@ from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
 from promptls.security.files import Stamp, stamp_of
 from promptls.security.trust import FolderCode
-from promptls.text.errors import UsageError, optional
+from promptls.text.errors import UsageError, UserError, optional
 from promptls.workspace.contract import functions_path
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, folder_to_trust
 
@@ -312,7 +312,7 @@ class LabConversation(PageConversation):
     async def _apply_choice(self, choice: dict[str, Any]) -> None:
         try:
             await asyncio.to_thread(self._apply, choice)
-        except Exception as error:  # noqa: BLE001 - the reader learns why the file is as before
+        except (UserError, OSError) as error:
             await self.send({"type": "fail", "message": sentence(error)})
         else:
             await self.send({"type": "applied"})

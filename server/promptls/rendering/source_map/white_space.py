@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import yaml
 
 from promptls.dialects.prompt_poet.vocabulary import SPACE_MARKER
-from promptls.rendering.outcome import WhiteSpace
+from promptls.rendering.outcome import WhiteSpace, WhiteSpaceKind
 from promptls.rendering.source_map.mapping import RenderedMap
 from promptls.rendering.source_map.part_origins import entry_nodes, scalar_bounds, scalar_runs
 
@@ -18,6 +18,8 @@ _TRIMMED_PART: Final = re.compile(r"-[%#}]\}[ \t]*\n\s*^(?=-(?:[ \t\n]|\Z))", re
 """A part in the first column after a tag that trims the line break before it."""
 _BLANK_LINE: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
 _LINE_BREAK: Final = re.compile(r"[\r\n\x85\u2028\u2029]")
+_Range: TypeAlias = tuple[WhiteSpaceKind, bool, int, int]
+"""White space of a value: its kind, whether it is at the start, and its offsets."""
 _SPACES: Final = " \t"
 _OTHER_SPACES: Final = "".join(
     sign for sign in map(chr, range(0x3001)) if sign.isspace() and sign not in "\r\n"
@@ -40,7 +42,7 @@ def joined_parts(rendered: RenderedMap, path: str, text: str) -> Iterator[WhiteS
         ahead = [rendered.text[rendered.text.rfind("\n", 0, place) + 1 : place] for place in its]
         joined = [place for place, before in zip(its, ahead, strict=True) if before]
         if joined:
-            kind = "joined part" if joined[0] == its[0] else "joined repetition"
+            kind: WhiteSpaceKind = "joined part" if joined[0] == its[0] else "joined repetition"
             before = len(rendered.text[: joined[0]].rstrip()) - 1
             is_value = bool(ahead[its.index(joined[0])].strip())
             is_value = is_value and rendered.leaves[rendered.index(before)].site is not None
@@ -100,13 +102,11 @@ def _blank_lines(rendered: RenderedMap, start: int, raw: str, path: str) -> Iter
                 yield WhiteSpace("blank line", *origin)
 
 
-def _stripped(
-    value: str, style: str | None, outer: tuple[bool, bool] | None
-) -> Iterator[tuple[str, bool, int, int]]:
-    """Yield the ranges of a value that are stripped: the kind, whether at the start, and the offsets."""
+def _stripped(value: str, style: str | None, outer: tuple[bool, bool] | None) -> Iterator[_Range]:
+    """Yield the ranges of a value that are stripped."""
     for at_start in (True, False):
         is_edge = outer is None or outer[0 if at_start else 1]
-        kind = "stripped" if outer is None or not is_edge else "stripped at edge"
+        kind: WhiteSpaceKind = "stripped" if outer is None or not is_edge else "stripped at edge"
         # A line break at the end of a part's last section is as natural as one between sections.
         characters = None if outer is None else _OTHER_SPACES if is_edge else _SPACES
         if at_start:
@@ -122,7 +122,7 @@ def _stripped(
             yield kind, at_start, first, behind
 
 
-def _lost_markers(value: str, outer: tuple[bool, bool] | None) -> Iterator[tuple[str, bool, int, int]]:
+def _lost_markers(value: str, outer: tuple[bool, bool] | None) -> Iterator[_Range]:
     """Yield the space markers at the ends of a part with sections, which are stripped like spaces."""
     if outer is None or SPACE_MARKER not in value:
         return
@@ -151,9 +151,9 @@ def _place_of(runs: Any, first: int, behind: int) -> tuple[int, int] | None:
 def _origin(
     rendered: RenderedMap, first: int, behind: int, path: str, *, at_start: bool
 ) -> tuple[int, int] | None:
-    """Return the span of the template that a rendered range was copied from.
+    """Return the span of the template text that a rendered range was copied from; None for a value.
 
-    If only one end of it was, that is `at_start` or the other one, return the span of that; None for values.
+    If the range has several origins, return that of its first piece for `at_start`, else of its last.
     """
     number = rendered.index(first if at_start else behind - 1)
     leaf, start = rendered.leaves[number], rendered.starts[number]

@@ -87,7 +87,8 @@ async def preview_template(
     sample = templates[number].sample(default_sample(snapshot, virtual))
     job = job_for(snapshot, virtual, sample.data, with_stand_ins=True)
     made = FileRendering(job, sample, await renderings.render(snapshot, job))
-    return {"document": show_text(context, virtual, "preview", preview_markdown(made))}
+    title = f"{Path(path).name}, template {number}"
+    return {"document": show_text(context, path, f"template-{number}", preview_markdown(made, title=title))}
 
 
 async def preview_tokens(
