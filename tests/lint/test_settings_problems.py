@@ -35,6 +35,38 @@ def test_an_unknown_rule_of_the_editor_has_no_place(tmp_path: Path) -> None:
         ('[models.a]\nprovider = "opnai"\nmodel = "x"', 1, "model `a`: "),
         ('default_model = "openai:gpt-4"', 0, "OpenAI retired `gpt-4` on 2026-10-23"),
         ('[models.a]\nprovider = "openai"\nmodel = "o1-mini"', 2, "OpenAI retired `o1-mini` on 2025-10-27"),
+        ('default_model = "replay:gone.csv"', 0, "`default_model`: there is no file `gone.csv` to replay"),
+        (
+            '[models.a]\nprovider = "vllm"\nmodel = "x"\nbase_url = "htp://a/v1"',
+            3,
+            "`base_url` of `a` begins with",
+        ),
+        (
+            '[models.a]\nprovider = "vllm"\nmodel = "x"\nbase_url = "http://a/v1/chat/completions"',
+            3,
+            "`base_url` of `a` ends before",
+        ),
+        (
+            '[models.a]\nprovider = "vllm"\nmodel = "x"\nparameters = {temprature = 0}',
+            3,
+            "`temprature` is probably a typo of `temperature`",
+        ),
+        (
+            '[models.a]\nprovider = "vllm"\nmodel = "x"\nparameters = {temperature = "0"}',
+            3,
+            "`temperature` is a number, and not",
+        ),
+        ("[meta_templates.a]\nrounds = []", 0, "meta template `a`: A meta template needs `round`."),
+        (
+            '[meta_templates.a]\nround = [{role = "A"}, {role = "A"}]',
+            1,
+            "meta template `a`: The meta template has the role `A` twice.",
+        ),
+        (
+            '[[meta_templates.a.round]]\nrole = "A"\ngenrate = true',
+            0,
+            "OpenCompass ignores `genrate`; did you mean `generate`?",
+        ),
         ('judge = "a"\n[models.a]\nprovider = "openai"\nmodel = "o1-mini"', 3, "OpenAI retired `o1-mini`"),
     ],
 )

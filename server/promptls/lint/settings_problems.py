@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import chain, islice
+from typing import Final
 
+from promptls.dialects.opencompass.meta_template import build_layout
+from promptls.dialects.opencompass.prompt_list import OpenCompassError
+from promptls.dialects.opencompass.vocabulary import META_KEYS, META_ROLE_KEYS
 from promptls.lint.analysis.declared_experiments import NameObjection, wrong_options, wrong_thresholds
 from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.registry import RULES_BY_NAME
@@ -17,7 +22,7 @@ from promptls.models.opening import provider_shadowed_by, shadowing_message
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
-from promptls.text.suggest import did_you_mean
+from promptls.text.suggest import did_you_mean, is_close, is_typo
 from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting
 
 
@@ -38,6 +43,8 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         _wrong_models(project),
         _retired_models(project),
         _unknown_rate_limits(project),
+        _wrong_addresses(project),
+        _wrong_meta_templates(project),
     )
     found = [*project.problems, *islice(named, MAX_PROBLEMS)]
     if next(named, None) is not None:
@@ -118,7 +125,7 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
                 dataset_objection(declared.dataset, project.root / declared.dataset, beside)
             ],
             ("models", "unknown-model"): [
-                model_objection(model, project.settings) for model in declared.models
+                model_objection(model, project.settings, project.root) for model in declared.models
             ],
             ("metrics", "unknown-metric"): [
                 metric_objection(metric, project.root, beside, project.settings.metrics)
@@ -176,7 +183,7 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
             place = place_of_setting(project, ("metrics", name, key))
             yield SettingsProblem(place, f"metric `{name}`: {wrong_model.text}")
     for key, model in (("judge", project.settings.judge), ("default_model", project.settings.default_model)):
-        objection = model_objection(model, project.settings) if model is not None else None
+        objection = model_objection(model, project.settings, project.root) if model is not None else None
         if objection is not None:
             yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {objection.text}")
     for name in project.settings.models:
@@ -210,6 +217,64 @@ def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:
             continue
         if (message := retirement(name, settings)) is not None:
             yield SettingsProblem(place_of_setting(project, keys), message)
+
+
+_PARAMETERS: Final = {
+    "temperature": (int, float),
+    "top_p": (int, float),
+    "max_tokens": (int,),
+    "seed": (int,),
+    "frequency_penalty": (int, float),
+    "presence_penalty": (int, float),
+}
+"""Parameters that most providers have, and their types."""
+
+
+def _wrong_addresses(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield addresses of models that no client can use, and parameters that no provider accepts."""
+    for name, model in project.settings.models.items():
+        address = model.base_url
+        if address is not None and not address.startswith(("http://", "https://")):
+            message = f"`base_url` of `{name}` begins with `http://` or `https://`"
+            yield SettingsProblem(place_of_setting(project, ("models", name, "base_url")), message)
+        elif address is not None and address.rstrip("/").endswith("/chat/completions"):
+            message = f"`base_url` of `{name}` ends before `/chat/completions`, which each request adds"
+            yield SettingsProblem(place_of_setting(project, ("models", name, "base_url")), message)
+        for key, value in model.parameters.items():
+            place = place_of_setting(project, ("models", name, "parameters", key))
+            types = _PARAMETERS.get(key)
+            if types is None and (meant := next((each for each in _PARAMETERS if is_typo(key, each)), None)):
+                yield SettingsProblem(place, f"`{key}` is probably a typo of `{meant}`")
+            elif types is not None and (isinstance(value, bool) or not isinstance(value, types)):
+                yield SettingsProblem(place, f"`{key}` is a number, and not {json.dumps(value, default=str)}")
+
+
+def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield the meta templates that OpenCompass rejects, and the misspelled keys that it ignores."""
+    for name, meta in project.settings.meta_templates.items():
+        try:
+            build_layout(meta)
+        except OpenCompassError as error:
+            at = ("meta_templates", name, *error.at[1:])  # the first one is the key of a file
+            yield SettingsProblem(_nearest_place(project, at), f"meta template `{name}`: {error.message}")
+            continue
+        roles = [
+            (("meta_templates", name, key, number), role, META_ROLE_KEYS)
+            for key in ("round", "reserved_roles")
+            for number, role in enumerate(meta.get(key) or ())
+        ]
+        for path, value, known in ((("meta_templates", name), meta, META_KEYS), *roles):
+            for key in value if isinstance(value, dict) else ():
+                meant = next((each for each in sorted(known) if is_close(str(key), each)), None)
+                if key not in known and meant is not None:
+                    message = f"OpenCompass ignores `{key}`; did you mean `{meant}`?"
+                    yield SettingsProblem(_nearest_place(project, (*path, key)), message)
+
+
+def _nearest_place(project: ProjectFile, location: tuple[str | int, ...]) -> FilePlace | None:
+    """Return the place of a setting, or of the nearest one around it that is in the file."""
+    places = (place_of_setting(project, location[:length]) for length in range(len(location), 0, -1))
+    return next(filter(None, places), None)
 
 
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:

@@ -171,10 +171,12 @@ _NAME: Final = re.compile(r"\bname\s*=(?!=)\s*(?:([\"'])(\w+)\1)?")
 
 
 def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[str, NameObjection]]:
-    """Yield the keys of `thresholds` that are not metrics of the experiment; files are relative to `folder`.
+    """Yield the keys of `thresholds` that are not metrics of the experiment, or that no score can reach.
 
-    Yield nothing if a metric may have a name that is only known after running its file.
+    Files are relative to `folder`. Unknown names are not reported if a metric may have a name that is only
+    known after running its file.
     """
+    yield from _unreachable_thresholds(declared)
     ready = {metric for metric in declared.metrics if ":" not in metric}
     missing = [name for name in declared.thresholds if name not in ready]
     names: set[str] = set()
@@ -189,6 +191,20 @@ def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[st
         if name not in names:
             meant = renamed.get(name) or nearest(name, names)
             yield name, NameObjection(f"the experiment has no metric `{name}`", meant)
+
+
+def _unreachable_thresholds(declared: ExperimentKey) -> Iterator[tuple[str, NameObjection]]:
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
+
+    for name, threshold in declared.thresholds.items():
+        metric = BUILTIN_METRICS.get(name) if name in declared.metrics else None
+        limits = metric.allowed_values if metric is not None and metric.kind != "ranking" else None
+        if metric is None or (metric.kind == "numeric" and not isinstance(limits, tuple)):
+            continue
+        low, high = limits if metric.kind == "numeric" and isinstance(limits, tuple) else (0, 1)
+        if not low <= threshold <= high:
+            message = f"`{name}` is between {low:g} and {high:g}, and the threshold is {threshold:g}"
+            yield name, NameObjection(message)
 
 
 def _name(metric: str, folder: Path) -> str | None:

@@ -54,10 +54,12 @@ experiments:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.lint.analysis.declared_experiments import NameObjection, declared_experiments
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
+from promptls.security.files import current_scope, is_file
 from promptls.text.errors import UsageError
 from promptls.text.suggest import is_close, nearest
 
@@ -75,7 +77,7 @@ def _unknown(file: File) -> Iterator[Finding]:
     for experiment in declared_experiments(file):
         for index, name in enumerate(experiment.declared.models):
             span = experiment.span(file, "models", index)
-            objection = model_objection(name, file.project)
+            objection = model_objection(name, file.project, Path(file.path).parent)
             if span is not None and objection is not None:
                 yield objection.finding(file, span)
     for name, metric in (file.template.declarations.settings.metrics or {}).items():
@@ -109,8 +111,11 @@ def _embeddings_objection(name: str, project: Project) -> NameObjection | None:
     return None if makes_some else NameObjection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
 
 
-def model_objection(name: str, project: Project) -> NameObjection | None:
-    """Return the problem of a model's name; None if a provider or the project's `models` knows the model."""
+def model_objection(name: str, project: Project, folder: Path | None = None) -> NameObjection | None:
+    """Return the problem of a model's name; None if a provider or the project's `models` knows the model.
+
+    Recorded answers must exist; they are relative to `folder`.
+    """
     from promptls.models.local import LOCAL_MODELS
     from promptls.models.opening import find_model
 
@@ -121,7 +126,9 @@ def model_objection(name: str, project: Project) -> NameObjection | None:
         found = NameObjection.near(refused.message, name, known)
         is_settled = name in project.models or found.meant is not None
         return found if is_settled else _foreign_notation(name) or found
-    model = name.partition(":")[2]
+    provider, _, model = name.partition(":")
+    if provider == "replay" and folder is not None and current_scope().allows(folder / model):
+        return None if is_file(folder / model) else NameObjection(f"there is no file `{model}` to replay")
     if name not in project.models and model != model.strip():
         return NameObjection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
     return None

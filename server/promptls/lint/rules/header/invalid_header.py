@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.lint.analysis.declared_experiments import NameObjection
@@ -45,9 +46,10 @@ from promptls.lint.analysis.declared_types import keywords_problems, schema_prob
 from promptls.lint.fixes.misspellings import misspelt, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.security.files import current_scope, is_file, joined
-from promptls.semantic.header import HeaderProblem
+from promptls.semantic.header import OPENING, HeaderProblem
 from promptls.semantic.kind import Kind
 from promptls.syntax.yaml.nodes import Mapping
+from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.contract import functions_path
 
@@ -56,6 +58,7 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the problems of the header."""
     for problem in file.template.declarations.problems:
         yield Finding(problem.span, problem.message, _fixes(file, problem))
+    yield from _misopened(file)
     tree = file.template.declarations.tree
     yield from schema_problems(tree.merged("input_keys") if tree else None)
     yield from keywords_problems(tree.merged("output_schema") if tree else None)
@@ -74,6 +77,24 @@ def check(file: File) -> Iterator[Finding]:
             yield NameObjection(f"there is no file `{functions}` next to this template", meant).finding(
                 file, span
             )
+
+
+def _misopened(file: File) -> Iterator[Finding]:
+    """Yield a comment at the beginning that contains keys of a header and begins with too few dashes."""
+    chunk = file.template.source.first_chunk
+    tag = chunk.tags[0] if chunk.tags and not chunk.text[: chunk.tags[0].span.start].strip() else None
+    if tag is None or tag.kind != "comment" or tag.text.startswith(OPENING):
+        return
+    keys = {line.partition(":")[0] for line in tag.text.split("\n")[1:] if ":" in line}
+    if keys & _TELLING_KEYS and tag.text.startswith("{#-"):
+        dashes = len(tag.text[2:]) - len(tag.text[2:].lstrip("-"))
+        opening = Span(tag.span.start, tag.span.start + 2 + dashes)
+        fix = Fix(f"Change to `{OPENING}`", (Edit(opening, OPENING),), preferred=True)
+        yield Finding(opening, f"a header begins with `{OPENING}`; this is a comment, and is ignored", (fix,))
+
+
+_TELLING_KEYS: Final = frozenset({"input_keys", "examples", "experiments", "output_key", "samples"})
+"""Keys that show that a comment is meant as a header."""
 
 
 def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:

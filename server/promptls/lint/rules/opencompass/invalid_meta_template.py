@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a `meta_template`, of the file or of one of its `models`, without a list of `round`, with a
-repeated role, with a turn that has no `role`, or with a list for a `begin` or `end`. Also reports one in
-which only some roles have an `api_role`, or none although the class of the model sends it.
+repeated role, with a turn that has no `role`, with a list for a `begin` or `end`, or with a misspelled key,
+which OpenCompass ignores. Also reports one in which only some roles have an `api_role`, or none although the class of the model sends it.
 
 ## Why is this bad?
 
@@ -41,15 +41,16 @@ meta_template:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from promptls.dialects.opencompass.vocabulary import META_KEYS, META_ROLE_KEYS
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import DeclaredMetaTemplate, Form, evaluation_of, meta_template_of
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.suggest import is_close
 
 _ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
@@ -78,6 +79,9 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 def _in_meta(chunk: Chunk, entry: Entry, meta: DeclaredMetaTemplate | None) -> Iterator[Finding]:
     value = entry.value
     if meta is not None:
+        yield from _misspelt_keys(value, META_KEYS)
+        for turn in (*meta.rounds, *meta.reserved):
+            yield from _misspelt_keys(turn, META_ROLE_KEYS)
         yield from _roles(chunk, meta)
         if isinstance(value, Mapping) and not meta.is_api:
             yield from _lists(chunk, value)
@@ -118,6 +122,14 @@ def _roles(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
             fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {role or BLANK}")
             why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
             yield Finding(value.span, f"this role has no `api_role`, {why}", fixes)
+
+
+def _misspelt_keys(value: Node, known: Collection[str]) -> Iterator[Finding]:
+    """Yield the keys of a mapping that are probably typos of known ones."""
+    for entry in value.entries if isinstance(value, Mapping) else ():
+        key = key_text(entry) or ""
+        if key not in known and any(is_close(key, each) for each in known):
+            yield misspelt(entry.key.span, f"OpenCompass ignores `{key}`", key, sorted(known))
 
 
 def _lists(chunk: Chunk, turn: Mapping) -> Iterator[Finding]:

@@ -78,6 +78,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     yield from _typos(evaluation.reader, READER_KEYS)
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     yield from _typos(inferencer, INFERENCER_KEYS)
+    yield from _not_numbers(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
 
 
@@ -99,6 +100,8 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
         for section in _SECTIONS:
             for turn in turns_in(body, section):
                 yield from _typos(turn, TURN_KEYS)
+                if isinstance(turn, Mapping):
+                    yield from _foreign_text(turn)
 
 
 def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
@@ -109,11 +112,39 @@ def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
     names = tuple(known)
     for entry, key in zip(node.entries, keys, strict=True):
         meant = [
-            each for each in names if key and key not in names and each not in keys and is_typo(key, each)
+            each
+            for each in names
+            if key and key not in names and each not in keys and (is_typo(key, each) or _is_longer(key, each))
         ]
         if key and meant:
             found = misspelt(entry.key.span, f"unknown key `{key}`", key, meant)
             yield Finding(found.span, found.message, found.fixes, severity="warning")
+
+
+def _is_longer(key: str, known: str) -> bool:
+    """Return whether a key is a known one with its last word written out, such as `max_out_length`."""
+    return "_" in known and len(key) > len(known) and key.startswith(known)
+
+
+def _foreign_text(turn: Mapping) -> Iterator[Finding]:
+    """Yield the key of a turn's text in the format of chat models."""
+    if turn.merged("prompt") is not None:
+        return
+    for entry in turn.entries:
+        if (key := key_text(entry)) in {"content", "text"}:
+            fix = Fix("Change to `prompt`", (Edit(entry.key.span, "prompt"),))
+            message = f"OpenCompass ignores `{key}`: the text of a turn is its `prompt`"
+            yield Finding(entry.key.span, message, (fix,))
+
+
+def _not_numbers(inferencer: Node | None) -> Iterator[Finding]:
+    """Yield the texts in place of numbers."""
+    if not isinstance(inferencer, Mapping):
+        return
+    for key in ("max_out_len", "max_seq_len", "batch_size"):
+        value = inferencer.merged(key)
+        if isinstance(value, Scalar) and value.tag == "str" and not value.dynamic:
+            yield Finding(value.span, f"`{key}` is a number")
 
 
 def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Finding]:
