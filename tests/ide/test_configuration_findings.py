@@ -99,8 +99,13 @@ WRONG = {
         [("unknown-evaluation-key", "rol")],
     ),
     "a model's meta template": (
-        "models = [dict(abbr='m', meta_template=dict(round=[dict(role='HUMAN'), dict(role='HUMAN')]))]\n",
+        "models = [dict(abbr='m', meta_template=dict(round=[dict(role='HUMAN'), "
+        "dict(role='HUMAN', generate=True)]))]\n",
         [("invalid-meta-template", "'HUMAN'")],
+    ),
+    "a function of Python in an f-string": (
+        one("f'Question: {input} {{question}}'"),
+        [("unknown-evaluation-key", "input")],
     ),
     "a number as a label": (
         ("x_infer_cfg = dict(prompt_template=dict(template={0: '</E>a', 1: 'b'}, ice_token='</E>'), "
@@ -296,7 +301,8 @@ def test_a_missing_package_is_reported_once_if_there_is_nothing_else() -> None:
 
 
 def test_a_model_behind_an_api_needs_its_roles() -> None:
-    text = "models = [dict(type={}, meta_template=dict(round=[dict(role='HUMAN'), dict(role='BOT')]))]\n"
+    roles = "[dict(role='HUMAN'), dict(role='BOT', generate=True)]"
+    text = f"models = [dict(type={{}}, meta_template=dict(round={roles}))]\n"
     assert found(text.format("OpenAI")) == [
         ("invalid-meta-template", "'HUMAN'"),
         ("invalid-meta-template", "'BOT'"),

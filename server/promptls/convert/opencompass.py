@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from promptls.convert.conversation import RESERVED, Conversation, Converted, Message, MessagePiece
 from promptls.convert.parts_template import flow
+from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS
 from promptls.text.errors import UserError
 
 _ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 _COLUMN: Final = re.compile(r"\{([^\W\d]\w*)\}")
-_DIALOGUE: Final = frozenset({"begin", "round", "end"})
 
 
 def read_opencompass(mapping: Mapping[str, Any]) -> Conversation:
@@ -86,13 +86,13 @@ def _from_template(template: Any, columns: _Columns) -> tuple[Message, ...]:
         return (Message("user", tuple(columns.pieces(template))),)
     if not isinstance(template, Mapping):
         raise UserError("the `template` is neither a text nor a dialogue")
-    if not set(template) <= _DIALOGUE:
+    if not template.keys() <= DIALOGUE_KEYS.keys():
         raise UserError(
             "the template has one prompt for each label, which a parts template cannot have",
             remedy="convert the template of one label",
         )
     turns = []
-    for key in ("begin", "round", "end"):
+    for key in DIALOGUE_KEYS:
         section = template.get(key) or []
         turns += section if isinstance(section, list) else [section]
     return tuple(_turns(turns, columns, "prompt"))

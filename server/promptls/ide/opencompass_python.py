@@ -446,8 +446,10 @@ def _undefined_names(
     known = {*names, *_bound_names(own)}
     for node in ast.walk(own):
         field = node.value if isinstance(node, ast.FormattedValue) else None
-        if isinstance(field, ast.Name) and field.id not in known and not hasattr(builtins, field.id):
-            message = f"nothing is named `{field.id}`: a field of OpenCompass is in a text without `f`"
+        is_dunder = isinstance(field, ast.Name) and field.id.startswith("__")
+        if isinstance(field, ast.Name) and field.id not in known and not is_dunder:
+            what = "this is Python's" if hasattr(builtins, field.id) else "nothing is named"
+            message = f"{what} `{field.id}`: a field is in a text without `f`, or in two braces"
             yield Finding(places.span(field), message, severity="error")
         value = node.value if isinstance(node, ast.keyword) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):

@@ -28,6 +28,7 @@ from promptls.dialects.opencompass.meta_template import (
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt, PromptList, Row
 from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, Vectors
 from promptls.dialects.opencompass.templates import PromptTemplate, chosen
+from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS
 from promptls.embeddings import minilm
 from promptls.embeddings.language_model import NAME, embedded_scorer
 from promptls.rendering.job import plain
@@ -141,7 +142,6 @@ def _loaded(name: str) -> Any:
 
 
 _MAX: Final = 50
-_SECTIONS: Final = frozenset({"begin", "round", "end"})
 """The keys of a mapping that is a dialogue, as opposed to a template for each label."""
 
 
@@ -170,7 +170,7 @@ def _examples(evaluation: EvaluationConfig) -> int:
 
 def _labels(evaluation: EvaluationConfig) -> tuple[Any, ...]:
     labels = evaluation.ice.labels if isinstance(evaluation.ice, PromptTemplate) else None
-    return () if labels is None or _SECTIONS.issuperset(labels) else labels
+    return () if labels is None or DIALOGUE_KEYS.keys() >= set(labels) else labels
 
 
 CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES
-from promptls.dialects.ragas.prompt_object import METRIC_FILE_KEYS, NEWER_FILE_KEYS, PROMPT_KEYS
-from promptls.dialects.ragas.saved_prompt import saved_keys
+from promptls.dialects.ragas.prompt_object import NEWER_FILE_KEYS, PROMPT_KEYS
+from promptls.dialects.ragas.saved_prompt import is_metric_file, saved_keys
 from promptls.semantic.header import begins_header
 from promptls.semantic.parts import Part, chunk_items
 from promptls.settings.header import HEADER_KEYS
@@ -253,7 +253,7 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         return Kind.OBJECT
     if _is_evaluation(source, keys):
         return Kind.EVALUATION
-    if len(keys & _OBJECT_KEYS) > 1 or keys >= METRIC_FILE_KEYS:
+    if len(keys & _OBJECT_KEYS) > 1 or is_metric_file(keys):
         return Kind.OBJECT
     if has_header or _DASHED_PART.search(source.whole.text) or _has_indented_parts(source.whole):
         return Kind.PARTS
@@ -317,7 +317,7 @@ def _json_kind(keys: frozenset[str]) -> Kind:
         return Kind.OBJECT
     if len(own - {"instruction"}) > 1 and any(is_close(key, "instruction") for key in keys - own):
         return Kind.OBJECT
-    if keys >= METRIC_FILE_KEYS:
+    if is_metric_file(keys):
         return Kind.OBJECT
     is_evaluation = "infer_cfg" in keys or (keys & _EVALUATION_MARKS and keys & {"retriever", "inferencer"})
     return Kind.EVALUATION if is_evaluation and keys <= _JSON_EVALUATION_KEYS else Kind.OTHER

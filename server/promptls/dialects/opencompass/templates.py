@@ -22,10 +22,13 @@ from promptls.dialects.opencompass.prompt_list import (
     check_arguments,
     filled,
 )
-from promptls.dialects.opencompass.vocabulary import MESSAGE_ROLES, USUAL_ICE_MARK
+from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    MESSAGE_ROLES,
+    USUAL_ICE_MARK,
+)
 
 _ARGUMENTS: Final = ("template", "ice_token", "sep_token")
-_SECTIONS: Final = frozenset({"begin", "round", "end"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,7 @@ def build_prompt_template(name: str, config: Mapping[str, Any]) -> PromptTemplat
             )
         tokens[key] = value
     _check_bodies(name, template, tokens["ice_token"])
-    is_dialogue = isinstance(template, Mapping) and template.keys() <= _SECTIONS
+    is_dialogue = isinstance(template, Mapping) and template.keys() <= DIALOGUE_KEYS.keys()
     return PromptTemplate(name, template, "meta" if is_dialogue else "origin", **tokens)
 
 

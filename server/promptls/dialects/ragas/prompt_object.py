@@ -66,9 +66,6 @@ NEWER_FILE_KEYS: frozenset[str] = frozenset(
 )
 """Keys of files saved by later releases of Ragas, without `input_keys` and `output_key`."""
 
-METRIC_FILE_KEYS: frozenset[str] = frozenset({"metric_type", "prompt", "config"})
-"""Keys that together identify the file of a metric with a prompt, saved by later releases of Ragas."""
-
 OUTPUT_TYPES: Mapping[str, str] = {
     "json": "The output is JSON; an example's output given as text must parse.",
     "str": "The output is plain text.",
@@ -84,6 +81,8 @@ DEFAULT_RELEASE: Final = "0.1.0"
 NEWEST_RELEASE: Final = "0.1.21"
 """The release whose behavior all later ones of 0.1 share."""
 
+_LAST_RELEASE: Final = 22
+"""The last release of 0.1."""
 _NO_FIELD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")
 """Characters in names of inputs that have a special meaning in `str.format`."""
 _RELEASE: Final = re.compile(r"0\.1\.(\d{1,3})")
@@ -247,6 +246,14 @@ def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectP
     yield from _input_problems(mapping, of)
     yield from _text_problems(mapping, "output_key", "name the output as the examples do")
     yield from _output_type_problems(mapping.get("output_type"), of)
+    version = mapping.get("ragas_version")
+    if isinstance(version, str):
+        match = _RELEASE.fullmatch(version)
+        if match is None or int(match[1]) > _LAST_RELEASE:
+            message = (
+                f"Ragas {version} has no prompt objects: name a release from 0.1.0 to 0.1.{_LAST_RELEASE}."
+            )
+            yield ObjectProblem(message, ("ragas_version",))
 
 
 def _text_problems(mapping: Mapping[str, Any], key: str, what: str) -> Iterator[ObjectProblem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -34,6 +34,8 @@ METRIC_TYPES: Final = {
     "RankingMetric": "the length of the ranking, a whole number",
 }
 """The metrics that can be loaded, with descriptions of their `allowed_values`."""
+_METRIC_MARKS: Final = frozenset({"format_version", "prompt", "config", "response_model_info"})
+"""Keys of which the file of a metric has at least two."""
 _MAX_HASH: Final = 2**61 - 1
 _MAX_SIMILAR: Final = 3
 
@@ -60,16 +62,22 @@ def form_of(mapping: Any) -> Form | None:
     """Return which of the three formats a mapping has; None for prompt objects of 0.1 and anything else."""
     if not isinstance(mapping, Mapping):
         return None
-    if "metric_type" in mapping and isinstance(mapping.get("prompt"), Mapping):
+    if is_metric_file(mapping):
         return "metric"
     if "instruction" not in mapping:
         return None
     if mapping.get("type") in SIMPLE_TYPES and ("format_version" in mapping or "examples" in mapping):
         return "simple prompt"
     version = mapping.get("ragas_version")
-    if "original_hash" in mapping or (version is not None and not is_known_release(version)):
+    is_later = version is not None and not is_known_release(version) and "input_keys" not in mapping
+    if "original_hash" in mapping or is_later:
         return "pydantic prompt"
     return "simple prompt" if _is_simple(mapping) else None
+
+
+def is_metric_file(keys: Collection[str]) -> bool:
+    """Return whether a file with these top-level keys is a saved metric with a prompt."""
+    return "metric_type" in keys and len(_METRIC_MARKS & set(keys)) > 1
 
 
 def _is_simple(mapping: Mapping[str, Any]) -> bool:
@@ -85,10 +93,11 @@ def _is_simple(mapping: Mapping[str, Any]) -> bool:
 def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     """Yield the problems that make loading a saved file, or using its prompt, fail."""
     form = form_of(mapping)
-    own, path = (mapping["prompt"], ("prompt",)) if form == "metric" else (mapping, ())
+    own, path = _prompt_in(mapping)
     yield from _load_problems(mapping)
     if form != "pydantic prompt" and isinstance(own.get("instruction"), str):
         yield from _brace_problems(own["instruction"], (*path, "instruction"))
+        yield from _field_problems(own, path)
     if form == "metric":
         yield from _metric_problems(mapping)
     if form == "pydantic prompt":
@@ -98,11 +107,21 @@ def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
             yield ObjectProblem(message, ("original_hash",), "information")
 
 
+def _prompt_in(mapping: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return the mapping with the prompt, and its path in the file."""
+    if form_of(mapping) != "metric":
+        return mapping, ()
+    own = mapping.get("prompt")
+    return own if isinstance(own, Mapping) else {}, ("prompt",)
+
+
 def _load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     """Yield the problems that make loading the prompt of a file fail."""
     form = form_of(mapping)
-    own: Mapping[str, Any] = mapping["prompt"] if form == "metric" else mapping
-    path = ("prompt",) if form == "metric" else ()
+    own, path = _prompt_in(mapping)
+    if form == "metric" and not isinstance(mapping.get("prompt"), Mapping):
+        yield ObjectProblem("The metric has no `prompt`, a mapping.", ("prompt",))
+        return
     if "instruction" not in own:
         yield ObjectProblem("The prompt has no `instruction`.", (*path, "instruction"))
     elif not isinstance(own["instruction"], str):
@@ -164,6 +183,41 @@ def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectP
     yield ObjectProblem(message, path)
 
 
+def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[ObjectProblem]:
+    """Yield the fields and the inputs of examples that are typos of each other.
+
+    The examples of a simple prompt may have other inputs than the prompt.
+    """
+    examples = own.get("examples")
+    inputs = {
+        index: each["input"]
+        for index, each in enumerate(examples if isinstance(examples, list) else ())
+        if isinstance(each, Mapping) and isinstance(each.get("input"), Mapping)
+    }
+    try:
+        fields = field_names(own["instruction"])
+    except ValueError:
+        return
+    shown = {str(key) for each in inputs.values() for key in each}
+    for name in shown - set(fields):
+        if f"{{{{{name}}}}}" in own["instruction"]:
+            message = f"`{{{{{name}}}}}` is text, and no input: braces are written once around an input."
+            yield ObjectProblem(message, (*path, "instruction"), "warning")
+    for field in fields:
+        meant = next((name for name in sorted(shown - set(fields)) if is_typo(field, name)), None)
+        if meant is not None and field not in shown:
+            message = f"No example has the field `{{{field}}}`; did you mean `{{{meant}}}`?"
+            yield ObjectProblem(message, (*path, "instruction"), "warning")
+    for index, each in inputs.items():
+        for name in sorted(str(key) for key in each if key not in fields):
+            missing = (field for field in fields if field in shown and field not in each)
+            meant = next((field for field in missing if is_typo(name, field)), None)
+            if meant is not None:
+                message = f"The instruction has no field `{{{name}}}`."
+                place: tuple[str | int, ...] = (*path, "examples", index, "input", name)
+                yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
+
+
 def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     kind, config = mapping["metric_type"], mapping.get("config")
     if isinstance(kind, str) and kind not in METRIC_TYPES and nearest(kind, METRIC_TYPES):
@@ -174,8 +228,12 @@ def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
         yield ObjectProblem("The metric has no `name`.", ("name",))
     if not isinstance(config, Mapping) or "allowed_values" not in config or kind not in tuple(METRIC_TYPES):
         return
-    if not _allows(kind, config["allowed_values"]):
+    allowed = config["allowed_values"]
+    if not _allows(kind, allowed):
         message = f"The allowed values of a {kind} are {METRIC_TYPES[kind]}."
+        yield ObjectProblem(message, ("config", "allowed_values"))
+    elif kind == "NumericMetric" and allowed[0] >= allowed[1]:
+        message = f"No score is between {allowed[0]} and {allowed[1]}: the first is the minimum."
         yield ObjectProblem(message, ("config", "allowed_values"))
 
 
@@ -196,7 +254,7 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
     form = form_of(mapping)
     assert form is not None
     raise_first(_load_problems(mapping))
-    own = mapping["prompt"] if form == "metric" else mapping
+    own, _ = _prompt_in(mapping)
     instruction = own["instruction"]
     examples = tuple((each["input"], each["output"]) for each in own.get("examples", []))
     if form == "pydantic prompt":

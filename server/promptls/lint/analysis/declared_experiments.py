@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -37,6 +38,8 @@ class NameObjection(NamedTuple):
 
     message: str
     meant: str | None = None
+    is_sure: bool = True
+    """Whether this is the wrong one of the two names."""
 
     @classmethod
     def near(cls, message: str, name: str, candidates: Iterable[str]) -> NameObjection:
@@ -51,8 +54,10 @@ class NameObjection(NamedTuple):
 
     def finding(self, file: File, span: Span) -> Finding:
         """Return a finding at the name, with a fix that inserts the suggestion."""
-        fixes = () if self.meant is None else (_changed_to(file, span, self.meant),)
-        return Finding(span, self.text, fixes)
+        if self.meant is None:
+            return Finding(span, self.text)
+        fix = _changed_to(file, span, self.meant)
+        return Finding(span, self.text, (replace(fix, preferred=fix.preferred and self.is_sure),))
 
 
 def declared_experiments(file: File) -> Iterator[DeclaredExperiment]:

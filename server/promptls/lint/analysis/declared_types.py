@@ -257,10 +257,25 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
             yield from schema_problems(value)
         elif key in {"items", "additionalProperties"}:
             yield from _of_schema(value)
+        elif key == "required":
+            yield from _of_required(value, schema.merged("properties"))
         elif key is not None and key not in _KEYWORDS:
             meant = [word for word in _KEYWORDS if is_typo(key, word)]
             if meant:
                 yield misspelt(entry.key.span, f"JSON Schema has no keyword `{key}`", key, meant)
+
+
+def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
+    """Yield a `required` that is no list, and typos of properties in it."""
+    if isinstance(value, Scalar) and value.text and not value.dynamic:
+        yield Finding(value.span, "`required` is a list of properties, in the schema of their mapping")
+    if not isinstance(value, Sequence) or not isinstance(properties, MappingNode):
+        return
+    names = [name for entry in properties.entries if (name := key_text(entry)) is not None]
+    for item in value.items:
+        name = scalar_text(item)
+        if name and name not in names and (meant := [each for each in names if is_typo(name, each)]):
+            yield misspelt(item.span, f"the schema has no property `{name}`", name, meant)
 
 
 _MAX_VALUES: Final = 5

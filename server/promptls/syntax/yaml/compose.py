@@ -62,23 +62,27 @@ _MAX_INDENT: Final = 200
 """How many blanks may precede a quote."""
 
 
+_QUOTED_KEY: Final = re.compile(r"\n[ ]*(?:-[ ]+)?[A-Za-z_][\w-]*:(?=[ \r\n])")
+"""A line with a key, which a quoted text seldom has."""
+
+
 def quote_opened_above(text: str, offset: int) -> int | None:
     """Return the offset of the quote that was left open on a line above an error at `offset`.
 
-    None if there is none. The quote directly before the error was meant to open a value, and closed that
-    quote instead.
+    None if there is none. The quote directly before the error was meant to open a value or belongs to a
+    text, and closed that quote instead.
     """
     start = max(offset - _MAX, 0)
     closing = len(text[start:offset].rstrip(" \t")) + start - 1
     quote = text[closing : closing + 1] if closing >= start else ""
-    if quote not in {'"', "'"} or not _is_opening(text, closing):
+    if quote not in {'"', "'"}:
         return None
     opening = text.rfind(quote, start, closing)
     while quote == '"' and opening > start and text[opening - 1] == "\\":
         opening = text.rfind(quote, start, opening)
     if opening < 0 or "\n" not in text[opening:closing] or not _is_opening(text, opening):
         return None
-    return opening
+    return opening if _is_opening(text, closing) or _QUOTED_KEY.search(text, opening, closing) else None
 
 
 def _is_opening(text: str, place: int) -> bool:

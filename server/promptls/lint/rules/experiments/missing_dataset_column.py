@@ -162,6 +162,10 @@ def _without_parameters(
                 dataset = experiment.declared.dataset
                 message = f"`{dataset}` has no column for the parameter `{parameter}` of `{metric}`"
                 if parameter != name:
+                    named_span = file.template.declarations.value_span(
+                        "metrics", metric, "columns", parameter
+                    )
+                    span = named_span or span
                     message = f"`{dataset}` has no column `{name}`, which is the `{parameter}` of `{metric}`"
                 yield Finding(span, f"{message}{_suggestion(name.removeprefix('expected_'), columns)}")
 

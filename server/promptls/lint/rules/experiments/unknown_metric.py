@@ -58,6 +58,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,7 +73,7 @@ from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, names_in
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.python_functions import functions_in, names_of_module, plain_names
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def _unknown(file: File) -> Iterator[Finding]:
         return
     folder = Path(file.path).parent
     named = named_metrics(file)
+    used = {name for each in declared_experiments(file) for name in each.declared.metrics}
     for experiment in declared_experiments(file):
         are_there = True
         for index, name in enumerate(experiment.declared.metrics):
@@ -102,13 +104,20 @@ def _unknown(file: File) -> Iterator[Finding]:
             objection = metric_objection(name, folder, "this prompt", named)
             if span is not None and objection is not None:
                 are_there = False
-                yield objection.finding(file, span)
+                # If nothing uses the declared name, the typo may be in the declaration.
+                is_sure = objection.meant not in named or objection.meant in used
+                yield objection._replace(is_sure=is_sure).finding(file, span)
         for threshold, wrong in wrong_thresholds(experiment.declared, folder) if are_there else ():
             span = _key_span(file, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
                 yield wrong.finding(file, span)
     for name, metric in (settings.metrics or {}).items():
         yield from _in_named(file, name, metric, folder)
+        meant = next((each for each in sorted(used - named.keys()) if is_typo(name, each)), None)
+        span = _key_span(file, ("metrics",), name)
+        if span is not None and meant is not None and name not in used:
+            objection = NameObjection(f"no experiment uses `{name}`", meant, is_sure=False)
+            yield replace(objection.finding(file, span), severity="warning")
 
 
 def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:

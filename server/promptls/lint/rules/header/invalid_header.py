@@ -68,6 +68,7 @@ def check(file: File) -> Iterator[Finding]:
             yield from keywords_problems(entry.value.value("json_schema"))
     yield from _unknown_encoding(file)
     yield from _unknown_output_type(file)
+    yield from _large_step(file)
     span = file.template.declarations.value_span("functions")
     functions = file.template.declarations.settings.functions
     if span is not None and functions:
@@ -129,6 +130,15 @@ def _unknown_encoding(file: File) -> Iterator[Finding]:
     except UnknownEncodingError as error:
         fix = Fix(f"Change to `{error.nearest}`", (Edit(span, error.nearest),))
         yield Finding(span, f"tokens cannot be counted: {str(error)[:1].lower()}{str(error)[1:]}", (fix,))
+
+
+def _large_step(file: File) -> Iterator[Finding]:
+    settings = file.template.declarations.settings
+    limit, step = settings.token_limit, settings.truncation_step
+    span = file.template.declarations.value_span("truncation_step")
+    if span is not None and limit is not None and step is not None and 0 < limit < step:
+        message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
+        yield Finding(span, message, severity="warning")
 
 
 def _unknown_output_type(file: File) -> Iterator[Finding]:

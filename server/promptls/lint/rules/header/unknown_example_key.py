@@ -75,15 +75,21 @@ def check(file: File) -> Iterator[Finding]:
     for declared, used in misnamed.items():
         span = _declaration(file, declared)
         if span is not None:
-            fix = Fix(f"Change to `{used}`", (Edit(span, used),))
-            yield Finding(span, f"no example has `{declared}`, and all have `{used}`", (fix,))
+            meant = ", ".join(used)
+            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+            names = " and ".join(f"`{name}`" for name in used)
+            yield Finding(span, f"no example has `{declared}`, and all have {names}", (fix,))
+    explained = {name for used in misnamed.values() for name in used}
     for finding in _in_examples(file):
-        if file.template.source.slice(finding.span).strip("'\"") not in misnamed.values():
+        if file.template.source.slice(finding.span).strip("'\"") not in explained:
             yield finding
 
 
-def _misnamed(file: File) -> Iterator[tuple[str, str]]:
-    """Yield the declared names that no example has, each with the similar key that all have instead."""
+def _misnamed(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the declared names that no example has, each with what all have instead.
+
+    That is a similar key, or several keys between which a comma is missing.
+    """
     examples = file.template.declarations.examples
     known = _names(file)
     if known is None or len(examples) < _MIN_AGREEING:
@@ -93,9 +99,12 @@ def _misnamed(file: File) -> Iterator[tuple[str, str]]:
         return
     keys = frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - set(known)
     for name in unused:
+        words = tuple(name.split())
         meant = [key for key in keys if is_close(key, name)]
-        if len(meant) == 1:
-            yield name, meant[0]
+        if len(words) > 1 and keys.issuperset(words):
+            yield name, words
+        elif len(meant) == 1:
+            yield name, (meant[0],)
 
 
 def _declaration(file: File, name: str) -> Span | None:

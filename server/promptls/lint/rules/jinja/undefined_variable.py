@@ -63,19 +63,36 @@ from promptls.lint.analysis.unmatched_names import (
     unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, Severity
+from promptls.lint.rule import (
+    JINJA_KINDS,
+    OBJECT_KINDS,
+    Edit,
+    File,
+    Finding,
+    Fix,
+    RelatedInformation,
+    Rule,
+    Severity,
+)
+from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, Binding, NameReference
 from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close
+from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the uses of variables that are certainly undefined."""
+    if file.kind is Kind.OBJECT:
+        # Its inputs need not be the data that Jinja gets, so that only typos of them are certain.
+        for reference, meant, _ in undeclared_references(file):
+            if meant is not None and is_typo(reference.name, meant):
+                yield _misspelt(file, reference, meant)
+        return
     yield from _loops(file)
     yield from _callers(file)
     yield from foreign_constants(file)
@@ -90,9 +107,7 @@ def check(file: File) -> Iterator[Finding]:
             related = RelatedInformation(file.path, elsewhere.span, f"`{name}` is bound here")
             yield Finding(reference.span, message, related=(related,))
         elif meant is not None:
-            fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_close(name, meant))
-            message = f"nothing is named `{name}`; did you mean `{meant}`?"
-            yield Finding(reference.span, message, (fix, *added_input(file, name)))
+            yield _misspelt(file, reference, meant)
     yield from _lost_after_loops(file)
     yield from _after_loops(file)
     yield from _before_set(file)
@@ -106,6 +121,16 @@ def check(file: File) -> Iterator[Finding]:
                 f"which this file is included from; did you mean `{found.meant}`?"
             )
             yield Finding(found.reference.span, message, (fix,), include_places(found))
+
+
+def _misspelt(file: File, reference: NameReference, meant: str) -> Finding:
+    """Return the finding for a typo of an input."""
+    name = reference.name
+    # If nothing reads the declared name, the typo may be in the declaration.
+    is_sure = meant in file.template.names.read_names
+    fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_sure and is_close(name, meant))
+    message = f"nothing is named `{name}`; did you mean `{meant}`?"
+    return Finding(reference.span, message, (fix, *added_input(file, name)))
 
 
 _BINDING_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
@@ -310,4 +335,4 @@ def _without_data(file: File, importer: str) -> Iterator[Finding]:
                 yield Finding(reference.span, message)
 
 
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)

@@ -64,12 +64,31 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 entry.key.span,
                 "there is neither a `prompt_template` nor an `ice_template`: the prompt is empty",
             )
+    if not evaluation.is_open:
+        yield from _incomplete(evaluation)
     for template in evaluation.templates:
         yield from _token(chunk, template)
         if template.is_raw:
             yield from _messages(chunk, evaluation, template)
         else:
             yield from _body(chunk, evaluation, template)
+
+
+def _incomplete(evaluation: Evaluation) -> Iterator[Finding]:
+    """Yield an inferencer without a class, and a reader without the column of the answer."""
+    entry = evaluation.inferencer
+    if entry is not None and isinstance(entry.value, Mapping) and _lacks(entry.value, "type"):
+        yield Finding(entry.key.span, "an inferencer needs a `type`, which names its class")
+    reader = evaluation.reader
+    if reader is not None and reader.merged("input_columns") and _lacks(reader, "output_column"):
+        message = "the reader has no `output_column`, the column of the answer; write `null` for none"
+        yield Finding(reader.entries[0].key.span, message, severity="warning")
+
+
+def _lacks(mapping: Mapping, key: str) -> bool:
+    """Return whether a mapping has no such key, nor one that may be a typo of it or is not known."""
+    keys = [key_text(entry) for entry in mapping.entries]
+    return bool(keys) and not any(each is None or each in {key, "<<"} or is_typo(each, key) for each in keys)
 
 
 def _token(chunk: Chunk, template: EvaluationTemplate) -> Iterator[Finding]:

@@ -44,16 +44,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from promptls.dialects.opencompass.vocabulary import META_KEYS, META_ROLE_KEYS
+from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    LABEL_INFERENCERS,
+    META_KEYS,
+    META_ROLE_KEYS,
+)
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation_file import DeclaredMetaTemplate, Form, evaluation_of, meta_template_of
+from promptls.semantic.evaluation_file import (
+    DeclaredMetaTemplate,
+    Form,
+    evaluation_of,
+    meta_template_of,
+    turns_in,
+)
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.text.suggest import is_close
+from promptls.text.suggest import is_close, is_typo
 
 _ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
+_SYNONYMS: Final = {"USER": "HUMAN", "ASSISTANT": "BOT", "AI": "BOT", "MODEL": "BOT"}
 _ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
 
 
@@ -63,12 +75,23 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.is_open:
         return
+    used = {
+        scalar_text(turn.value("role"))
+        for template in evaluation.templates
+        for body in template.bodies
+        for section in DIALOGUE_KEYS
+        for turn in turns_in(body, section)
+    }
     for entry, model in evaluation.model_metas:
-        yield from _in_meta(chunk, entry, meta_template_of(entry.value, model))
+        model_meta = meta_template_of(entry.value, model)
+        yield from _in_meta(chunk, entry, model_meta, used)
+        yield from _never_generates(entry, model_meta)
     if evaluation.meta is None:
         return
     meta, asked = evaluation.meta_template, evaluation.asked
-    yield from _in_meta(chunk, evaluation.meta, meta)
+    yield from _in_meta(chunk, evaluation.meta, meta, used)
+    if evaluation.inferencer_class not in {None, *LABEL_INFERENCERS}:
+        yield from _never_generates(evaluation.meta, meta)
     if meta is None or asked is None or meta.is_api or meta.is_unsure:
         return
     if asked.form is Form.MESSAGES:
@@ -76,13 +99,16 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield Finding(evaluation.meta.key.span, message)
 
 
-def _in_meta(chunk: Chunk, entry: Entry, meta: DeclaredMetaTemplate | None) -> Iterator[Finding]:
+def _in_meta(
+    chunk: Chunk, entry: Entry, meta: DeclaredMetaTemplate | None, used: Collection[str | None]
+) -> Iterator[Finding]:
     value = entry.value
     if meta is not None:
         yield from _misspelt_keys(value, META_KEYS)
         for turn in (*meta.rounds, *meta.reserved):
             yield from _misspelt_keys(turn, META_ROLE_KEYS)
         yield from _roles(chunk, meta)
+        yield from _unusual_roles(meta, used)
         if isinstance(value, Mapping) and not meta.is_api:
             yield from _lists(chunk, value)
     elif isinstance(value, Mapping):
@@ -122,6 +148,29 @@ def _roles(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
             fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {role or BLANK}")
             why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
             yield Finding(value.span, f"this role has no `api_role`, {why}", fixes)
+
+
+def _never_generates(entry: Entry, meta: DeclaredMetaTemplate | None) -> Iterator[Finding]:
+    """Yield the round of a meta template in which no role is written by the model."""
+    keys = [key_text(each) or "generate" for turn in meta.rounds for each in turn.entries] if meta else []
+    rounds = entry.value.entry("round") if isinstance(entry.value, Mapping) else None
+    if rounds and keys and not any(is_close(key, "generate") for key in keys):
+        message = "no role has `generate: true`: the prompt does not end where the model is to answer"
+        yield Finding(rounds.key.span, message, severity="warning")
+
+
+def _unusual_roles(meta: DeclaredMetaTemplate, used: Collection[str | None]) -> Iterator[Finding]:
+    """Yield roles for which datasets have other names; `used` are those in the file's own templates."""
+    for turn in (*meta.rounds, *meta.reserved):
+        node = turn.value("role")
+        role = scalar_text(node)
+        if node is None or role is None or role in used or role in _ROLES:
+            continue
+        meant = _SYNONYMS.get(role.upper()) or next((each for each in _ROLES if is_typo(role, each)), None)
+        if meant is not None and meant not in meta.roles:
+            fix = Fix(f"Change to `{meant}`", (Edit(node.span, meant),), preferred=True)
+            message = f"datasets have no role `{role}`; did you mean `{meant}`?"
+            yield Finding(node.span, message, (fix,), severity="warning")
 
 
 def _misspelt_keys(value: Node, known: Collection[str]) -> Iterator[Finding]:

@@ -80,6 +80,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 yield found if is_used else replace(found, severity="warning")
     if evaluation.asked is not None:
         yield from _compared(evaluation, evaluation.asked)
+        yield from _same_labels(chunk, evaluation, evaluation.asked)
     yield from _without_example(evaluation)
 
 
@@ -131,7 +132,7 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
     ):
         names = ", ".join(f"`{key_text(entry)}`" for entry in body.entries)
         message = f"`PPLInferencer` takes the keys for labels, here {names}: write a mapping from each label to a dialogue"
-        yield Finding(_key_of(asked), message)
+        yield Finding(_class_span(evaluation), message)
     elif (
         inferencer == "PPLInferencer"
         and asked.form is Form.TEXT
@@ -151,7 +152,31 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
         and not _strays(asked)
     ):
         message = f"`GenInferencer` uses the first label only, `{asked.labels[0].name}`"
-        yield Finding(_key_of(asked), message, severity="warning")
+        yield Finding(_class_span(evaluation), message, severity="warning")
+
+
+def _class_span(evaluation: Evaluation) -> Span:
+    """Return the span of the inferencer's class."""
+    entry = evaluation.inferencer
+    assert entry is not None
+    kind = entry.value.merged("type") if isinstance(entry.value, Mapping) else None
+    return kind.span if kind else entry.key.span
+
+
+def _same_labels(chunk: Chunk, evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield a label whose template is that of another one, so that the model cannot tell them apart."""
+    if evaluation.inferencer_class != "PPLInferencer" or asked.form is not Form.LABELS:
+        return
+    seen: dict[str, str] = {}
+    for label in asked.labels:
+        span = label.entry.value.span
+        text = chunk.text[span.start : span.end].strip()
+        if not text or any(tag.kind != "raw" for tag in chunk.tags_at(span)):
+            continue
+        if text in seen:
+            message = f"the template of `{label.name}` is that of `{seen[text]}`: both get the same score"
+            yield Finding(label.entry.key.span, message, severity="warning")
+        seen.setdefault(text, label.name)
 
 
 def _is_alone(evaluation: Evaluation, asked: EvaluationTemplate) -> bool:

@@ -47,8 +47,9 @@ from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow, te
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 
 
 @each_chunk
@@ -71,6 +72,8 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         return
     if evaluation.inferencer_class in CHAT_INFERENCERS:
         return  # These use the messages of a column instead of a template.
+    if any(is_typo(key_text(entry) or "", "ice_token") for entry in template.mapping.entries):
+        return  # `unknown-evaluation-key` reports it.
     if template is evaluation.asked and evaluation.ice and not evaluation.is_open:
         message = (
             "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"

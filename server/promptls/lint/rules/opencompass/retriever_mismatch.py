@@ -40,10 +40,14 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
 
-from promptls.dialects.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
+from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    LEGACY_RETRIEVER_KEYS,
+    RETRIEVER_ARGUMENTS,
+    RETRIEVERS,
+)
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import added_entry, colon_end, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
@@ -59,8 +63,6 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
-
-_SECTIONS: Final = ("begin", "round", "end")
 
 
 @each_chunk
@@ -192,7 +194,7 @@ def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
         return
     for body in evaluation.used_bodies(asked):
         for scalar in scalars_in(body):
-            if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
+            if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, DIALOGUE_KEYS):
                 message = "`ice_template` makes messages, and not even none of them can go into this text"
                 yield Finding(scalar.span, message)
                 return
@@ -238,7 +240,7 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
 def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Finding]:
     """Yield tokens in positions of a dialogue where dialogue examples cannot be inserted."""
     for scalar in scalars_in(body):
-        if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
+        if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, DIALOGUE_KEYS):
             message = f"the examples are dialogues: `{mark}` must be an item of its own, not in a `prompt`"
             yield Finding(scalar.span, message)
     for scalar in _items(body, ("round",)) if evaluation.meta else ():
@@ -258,7 +260,7 @@ def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) ->
         if not _is_dialogue(body):
             continue
         with_mark = [each for each in scalars_in(body) if each.dynamic or mark in each.text]
-        outside = _items(body, _SECTIONS)
+        outside = _items(body, DIALOGUE_KEYS)
         if with_mark and all(scalar in outside and not scalar.dynamic for scalar in with_mark):
             message = (
                 "models with an API get no text outside of turns: the examples are lost; "
@@ -271,7 +273,7 @@ def _is_dialogue(body: Node) -> bool:
     return isinstance(body, Mapping) and body.value("round") is not None
 
 
-def _items(body: Node, keys: tuple[str, ...]) -> list[Scalar]:
+def _items(body: Node, keys: Iterable[str]) -> list[Scalar]:
     """Return the items of a dialogue's sections that are plain texts."""
     sections = [body.value(key) for key in keys] if isinstance(body, Mapping) else []
     return [

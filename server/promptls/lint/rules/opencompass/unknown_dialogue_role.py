@@ -52,9 +52,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from promptls.dialects.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFERENCERS, MESSAGE_ROLES
+from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    DIALOGUE_ROLES,
+    LABEL_INFERENCERS,
+    MESSAGE_ROLES,
+)
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
@@ -70,8 +74,6 @@ from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
-_SECTIONS: Final = ("begin", "round", "end")
-
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
@@ -86,7 +88,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             continue
         used = evaluation.used_bodies(template)
         for body in template.bodies:
-            for section in _SECTIONS if isinstance(body, Mapping) else ():
+            for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
                     if _lacks_role(turn):

@@ -38,9 +38,9 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
     EVALUATION_KEYS,
     INFER_KEYS,
     INFERENCER_KEYS,
@@ -58,8 +58,6 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
-
-_SECTIONS: Final = ("begin", "round", "end")
 
 
 @each_chunk
@@ -97,7 +95,7 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
         elif key is not None and known and key not in known and key != "<<":
             yield misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
     for body in template.bodies:
-        for section in _SECTIONS:
+        for section in DIALOGUE_KEYS:
             for turn in turns_in(body, section):
                 yield from _typos(turn, TURN_KEYS)
                 if isinstance(turn, Mapping):

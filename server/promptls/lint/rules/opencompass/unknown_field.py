@@ -37,19 +37,28 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
-from promptls.semantic.evaluation_file import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
+from promptls.semantic.evaluation_file import (
+    Evaluation,
+    Field,
+    evaluation_of,
+    fields_in,
+    scalars_in,
+    texts_in,
+    turn_texts,
+)
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close
+from promptls.text.suggest import is_close, is_typo
 
 
 def _dataset_columns(file: File) -> tuple[str, ...]:
@@ -70,7 +79,18 @@ def check(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding]:
     if evaluation is None or columns is None or evaluation.inferencer_class == "AttackInferencer":
         return
     declared = frozenset(_declared(evaluation))
-    names = _Names(declared.union(columns, of_dataset), declared.union(columns) - declared, bool(of_dataset))
+    known = declared.union(columns, of_dataset)
+    texts = {
+        scalar.text: scalar
+        for template in evaluation.templates
+        for body in template.bodies
+        for scalar in scalars_in(body)
+    }
+    used = Counter(field.name for scalar in texts.values() for field in fields_in(chunk, scalar))
+    names = _Names(known, declared.union(columns) - declared, used, bool(of_dataset))
+    for finding, field in _misspelt_columns(evaluation, names):
+        yield finding
+        names = names._replace(known=names.known | {field})
     for template in evaluation.templates:
         for body in template.bodies:
             for text in texts_in(body):
@@ -85,6 +105,8 @@ class _Names(NamedTuple):
 
     known: frozenset[str]
     columns: frozenset[str]
+    used: Counter[str]
+    """How often each field is in the different texts of the file."""
     is_complete: bool
     """Whether the columns of the dataset are known."""
 
@@ -97,6 +119,7 @@ def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
 def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
     yield from _unknown(chunk, text, names)
     yield from _spaced(chunk, text, names.known)
+    yield from _unbalanced(chunk, text, names.known)
     yield from _taken(chunk, text, names.columns)
 
 
@@ -104,6 +127,8 @@ def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
     known, who = names.known, "dataset" if names.is_complete else "reader"
     for field in fields_in(chunk, scalar):
         if field.name in known:
+            if field.doubled and chunk.text[field.span.start - 2] != "{":
+                yield _doubled(field)
             continue
         close = sorted(name for name in known if name.isidentifier() and is_close(field.name, name))
         if not close:
@@ -118,10 +143,55 @@ def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
             continue
         found = misspelt(field.span, f"the {who} has no column `{field.name}`", field.name, close)
         fixes = tuple(
-            Fix(fix.title, tuple(Edit(edit.span, f"{{{edit.text}}}") for edit in fix.edits), fix.preferred)
+            Fix(
+                fix.title,
+                tuple(Edit(edit.span, f"{{{edit.text}}}") for edit in fix.edits),
+                # If no field has the column's name, the column may be the typo.
+                fix.preferred and any(name in names.used for name in close),
+            )
             for fix in found.fixes
         )
         yield Finding(found.span, found.message, fixes)
+
+
+def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[Finding, str]]:
+    """Yield the columns of the reader that are typos, each with the field that is meant.
+
+    The column is the typo if no field has its name, and several fields have a similar one.
+    """
+    columns = evaluation.reader.value("input_columns") if evaluation.reader else None
+    for item in columns.items if isinstance(columns, Sequence) else ():
+        name = scalar_text(item)
+        if name and name not in names.used:
+            similar = (field for field in names.used.keys() - names.known if is_typo(name, field))
+            meant = next((field for field in sorted(similar) if names.used[field] > 1), None)
+            if meant is not None:
+                yield misspelt(item.span, f"no template has a field `{{{name}}}`", name, (meant,)), meant
+
+
+def _doubled(field: Field) -> Finding:
+    span = Span(field.span.start - 1, field.span.end + 1)
+    fix = Fix(f"Change to `{{{field.name}}}`", (Edit(span, f"{{{field.name}}}"),))
+    message = "OpenCompass fills in the inner braces and leaves the outer ones in the prompt"
+    return Finding(span, message, (fix,))
+
+
+_OPEN: Final = re.compile(r"\{(\w{3,})(?![\w}!:.\[])[^{}\n]*?(?:\{|\n|\\n|$)")
+_CLOSE: Final = re.compile(r"(?:^|[}\n]|\\n)[^{}\n]*?(?<!\w)(\w{3,})\}")
+
+
+def _unbalanced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
+    """Yield the columns of which a text has only one of the two braces."""
+    if any(tag.kind != "raw" for tag in chunk.tags_at(scalar.span)):
+        return
+    text = chunk.text[scalar.span.start : scalar.span.end]
+    for pattern, missing in ((_OPEN, "}"), (_CLOSE, "{")):
+        for match in pattern.finditer(text):
+            if match[1] in known:
+                span = Span(*match.span(1)).shifted(scalar.span.start)
+                place = Span(span.end, span.end) if missing == "}" else Span(span.start, span.start)
+                fix = Fix(f"Add `{missing}`", (Edit(place, missing),))
+                yield Finding(span, f"`{missing}` is missing: the column is not filled in", (fix,))
 
 
 _SPACED: Final = re.compile(r"\{+[ ]+(\w+)[ ]*\}+|\{+(\w+)[ ]+\}+")

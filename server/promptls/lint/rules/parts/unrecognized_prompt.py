@@ -34,6 +34,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.lint.rule import Edit, File, Finding, Fix, Rule
@@ -68,6 +69,13 @@ _OTHER_KEYS: Final[Mapping[str, str]] = {
 """Keys that other programs use for those of a part."""
 _ROLES: Final = re.compile(r"^(?:-[ ]|[ ]{2,4})role:[ ]+['\"]?(?:system|user|assistant)\b", re.MULTILINE)
 _OBJECT_MARKS: Final = frozenset({"input_keys", "output_key", "output_type"})
+_READERS: Final = frozenset({"reader_cfg", "eval_cfg"})
+"""Keys that only datasets of OpenCompass have."""
+_KEYS: Final[Mapping[Kind, Iterable[str]]] = {
+    Kind.PARTS: PART_KEYS,
+    Kind.OBJECT: PROMPT_KEYS,
+    Kind.EVALUATION: {**EVALUATION_KEYS, **INFER_KEYS},
+}
 
 
 class NearPrompt(NamedTuple):
@@ -182,9 +190,11 @@ def _lines(found: re.Match[str], indent: int) -> Iterator[tuple[int, str]]:
 def _respelled(text: str) -> NearPrompt | None:
     """Return edits for keys that are capitalized or misspelled."""
     top = [*_TOP_KEY.finditer(text)]
-    is_object = bool(top)
-    known = PROMPT_KEYS if is_object else PART_KEYS
-    others = _OTHER_KEYS if not is_object and _ROLES.search(text) else {}
+    names = {key["key"] for key in top}
+    kind = (Kind.EVALUATION if names & _READERS else Kind.OBJECT) if top else Kind.PARTS
+    known = _KEYS[kind]
+    is_object = kind is Kind.OBJECT
+    others = _OTHER_KEYS if kind is Kind.PARTS and _ROLES.search(text) else {}
     wrong = [
         (key, meant)
         for key in (top or _ITEM_KEY.finditer(text))
@@ -194,11 +204,10 @@ def _respelled(text: str) -> NearPrompt | None:
     if not wrong:
         return None
     edits = [(Span(*key.span("key")), meant) for key, meant in wrong]
-    if is_object:
-        names = {key["key"] for key in top} | {meant for _, meant in wrong}
-        if not ("instruction" in names and names & _OBJECT_MARKS):
-            return None
-    if not _makes(text, edits, Kind.OBJECT if is_object else Kind.PARTS):
+    names |= {meant for _, meant in wrong}
+    if is_object and not ("instruction" in names and names & _OBJECT_MARKS):
+        return None
+    if not _makes(text, edits, kind):
         return None
     key, meant = wrong[0]
     pairs = dict.fromkeys((key["key"], meant) for key, meant in wrong)

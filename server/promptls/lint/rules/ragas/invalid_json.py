@@ -45,7 +45,10 @@ from promptls.semantic.kind import Kind
 from promptls.text.filenames import is_json_file
 from promptls.text.positions import Span
 
-_KEY: Final = re.compile(r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg)"[ \t]*:')
+_KEY: Final = re.compile(
+    r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg|format_version|original_hash'
+    r'|metric_type|allowed_values|response_model_info)"[ \t]*:'
+)
 _MIN_KEYS: Final = 3
 """The number of prompt object keys that identify a broken file as a prompt object."""
 

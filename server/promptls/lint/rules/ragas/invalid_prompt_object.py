@@ -105,7 +105,8 @@ def _placed(template: Template, root: Mapping, problem: ObjectProblem) -> Findin
         return None  # `invalid-header` reports it
     place = entry.key.span if entry and (problem.at_key or node.span.is_empty()) else node.span
     if problem.known:
-        found = misspelt(place, message, scalar_text(node) or "", problem.known)
+        written = key_text(entry) if entry and problem.at_key else scalar_text(node)
+        found = misspelt(place, message, written or "", problem.known)
         return replace(found, severity=severity)
     text = template.source.text
     if node.span.is_empty() and text[node.span.end :].lstrip().startswith(("{{", "{%")):
@@ -121,11 +122,8 @@ def _missing(template: Template, node: Mapping, key: str, message: str, *, top: 
     if None in names:
         return None  # Jinja prints a key
     if not top:
-        for entry in node.entries:
-            found = misspelt(entry.key.span, message.partition(": ")[0], key_text(entry) or "", (key,))
-            if found.fixes:
-                return found
-        return Finding(node.entries[0].key.span, message)
+        is_misspelt = any(is_close(str(name), key) for name in names)  # `misspelt-object-key` reports a typo
+        return None if is_misspelt else Finding(node.entries[0].key.span, message)
     keys = top_keys(template.source)
     if key in keys or any(is_close(each, key) for each in keys - {*PROMPT_KEYS, *HEADER_KEYS}):
         return None  # `misspelt-object-key` reports a typo

@@ -34,12 +34,15 @@ examples:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.dialects.ragas.saved_prompt import Form, form_of, saved_keys
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.settings.header import HEADER_KEYS
-from promptls.syntax.yaml.nodes import key_text
+from promptls.syntax.yaml.nodes import Mapping as Tree
+from promptls.syntax.yaml.nodes import Node, Sequence, key_text
 from promptls.text.suggest import is_close
 
 
@@ -48,17 +51,36 @@ def check(file: File) -> Iterator[Finding]:
     root = file.template.root
     if root is None:
         return
-    known = {*PROMPT_KEYS, *HEADER_KEYS}
-    present = {key_text(entry) for entry in root.entries}
-    for entry in root.entries:
+    form = form_of(file.template.declarations.data)
+    if form is None:
+        yield from _in_mapping(root, PROMPT_KEYS, HEADER_KEYS)
+    else:
+        yield from _in_saved(root, form, ())
+
+
+def _in_saved(node: Node, form: Form, path: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield the keys below a node of a saved file."""
+    if isinstance(node, Sequence):
+        for item in node.items:
+            yield from _in_saved(item, form, (*path, "-"))
+    elif isinstance(node, Tree) and (keys := saved_keys(form, path)):
+        yield from _in_mapping(node, keys, () if path else (*PROMPT_KEYS, *HEADER_KEYS))
+        for entry in node.entries:
+            if (key := key_text(entry)) in keys:
+                yield from _in_saved(entry.value, form, (*path, str(key)))
+
+
+def _in_mapping(node: Tree, keys: Mapping[str, KeyFact], others: Iterable[str]) -> Iterator[Finding]:
+    known = {*keys, *others}
+    present = {key_text(entry) for entry in node.entries}
+    for entry in node.entries:
         key = key_text(entry)
         if key is None or key in known:
             continue
         meant = next((each for each in sorted(known - present) if is_close(key, each)), None)
         if meant is not None:
             fix = Fix(f"Change to `{meant}`", (Edit(entry.key.span, meant),), preferred=True)
-            is_required = meant in PROMPT_KEYS and PROMPT_KEYS[meant].required
-            severity: Severity | None = "error" if is_required else None
+            severity: Severity | None = "error" if meant in keys and keys[meant].required else None
             message = f"Ragas ignores `{key}`; did you mean `{meant}`?"
             yield Finding(entry.key.span, message, (fix,), severity=severity)
 
