@@ -159,7 +159,7 @@ RIGHT = {
     "classes of its own": (
         "infer_cfg = dict(ice_template=dict(type=MyTemplate, text='Q'), retriever=dict(type=Mine))\n"
     ),
-    "braces that stay": one("'{{question}} \\\\frac{a}{b} {% raw %} {# #}'"),
+    "braces that stay": one("'{{unknown}} \\\\frac{a}{b} {% raw %} {# #}'"),
     "a value that holds itself": "infer_cfg = dict()\ninfer_cfg['prompt_template'] = infer_cfg\n",
     "a meta template that is right": (
         "models = [dict(meta_template=dict(round=[dict(role='HUMAN'), dict(role='BOT', generate=True)]))]\n"

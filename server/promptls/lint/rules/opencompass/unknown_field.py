@@ -173,7 +173,7 @@ def _doubled(field: Field) -> Finding:
     span = Span(field.span.start - 1, field.span.end + 1)
     fix = Fix(f"Change to `{{{field.name}}}`", (Edit(span, f"{{{field.name}}}"),))
     message = "OpenCompass fills in the inner braces and leaves the outer ones in the prompt"
-    return Finding(span, message, (fix,))
+    return Finding(span, message, (fix,), severity="hint")
 
 
 _OPEN: Final = re.compile(r"\{(\w{3,})(?![\w}!:.\[])[^{}\n]*?(?:\{|\n|\\n|$)")
