@@ -99,8 +99,8 @@ WRONG = {
         [("unknown-evaluation-key", "rol")],
     ),
     "a model's meta template": (
-        "models = [dict(abbr='m', meta_template=dict(round=[dict(role='HUMAN'), "
-        "dict(role='HUMAN', generate=True)]))]\n",
+        ("models = [dict(abbr='m', meta_template=dict(round=[dict(role='HUMAN'), "
+        "dict(role='HUMAN', generate=True)]))]\n"),
         [("invalid-meta-template", "'HUMAN'")],
     ),
     "a function of Python in an f-string": (
