@@ -18,8 +18,8 @@ INFERENCERS: Mapping[str, str] = {
 LABEL_INFERENCERS: frozenset[str] = frozenset({"PPLInferencer", "LLInferencer"})
 """Inferencers that score one prompt for each label."""
 
-CHAT_INFERENCERS: frozenset[str] = frozenset({"ChatInferencer", "AgentInferencer"})
-"""Inferencers that send the turns of a chat one by one, without in-context examples."""
+CHAT_INFERENCERS: frozenset[str] = frozenset({"ChatInferencer", "AgentInferencer", "ChatMLInferencer"})
+"""Inferencers that send the turns of a chat in a column, without in-context examples."""
 
 MORE_INFERENCERS: frozenset[str] = frozenset(
     {

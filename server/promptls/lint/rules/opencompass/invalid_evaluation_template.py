@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS
 from promptls.lint.analysis.part_values import unknown_alone
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, is_flow, key_behind, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
@@ -109,6 +110,8 @@ def _quoted(chunk: Chunk, node: Node) -> tuple[Fix, ...]:
 
 def _body(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     body = template.body
+    if evaluation.inferencer_class in CHAT_INFERENCERS and isinstance(body, Mapping) and not body.entries:
+        return  # These use the messages of a column instead of a template.
     if template.mapping is None:
         if template.form is Form.OTHER:
             yield Finding(template.entry.key.span, f"`{template.name}` is a mapping with the key `template`")
