@@ -50,7 +50,7 @@ samples: samples.json
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +58,14 @@ from promptls.lint.analysis.declared_experiments import NameObjection
 from promptls.lint.analysis.declared_types import declared_types, is_of_type
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.fixes.misspellings import near_file
-from promptls.lint.rule import File, Finding, Rule
-from promptls.security.files import current_scope, is_file, is_folder
+from promptls.lint.rule import File, Finding, RelatedInformation, Rule
+from promptls.security.files import current_scope, is_file, is_folder, read_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
+from promptls.syntax.yaml.compose import Composed, compose
+from promptls.syntax.yaml.nodes import Mapping, key_text
 from promptls.text.errors import UserError
+from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.contract import needed_shapes
 
@@ -85,15 +88,41 @@ def check(file: File) -> Iterator[Finding]:
         meant = near_file(named_file, named, (".json", ".yml", ".yaml"))
         yield NameObjection(f"there is no file `{named}` next to this prompt", meant).finding(file, span)
         return
+    written = _written(named_file)
     try:
         samples = file_samples(file.template, file.path)
     except UserError as failure:
-        line = f" (line {failure.place.line + 1})" if failure.place and failure.place.line is not None else ""
-        yield Finding(span, f"{failure.message}{line}")
+        error = written.error
+        places = [(Span(error.offset, error.offset), "the error")] if error else []
+        yield Finding(span, failure.message, related=_related(named_file, places))
         return
+    entries = written.root.entries if isinstance(written.root, Mapping) else ()
+    spans: dict[str, Span] = {}
+    for entry in entries:
+        name = key_text(entry) or ""
+        if name in spans:
+            places = [(spans[name], "the first one"), (entry.key.span, "the second one")]
+            message = f"the samples file has `{name}` twice, and the first one is ignored"
+            yield Finding(span, message, related=_related(named_file, places))
+        spans[name] = entry.key.span
     for sample in samples:
+        places = [(spans[sample.name], f"the sample `{sample.name}`")] if sample.name in spans else []
         for objection in _objections(file, sample):
-            yield Finding(span, objection)
+            yield Finding(span, objection, related=_related(named_file, places))
+
+
+def _written(path: Path) -> Composed:
+    """Return the tree of a samples file, which is empty if it cannot be read."""
+    if not is_file(path):
+        return Composed(None, None)
+    try:
+        return compose(read_text(path), Span, lambda _span: False)
+    except (OSError, ValueError):
+        return Composed(None, None)
+
+
+def _related(path: Path, places: Iterable[tuple[Span, str]]) -> tuple[RelatedInformation, ...]:
+    return tuple(RelatedInformation(str(path), span, message) for span, message in places)
 
 
 def _objections(file: File, sample: Sample) -> Iterator[str]:
