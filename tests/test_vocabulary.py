@@ -37,6 +37,7 @@ DENIED = {
     r"\bWalk\b": "FlowAnalysis",
     r"\bmost(: int|=\w)|\.most\b|\.typical\b": "limit, maximum, median",
     r"\b(sample|iterations|clause|entries|type|item)_words\b": "describe_…",
+    r"\b_?wanted\b|\bis_wanted\b|[a-z]Wanted\b": "required, requested, expected",
     r"\bnone where\b|\bNone where\b": "none if",
 }
 # The glossary maps old words to the terms.

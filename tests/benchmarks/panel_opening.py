@@ -30,8 +30,8 @@ sys.path.insert(0, str(ROOT / "tests" / "editor"))
 TIMES = 12
 COLD = 2
 """Openings that do not count."""
-WANTED = 300
-"""Milliseconds from the click to the first content that are wanted at most."""
+MAX_MS = 300
+"""Milliseconds from the click to the first content allowed at most."""
 
 # In every frame: when it began, and when it first showed a part of the prompt; in the window: the last click.
 _CLOCK = """
@@ -79,7 +79,7 @@ def main() -> None:
         ("click to the first content", [each.total for each in found]),
     ):
         print(f"{label:<34}{statistics.median(values):>8.0f}{min(values):>8.0f}{max(values):>8.0f}")
-    print(f"\na median of at most {WANTED} from the click is wanted")
+    print(f"\na median of at most {MAX_MS} from the click is required")
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def main() -> None:
                 ours, theirs = measured(folder, peer, size, arguments.keys)
                 p50, p95, their = statistics.median(ours), sorted(ours)[-2], statistics.median(theirs)
                 print(f"{size:>8,}{p50:>16.1f}{p95:>9.1f}{their:>18.1f}{p50 / their:>8.2f}")
-    print(f"\na ratio of at most {MAX:g} is wanted")
+    print(f"\na ratio of at most {MAX:g} is required")
 
 
 def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float], list[float]]:

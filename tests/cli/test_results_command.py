@@ -129,7 +129,7 @@ async def test_a_note_is_kept_beside_the_run_and_stands_in_what_is_exported(fold
     async with reading(folder) as page:
         note = {"run": run, "place": 1, "thumb": "down", "text": "no"}
         assert (await page.answer("note", note))["notes"] == {"1": {"thumb": "down", "text": "no"}}
-        found = await page.answer("export", {"run": run, "wanted": {"noted": True}, "form": "csv"})
+        found = await page.answer("export", {"run": run, "filter": {"noted": True}, "form": "csv"})
     (row,) = csv.DictReader(io.StringIO(found["text"]))
     assert (row["id"], row["thumb"], row["note"]) == ("r2", "down", "no")
     kept = json.loads(Path(run).with_suffix(".notes.json").read_text("utf-8"))

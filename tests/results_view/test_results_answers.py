@@ -38,10 +38,10 @@ def run(tmp_path: Path) -> RunSummary:
     )
 
 
-@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: json.dumps(case["wanted"]))
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: json.dumps(case["filter"]))
 def test_a_query_finds_its_rows_in_its_order(run: RunSummary, case: dict[str, Any]) -> None:
     note_answer({"run": str(run.results), "place": CASES["noted"], "thumb": "up"})
-    answer = rows_answer({"run": str(run.results), "wanted": case["wanted"]})
+    answer = rows_answer({"run": str(run.results), "filter": case["filter"]})
     assert [row["place"] for row in answer["rows"]] == case["found"]
 
 
@@ -74,9 +74,11 @@ def test_notes_that_somebody_has_broken_are_not_written_over(run: RunSummary) ->
 
 def test_found_rows_are_exported_with_their_notes(run: RunSummary, tmp_path: Path) -> None:
     note_answer({"run": str(run.results), "place": 1, "thumb": "up", "text": 'so, "good"'})
-    wanted = {"equal": {"exact_match": "fail"}}
+    row_filter = {"equal": {"exact_match": "fail"}}
     for form in ("csv", "jsonl", "junit"):
-        export_answer({"run": str(run.results), "wanted": wanted, "form": form, "to": str(tmp_path / form)})
+        export_answer(
+            {"run": str(run.results), "filter": row_filter, "form": form, "to": str(tmp_path / form)}
+        )
     with (tmp_path / "csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     lines = [json.loads(line) for line in (tmp_path / "jsonl").read_text("utf-8").splitlines()]
@@ -92,10 +94,10 @@ def test_found_rows_are_exported_with_their_notes(run: RunSummary, tmp_path: Pat
 
 
 def test_rows_are_run_again_by_their_numbers(run: RunSummary) -> None:
-    answer = numbers_answer({"run": str(run.results), "wanted": {"places": [0, 1, 3]}})
+    answer = numbers_answer({"run": str(run.results), "filter": {"places": [0, 1, 3]}})
     assert answer == {"rows": "1-2,4,", "count": 3, "experiment": "main"}
     with pytest.raises(UsageError, match="none of these rows"):
-        numbers_answer({"run": str(run.results), "wanted": {"places": []}})
+        numbers_answer({"run": str(run.results), "filter": {"places": []}})
 
 
 def test_a_first_run_is_compared_with_another_prompt_over_the_same_data(tmp_path: Path) -> None:

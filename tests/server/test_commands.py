@@ -155,7 +155,7 @@ async def test_results_hold_scores_rows_and_the_comparison_with_the_run_before(c
     second = await code.command("runExperiment", uri=uri)
 
     view = await code.command("showResults", run=second.run)
-    rows = await code.command("resultsRows", run=second.run, wanted={"search": "hello"})
+    rows = await code.command("resultsRows", run=second.run, filter={"search": "hello"})
     pairs = await code.command("resultsPairs", before=first.run, after=second.run, differing=True)
 
     assert (len(alone.runs), alone.comparisons) == (1, [])
@@ -187,10 +187,10 @@ async def test_a_thumb_and_a_note_are_kept_beside_the_scores(code: Editor, tmp_p
     await code.command("resultsNote", run=run.run, place=1, thumb="down", text="rude")
 
     view = await code.command("showResults", run=run.run)
-    noted = await code.command("resultsRows", run=run.run, wanted={"noted": True})
-    numbers = await code.command("resultsNumbers", run=run.run, wanted={"kind": "failing"})
+    noted = await code.command("resultsRows", run=run.run, filter={"noted": True})
+    numbers = await code.command("resultsNumbers", run=run.run, filter={"kind": "failing"})
     written = await code.command(
-        "exportResults", run=run.run, wanted={"noted": True}, form="jsonl", to=str(tmp_path / "rows.jsonl")
+        "exportResults", run=run.run, filter={"noted": True}, form="jsonl", to=str(tmp_path / "rows.jsonl")
     )
 
     assert Path(run.run).read_bytes() == table

@@ -236,9 +236,9 @@ async def test_a_change_elsewhere_lets_the_client_ask_again(wire: Wire, tmp_path
     changes = [{"uri": (tmp_path / "tail.yml.j2").as_uri(), "type": 1}]
     wire.send(method="workspace/didChangeWatchedFiles", params={"changes": changes})
 
-    wanted = {"workspace/diagnostic/refresh", "workspace/inlayHint/refresh"}
+    expected = {"workspace/diagnostic/refresh", "workspace/inlayHint/refresh"}
     asked: set[str] = set()
-    while not wanted <= asked:
+    while not expected <= asked:
         message = await asyncio.wait_for(wire.receive(), PATIENCE)
         asked.add(message.get("method", ""))
         if "method" in message and "id" in message:

@@ -18,8 +18,8 @@ PROMPT = """\
 
 
 async def test_the_position_encoding_is_the_one_that_the_client_likes_best(editor: Editor) -> None:
-    wanted = editor.client.capabilities.general
-    encodings = wanted.position_encodings if wanted else None
+    capabilities = editor.client.capabilities.general
+    encodings = capabilities.position_encodings if capabilities else None
 
     assert editor.encoding == (encodings[0] if encodings else types.PositionEncodingKind.Utf16)
 

@@ -127,9 +127,9 @@ class Client:
     async def send(self, **message: Any) -> None:
         await self.end.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
-    async def until(self, wanted: Callable[[Any], bool]) -> Any:
+    async def until(self, matches: Callable[[Any], bool]) -> Any:
         async def look() -> Any:
-            while not wanted(message := await self.end.receive()):
+            while not matches(message := await self.end.receive()):
                 pass
             return message
 

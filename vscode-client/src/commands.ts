@@ -171,7 +171,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
       await vscode.window.showTextDocument(vscode.Uri.parse(made.uri), { preview: false });
     }
     // Not awaited: the message may stay open.
-    if (made.cancelled || made.rows < (made.wanted ?? 0)) {
+    if (made.cancelled || made.rows < (made.requested ?? 0)) {
       void vscode.window.showWarningMessage(`promptls: ${made.message}`);
     } else {
       void vscode.window.showInformationMessage(`promptls: ${made.message}`);

@@ -52,15 +52,15 @@ export function coalesce(ask: (token: vscode.CancellationToken) => Promise<void>
 } {
   const source = new vscode.CancellationTokenSource();
   let isRunning = false;
-  let isWanted = false;
+  let isPending = false;
 
   async function run(): Promise<void> {
     isRunning = true;
     try {
-      while (isWanted) {
+      while (isPending) {
         // The change that led here may not have been sent yet.
         await new Promise((resolve) => setTimeout(resolve, 0));
-        isWanted = false;
+        isPending = false;
         await ask(source.token);
       }
     } finally {
@@ -70,13 +70,13 @@ export function coalesce(ask: (token: vscode.CancellationToken) => Promise<void>
 
   return {
     request() {
-      isWanted = true;
+      isPending = true;
       if (!isRunning) {
         void run();
       }
     },
     dispose() {
-      isWanted = false;
+      isPending = false;
       source.cancel();
     },
   };

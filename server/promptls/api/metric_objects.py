@@ -297,7 +297,7 @@ class ReadyMetric(MetricObject):
 
 
 class AgentGoalAccuracy(ReadyMetric):
-    """Whether the agent has reached its goal: the `reference` or, by default, what the user wanted."""
+    """Whether the agent has reached its goal: the `reference` or, by default, what the user asked for."""
 
     ready = "agent_goal_accuracy"
 
@@ -316,7 +316,7 @@ class AgentGoalAccuracyWithReference(ReadyMetric):
 
 
 class AgentGoalAccuracyWithoutReference(ReadyMetric):
-    """Whether the agent has reached what the user wanted."""
+    """Whether the agent has reached what the user asked for."""
 
     ready = "agent_goal_accuracy_without_reference"
 

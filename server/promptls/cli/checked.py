@@ -82,11 +82,11 @@ _REMEDY: Final = "remove the file, and create it again with `--write-baseline`"
 
 
 def _entry(path: Path, number: int, entry: Any) -> BaselineEntry:
-    wanted = BaselineEntry._fields
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in wanted):
-        keys = ", ".join(f"`{key}`" for key in wanted)
+    fields = BaselineEntry._fields
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in fields):
+        keys = ", ".join(f"`{key}`" for key in fields)
         raise UsageError(f"entry {number + 1} of the baseline lacks one of {keys}", FilePlace(path), _REMEDY)
-    return BaselineEntry(*(entry[key] for key in wanted))
+    return BaselineEntry(*(entry[key] for key in fields))
 
 
 _SUGGESTION: Final = re.compile(r"; did you mean .*", re.DOTALL)

@@ -210,10 +210,10 @@ def _names(messages: tuple[Message, ...]) -> Iterator[str]:
     """Yield a unique name for each part: the message's name or role, with a number if it is taken."""
     taken: set[str] = set()
     for message in messages:
-        wanted = name = message.name or message.role
+        base = name = message.name or message.role
         number = 2
         while name in taken:
-            name, number = f"{wanted} {number}", number + 1
+            name, number = f"{base} {number}", number + 1
         taken.add(name)
         yield name
 

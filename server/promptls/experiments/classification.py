@@ -215,10 +215,10 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
         return [Columns(expected, chosen, field)]
     found = [pair for pair in pairs_of(columns) if predicted in {None, pair.predicted}]
     if field is not None:
-        wanted = next(
+        expected_column = next(
             (name for name in (f"expected_{field}", f"row_{field}", field) if name in columns), None
         )
-        found = [Columns(wanted, predicted or "response", field)] if wanted else []
+        found = [Columns(expected_column, predicted or "response", field)] if expected_column else []
     if found:
         return found
     raise UsageError(

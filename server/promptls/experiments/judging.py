@@ -171,12 +171,12 @@ def asked_by(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, Met
     """
     found = {}
     for metric in metrics:
-        wanted = asks_for(metric)
-        if not wanted:
+        needs = asks_for(metric)
+        if not needs:
             continue
-        judge = _judge_of(metric, experiment) if JUDGE in wanted else None
+        judge = _judge_of(metric, experiment) if JUDGE in needs else None
         embedder = None
-        if EMBEDDER in wanted:
+        if EMBEDDER in needs:
             name = metric.options.get(EMBEDDINGS)
             embedder = experiment.embedders[str(name)] if name else find_embeddings(None)
             check_embeddings(embedder)

@@ -104,40 +104,44 @@ def known_runs(
     `prompt` limits them to that file, `same_text` to runs whose prompt file had this text, regardless of
     its name.
     """
-    wanted: dict[str, str] = {}
+    conditions: dict[str, str] = {}
     if prompt is not None:
-        wanted["prompt"] = relative(prompt.absolute(), folder.absolute())
+        conditions["prompt"] = relative(prompt.absolute(), folder.absolute())
     if experiment is not None:
-        wanted["experiment"] = experiment
+        conditions["experiment"] = experiment
     if same_text is not None:
-        wanted["text_hash"] = hash_of_text(same_text)
-    found = _finished(folder, wanted, limit)
+        conditions["text_hash"] = hash_of_text(same_text)
+    found = _finished(folder, conditions, limit)
     found += [
         run
         for state in unfinished_runs(folder)
         if (run := _unfinished(state)) is not None
-        and all(getattr(run, column) == value for column, value in wanted.items())
+        and all(getattr(run, column) == value for column, value in conditions.items())
     ]
     found.sort(key=lambda run: (run.started, run.name), reverse=True)
     return [_placed(run, folder) for run in found[:limit]]
 
 
-def _finished(folder: Path, wanted: Mapping[str, str], limit: int | None) -> list[KnownRun]:
+def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> list[KnownRun]:
     try:
         store = Store(folder)
     except (UserError, OSError, sqlite3.Error):
         # The index cannot be written, but the manifests can be read.
         found = [run for name in dict(_manifests(folder)) if (run := _of_manifest(folder / name)) is not None]
-        return [run for run in found if all(getattr(run, name) == value for name, value in wanted.items())]
+        return [
+            run for run in found if all(getattr(run, name) == value for name, value in conditions.items())
+        ]
     try:
         with contextlib.suppress(sqlite3.Error):
             _update(store, folder)
-        where = "".join(f" AND {column} = ?" for column in wanted)
+        where = "".join(f" AND {column} = ?" for column in conditions)
         query = (
             f"SELECT known FROM finished WHERE length(known) <= ?{where} "  # noqa: S608 - constants
             "ORDER BY started DESC, name DESC LIMIT ?"
         )
-        rows = store.query(query, (MAX_BYTES, *wanted.values(), -1 if limit is None else limit)).fetchall()
+        rows = store.query(
+            query, (MAX_BYTES, *conditions.values(), -1 if limit is None else limit)
+        ).fetchall()
     finally:
         store.close()
     return [run for (known,) in rows if (run := _from_json(known)) is not None]

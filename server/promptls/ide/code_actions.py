@@ -69,11 +69,11 @@ class FixedFile(NamedTuple):
 def fix_file(
     workspace: Workspace,
     path: str,
-    wanted: Callable[[Finding], bool],
+    is_selected: Callable[[Finding], bool],
     find: Callable[[Snapshot, str], Sequence[Finding]] = check,
     known: Sequence[Finding] | None = None,
 ) -> FixedFile:
-    """Apply the preferred fixes of the wanted findings repeatedly, until none is left.
+    """Apply the preferred fixes of the selected findings repeatedly, until none is left.
 
     `find` returns the findings of the file. `known` are those of the present text, which may include those of
     its rendering.
@@ -87,7 +87,7 @@ def fix_file(
     seen = {before}
     fixes = 0
     for _ in range(MAX_PASSES):
-        chosen = fixes_together(finding for finding in findings if wanted(finding))
+        chosen = fixes_together(finding for finding in findings if is_selected(finding))
         after = edited(text, [edit for fix in chosen for edit in fix.edits])
         if after in seen:
             break

@@ -389,9 +389,9 @@ def _head(schema: Mapping[str, Any], body: str, *, importing: str = "") -> str:
     lines = ["import sys"] if importing else []
     if "Callable[" in body:
         lines.append("from collections.abc import Callable")
-    wanted = [name for name in ("Any", "Literal") if re.search(rf"\b{name}\b", body)]
-    if wanted:
-        lines.append(f"from typing import {', '.join(wanted)}")
+    imported = [name for name in ("Any", "Literal") if re.search(rf"\b{name}\b", body)]
+    if imported:
+        lines.append(f"from typing import {', '.join(imported)}")
     lines += [importing] if importing else []
     title = _plain(str(schema.get("title") or "a prompt"))
     return "\n".join([f'"""The inputs of `{title}`."""', "", *lines, *([""] if lines else [])])

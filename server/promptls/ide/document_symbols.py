@@ -238,22 +238,22 @@ def match(query: str, name: str) -> int | None:
     letters score higher; among equal matches, names that begin with the first letter come first, and then
     shorter ones.
     """
-    wanted, letters = query.casefold(), name.casefold()
-    if not wanted:
+    pattern, letters = query.casefold(), name.casefold()
+    if not pattern:
         return 0
-    best = _walk(wanted, letters, name, letters.find(wanted)) if wanted in letters else None
-    walked = _walk(wanted, letters, name, letters.find(wanted[0]))
+    best = _walk(pattern, letters, name, letters.find(pattern)) if pattern in letters else None
+    walked = _walk(pattern, letters, name, letters.find(pattern[0]))
     if walked is None:
         return None
     score = max(walked, best if best is not None else walked)
-    return 10 * score + 5 * letters.startswith(wanted[0]) - min(len(name), 99)
+    return 10 * score + 5 * letters.startswith(pattern[0]) - min(len(name), 99)
 
 
-def _walk(wanted: str, letters: str, name: str, start: int) -> int | None:
+def _walk(pattern: str, letters: str, name: str, start: int) -> int | None:
     """Return the score of matching each letter at its next occurrence from `start` on; None if none."""
     score = 0
     position, before = start, -2
-    for letter in wanted:
+    for letter in pattern:
         position = letters.find(letter, max(position, before + 1))
         if position < 0:
             return None

@@ -84,15 +84,15 @@ def json_field_match(response: str, expected: object, field: str | None = None) 
         given = json_of(response)
     except NoJsonError as error:
         return MetricResult(0.0, str(error))
-    wanted = {field: expected} if field is not None else _mapping(expected)
-    if not wanted:
+    fields = {field: expected} if field is not None else _mapping(expected)
+    if not fields:
         return MetricResult(None, "`expected` is not a mapping with fields: name one with the option `field`")
     wrong = [
         f"`{name}` is {_shown(value)}, expected {_shown(should)}"
-        for name, should in wanted.items()
+        for name, should in fields.items()
         if not same_value(value := field_of(given, name), should)
     ]
-    return MetricResult(1 - len(wrong) / len(wanted), "; ".join(wrong) or "every field is right")
+    return MetricResult(1 - len(wrong) / len(fields), "; ".join(wrong) or "every field is right")
 
 
 def _mapping(expected: object) -> dict[str, Any] | None:
@@ -122,10 +122,10 @@ def set_match(response: str, expected: object) -> MetricResult:
     | `Account` | `Account, Billing` | `fail` |
     | `Account, Bug` | `Account` | `fail` |
     """
-    given, wanted = item_set(response), item_set(expected)
+    found, required = item_set(response), item_set(expected)
     problems = [
         f"{word}: {', '.join(sorted(items))}"
-        for word, items in (("missing", wanted - given), ("too many", given - wanted))
+        for word, items in (("missing", required - found), ("too many", found - required))
         if items
     ]
     return MetricResult("fail", "; ".join(problems)) if problems else MetricResult("pass", "the same set")
@@ -143,11 +143,13 @@ def set_f1(response: str, expected: object) -> MetricResult:
     | `Account, Bug` | `Account` | `0.667` |
     | `Bug` | `Account` | `0` |
     """
-    given, wanted = item_set(response), item_set(expected)
-    if not given and not wanted:
+    found, required = item_set(response), item_set(expected)
+    if not found and not required:
         return MetricResult(1.0, "both are empty")
-    common = len(given & wanted)
-    return MetricResult(2 * common / (len(given) + len(wanted)), f"{common} of {len(wanted)} expected items")
+    common = len(found & required)
+    return MetricResult(
+        2 * common / (len(found) + len(required)), f"{common} of {len(required)} expected items"
+    )
 
 
 @numeric_metric(allowed_values=None, lower_is_better=True)

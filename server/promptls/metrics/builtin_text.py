@@ -38,17 +38,17 @@ def exact_match(
     | `"  P1 "` | `P1` | `true` | `false` | `pass` |
     | `p1` | `P1` | `false` | `true` | `pass` |
     """
-    given, wanted = response, str(expected)
+    actual, reference = response, str(expected)
     if strip:
-        given, wanted = given.strip(), wanted.strip()
-    same = given.casefold() == wanted.casefold() if ignore_case else given == wanted
+        actual, reference = actual.strip(), reference.strip()
+    same = actual.casefold() == reference.casefold() if ignore_case else actual == reference
     if same:
         return MetricResult("pass", "the same text")
-    if given.strip() == wanted.strip():
+    if actual.strip() == reference.strip():
         return MetricResult(
             "fail", "the same text but for white space at the ends, which `strip` leaves aside"
         )
-    return MetricResult("fail", f"expected “{wanted}”, got “{given}”")
+    return MetricResult("fail", f"expected “{reference}”, got “{actual}”")
 
 
 @discrete_metric()
@@ -74,8 +74,8 @@ def string_presence(response: str, expected: object, ignore_case: bool = False) 
     | `Paris and Rome` | `[Paris, Rome]` | `pass` |
     | `Paris` | `[Paris, Rome]` | `fail` |
     """
-    wanted = [str(item) for item in items_of(expected, split=False)]
-    missing = [text for text in wanted if not _stands_in(text, response, ignore_case)]
+    texts = [str(item) for item in items_of(expected, split=False)]
+    missing = [text for text in texts if not _stands_in(text, response, ignore_case)]
     if missing:
         return MetricResult("fail", "not in it: " + ", ".join(f"“{text}”" for text in missing))
     return MetricResult("pass", "it stands in the response")
@@ -254,12 +254,12 @@ def _rouge_score(expected: Sequence[str], said: Sequence[str], kind: str) -> dic
     """Return precision, recall and F-measure of the common subsequence, words, or word pairs."""
     if kind == "rougeL":
         sequences: Any = needed("rapidfuzz.distance").LCSseq
-        common, wanted, given = sequences.similarity(expected, said), len(expected), len(said)
+        common, expected_count, said_count = sequences.similarity(expected, said), len(expected), len(said)
     else:
         length = int(kind.removeprefix("rouge"))
         grams, others = _grams(expected, length), _grams(said, length)
-        common, wanted, given = (grams & others).total(), grams.total(), others.total()
-    precision, recall = common / max(given, 1), common / max(wanted, 1)
+        common, expected_count, said_count = (grams & others).total(), grams.total(), others.total()
+    precision, recall = common / max(said_count, 1), common / max(expected_count, 1)
     fmeasure = 2 * precision * recall / (precision + recall) if common else 0.0
     return {"fmeasure": fmeasure, "precision": precision, "recall": recall}
 
@@ -296,8 +296,8 @@ async def semantic_similarity(
     | --- | --- | --- | --- | --- |
     | `a car` | `an automobile` | `0.5` | `[[1, 0], [0.6, 0.8]]` | `1` |
     """
-    given, *wanted = await embedder.embed([response, *texts_of(expected)])
-    nearest = max(_cosine(given, each) for each in wanted)
+    vector, *references = await embedder.embed([response, *texts_of(expected)])
+    nearest = max(_cosine(vector, each) for each in references)
     shown = f"the similarity is {nearest:.3f}"
     if threshold is None:
         return MetricResult(min(1.0, max(0.0, nearest)), shown)

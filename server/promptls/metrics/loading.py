@@ -219,10 +219,10 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
         name = metric.columns.get(parameter, parameter)
         if parameter not in metric.options and _source(name, columns, output_key) is None:
             listed = ", ".join(f"`{column}`" for column in columns)
-            wanted = name.removeprefix(EXPECTED_PREFIX)
+            column_name = name.removeprefix(EXPECTED_PREFIX)
             raise UsageError(
                 f"the metric `{metric.name}` needs `{name}`, and the dataset has no such column"
-                f"{did_you_mean(wanted, columns).rstrip('?')}",
+                f"{did_you_mean(column_name, columns).rstrip('?')}",
                 remedy=f"the columns are {listed}; name the parameter after one of them "
                 "(`expected_<column>` works too), or `response`, or give it a default",
             )

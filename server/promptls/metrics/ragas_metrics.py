@@ -406,7 +406,7 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
     # The import takes seconds; other requests of the run continue meanwhile.
     ragas = await asyncio.to_thread(_ragas)
     judge: Any = ragas.Judge(given[JUDGE]) if row.asks else None
-    wanted = getattr(ragas.collections, row.kind)
+    metric_class = getattr(ragas.collections, row.kind)
     parts = {"llm": judge} if row.asks else {}
     if row.embeds:
         parts["embeddings"] = ragas.Embeddings(given[EMBEDDER])
@@ -416,7 +416,7 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            metric = wanted(**parts, **options)
+            metric = metric_class(**parts, **options)
             _change_prompts(metric, row.name, given.get(PROMPTS))
             result = await metric.ascore(**_arguments(row, given, ragas.messages))
         except UserError:

@@ -102,10 +102,10 @@ def key_of(reference: ModelReference, environment: Mapping[str, str] = os.enviro
     provider = TABLE[reference.provider]
     if reference.api_key_env is None and (not provider.needs_key or reference.base_url is not None):
         return None
-    wanted = reference.api_key_env or provider.key_envs[0]
+    variable = reference.api_key_env or provider.key_envs[0]
     raise ModelError(
-        f"the model `{reference.name}` needs a key, and the environment variable `{wanted}` is not set",
-        f"run `export {wanted}=…` in the shell that starts promptls",
+        f"the model `{reference.name}` needs a key, and the environment variable `{variable}` is not set",
+        f"run `export {variable}=…` in the shell that starts promptls",
     )
 
 

@@ -118,16 +118,16 @@ def matching_rows(dataset: Path, words: str, start: int = 0) -> preview_wire.Dat
 
     This reads the whole dataset row by row, so call it on a thread. Raises UserError if it cannot be read.
     """
-    wanted = words.casefold().split()
+    terms = words.casefold().split()
     found: list[preview_wire.DatasetRow] = []
     matching = total = 0
     for row in open_dataset(dataset).rows():
         total += 1
         text = _row_text(row)
-        if wanted and not all(word in text.casefold() for word in wanted):
+        if terms and not all(word in text.casefold() for word in terms):
             continue
         if start <= matching < start + MAX_ROWS:
-            found.append({"row": row.number - 1, "text": _around(text, wanted)})
+            found.append({"row": row.number - 1, "text": _around(text, terms)})
         matching += 1
     return {"dataset": dataset.name, "rows": found, "start": start, "matching": matching, "total": total}
 
@@ -140,10 +140,10 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 
 
-def _around(text: str, wanted: list[str]) -> str:
+def _around(text: str, terms: list[str]) -> str:
     """Return the excerpt of a row to show: its start, or the text around the first word searched for."""
     one_line = " ".join(text.split())
-    place = one_line.casefold().find(wanted[0]) if wanted else 0
+    place = one_line.casefold().find(terms[0]) if terms else 0
     start = 0 if place < _MAX_SHOWN else max(0, place - _MAX_SHOWN // 4)
     shown = one_line[start : start + _MAX_SHOWN]
     return f"{'…' if start else ''}{shown}{'…' if start + _MAX_SHOWN < len(one_line) else ''}"

@@ -408,9 +408,9 @@ def asking_of(
     numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
     test = [rows[1][number - 1] for number in numbers]
     retriever = evaluation.retriever
-    wanted = None if examples is not None else retriever.sentence_model
-    model = None if wanted is None else sentence_model(wanted, models_from)
-    scorer = embedded_scorer() if wanted is not None and retriever.kind == "MDLRetriever" else None
+    model_name = None if examples is not None else retriever.sentence_model
+    model = None if model_name is None else sentence_model(model_name, models_from)
+    scorer = embedded_scorer() if model_name is not None and retriever.kind == "MDLRetriever" else None
     loss = None if scorer is None else lambda text, context: scorer.score(text, context).loss
     return Asking(
         evaluation=evaluation,
@@ -423,14 +423,14 @@ def asking_of(
         meta=build_layout(meta),
         count=counter,
         limit=min(limits, default=None),
-        approximation=_approximation(retriever, model, wanted),
+        approximation=_approximation(retriever, model, model_name),
     )
 
 
-def _approximation(retriever: Retriever, model: SentenceModel | None, wanted: str | None) -> str | None:
+def _approximation(retriever: Retriever, model: SentenceModel | None, model_name: str | None) -> str | None:
     if model is None:
         return None
-    taken = [] if model.name == wanted else [f"{model.name} instead of {wanted}"]
+    taken = [] if model.name == model_name else [f"{model.name} instead of {model_name}"]
     if retriever.kind == "MDLRetriever":
         taken.append(f"{NAME} instead of {retriever.arguments.get('ce_model_name', 'gpt2-xl')}")
     why = f": {model.reason}" if model.reason else ""

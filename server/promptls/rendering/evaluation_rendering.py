@@ -114,14 +114,14 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         loaded = with_places(made.text, loaded, root)
     if not isinstance(loaded, Mapping):
         return RenderFailure(KIND, "An evaluation prompt is a mapping with `prompt_template`.", job.path)
-    wanted = job.evaluation or EvaluationJob()
+    requested = job.evaluation or EvaluationJob()
     try:
-        train, test = rows_of(wanted.data)
+        train, test = rows_of(requested.data)
     except UserError as failure:
         place = failure.place
         return RenderFailure("data", failure.message, str(place.path) if place else job.path)
-    choices = meta_templates(loaded, wanted.meta_templates)
-    chosen = wanted.meta_template or next(iter(choices))
+    choices = meta_templates(loaded, requested.meta_templates)
+    chosen = requested.meta_template or next(iter(choices))
     if chosen not in choices:
         typo = did_you_mean(chosen, choices)
         message = f"There is no meta template `{chosen}`{typo or '.'} There are: {', '.join(choices)}."
@@ -138,21 +138,21 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
             made_up,
             models_from=Path(job.path).parent if job.trusted else None,
         )
-        index, row = asked_row(wanted.row, asking, test, job.data)
+        index, row = asked_row(requested.row, asking, test, job.data)
         shown = asking.prompts(index, row)
-        labels = label_requests(asking, shown, row) if wanted.with_labels else []
+        labels = label_requests(asking, shown, row) if requested.with_labels else []
     except OpenCompassError as error:
         kind = KIND if error.is_opencompass else "unavailable"
         return RenderFailure(kind, error.message, job.path, _line_at(job.text, error.at))
     indices = [index]
-    if wanted.rows != 1 and test:
-        last = len(asking.test) if wanted.rows == 0 else index + wanted.rows
+    if requested.rows != 1 and test:
+        last = len(asking.test) if requested.rows == 0 else index + requested.rows
         indices += range(index + 1, min(last, len(asking.test)))
     first = shown.to_json(asking.count)
     viewer = {
         "rows": len(test),
         **first,
-        "row": wanted.row or shown.number,
+        "row": requested.row or shown.number,
         "asked": len(asking.test),
         "all": [first, *(row_json(asking, each, asking.test[each]) for each in indices[1:])],
         "inferencer": asking.evaluation.inferencer_class,

@@ -143,8 +143,8 @@ def told_names(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
 
 def tokens_of(names: Iterable[str], rendering: Rendering) -> tuple[int, ...]:
     """Return the tokens of each rendered part that has one of the names, in their order."""
-    wanted = frozenset(names)
-    return tuple([part.tokens for part in rendering.parts if part.name in wanted])
+    selected = frozenset(names)
+    return tuple([part.tokens for part in rendering.parts if part.name in selected])
 
 
 def _names(snapshot: Snapshot, path: str) -> tuple[str | None, ...]:

@@ -199,14 +199,16 @@ def _grow(
         shown = made_up(messages, count) if chat.is_made_up else lengthened(messages, count)
         return pieces.turn(renderer.parts(grown(chat.data, growth.keys, shown)))
 
-    given = 0 if chat.is_made_up else len(turn_sizes(len(messages), each))
+    existing = 0 if chat.is_made_up else len(turn_sizes(len(messages), each))
     first = (len(messages) - 1) % each + 1
-    wanted = request.turns or max(given, _turns_to_show(turn, pieces, first, each, _limit(request.job)))
+    turn_count = request.turns or max(
+        existing, _turns_to_show(turn, pieces, first, each, _limit(request.job))
+    )
     turns = []
-    for number in range(wanted):
+    for number in range(turn_count):
         turns.append(turn(first + number * each))
-        notify(chat.name, number + 1, wanted)
-    return Chat(chat.name, chat.source, max(0, wanted - given), pieces.pieces, tuple(turns)), pieces
+        notify(chat.name, number + 1, turn_count)
+    return Chat(chat.name, chat.source, max(0, turn_count - existing), pieces.pieces, tuple(turns)), pieces
 
 
 def _turns_to_show(

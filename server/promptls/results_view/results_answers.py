@@ -41,7 +41,7 @@ from promptls.text.errors import FilePlace, UsageError, optional
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowFilter:
     """The requested rows of a run.
 
     The rows of the query are filtered: `changed_from` selects those that differ from a different run, `noted`
@@ -55,9 +55,9 @@ class Wanted:
 
 
 def rows_answer(arguments: Mapping[str, Any]) -> results_wire.RowsAnswer:
-    """Return `count` of the `wanted` rows of `run`, starting at index `start`, each with its position."""
+    """Return `count` rows of `run` that match `filter`, starting at index `start`, each with its position."""
     run = _run(arguments, "run")
-    found = wanted_places(run, _wanted(arguments))
+    found = filtered_places(run, _row_filter(arguments))
     start = optional(arguments, "start", int) or 0
     chosen = found[start : start + min(optional(arguments, "count", int) or 100, LARGEST_PAGE)]
     rows: list[results_wire.RowJson] = [
@@ -105,15 +105,15 @@ def export_answer(arguments: Mapping[str, Any]) -> results_wire.ExportAnswer:
     to, form = optional(arguments, "to", str), optional(arguments, "form", str)
     if to is None or form is None:
         raise UsageError("the command needs `to`, the path of a file, and a `form`")
-    places = wanted_places(run, _wanted(arguments))
+    places = filtered_places(run, _row_filter(arguments))
     write_rows(Path(to), run, form, places)
     return {"rows": run.rows if form in {"junit", "html"} else len(places)}
 
 
 def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
-    """Return the `wanted` rows, as numbers in the dataset in the syntax of run arguments."""
+    """Return the rows that match `filter`, as numbers in the dataset in the syntax of run arguments."""
     run = _run(arguments, "run")
-    places = wanted_places(run, _wanted(arguments))
+    places = filtered_places(run, _row_filter(arguments))
     numbers = {
         int(number) for cells in rows_at(run, places) if (number := cells.get("row_number", "")).isdigit()
     }
@@ -122,22 +122,22 @@ def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
     return {"rows": as_ranges(numbers), "count": len(numbers), "experiment": run.experiment}
 
 
-def wanted_places(run: RunSummary, wanted: Wanted) -> Sequence[int]:
-    """Return the indices of the wanted rows in the run's table, in the query's order."""
-    found = found_places(run, wanted.query)
+def filtered_places(run: RunSummary, row_filter: RowFilter) -> Sequence[int]:
+    """Return the indices of the rows that match, in the run's table, in the query's order."""
+    found = found_places(run, row_filter.query)
     kept: list[frozenset[int]] = []
-    if wanted.changed_from is not None:
-        pairs = paired_places(find_run(wanted.changed_from), run, differing=True)
+    if row_filter.changed_from is not None:
+        pairs = paired_places(find_run(row_filter.changed_from), run, differing=True)
         kept.append(frozenset(after for _, after in pairs if after is not None))
-    if wanted.noted:
+    if row_filter.noted:
         kept.append(frozenset(notes_of(run)))
-    if wanted.places is not None:
-        kept.append(wanted.places)
+    if row_filter.places is not None:
+        kept.append(row_filter.places)
     return [place for place in found if all(place in each for each in kept)] if kept else found
 
 
-def _wanted(arguments: Mapping[str, Any]) -> Wanted:
-    given = optional(arguments, "wanted", dict) or {}
+def _row_filter(arguments: Mapping[str, Any]) -> RowFilter:
+    given = optional(arguments, "filter", dict) or {}
     kind = optional(given, "kind", str) or "all"
     if kind not in get_args(Kind):
         raise UsageError(
@@ -145,7 +145,7 @@ def _wanted(arguments: Mapping[str, Any]) -> Wanted:
         )
     equal = optional(given, "equal", dict) or {}
     places = optional(given, "places", list)
-    return Wanted(
+    return RowFilter(
         RowQuery(
             kind=cast("Kind", kind),
             search=optional(given, "search", str) or "",

@@ -249,7 +249,7 @@ class RowJson(TypedDict):
     cells: Cells
 
 
-class WantedJson(TypedDict):
+class RowFilterJson(TypedDict):
     """The requested rows of a run, and their order."""
 
     kind: NotRequired[RowKind]

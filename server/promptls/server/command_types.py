@@ -155,7 +155,7 @@ class DatasetResult(TypedDict):
 
     uri: str
     rows: int
-    wanted: NotRequired[int]
+    requested: NotRequired[int]
     cancelled: bool
     message: str
 

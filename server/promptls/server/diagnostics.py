@@ -255,7 +255,7 @@ def diagnostic(
 
 _REPORTS_PER_PART: Final = 50
 """The number of documents per partial result."""
-_NOT_WANTED: Final[dict[str, Any]] = {"kind": "full", "resultId": "not wanted", "items": []}
+_NOT_REPORTED: Final[dict[str, Any]] = {"kind": "full", "resultId": "not reported", "items": []}
 
 
 async def workspace_diagnostic(
@@ -276,7 +276,7 @@ async def workspace_diagnostic(
             )
         for index, path in enumerate(paths):
             await slices.pause()
-            if path not in previous and not _is_wanted(context, path):
+            if path not in previous and not _is_reported(context, path):
                 continue
             items.append(_report(context, diagnostics, path, previous.get(path)))
             if index % _REPORTS_PER_PART == 0 and shown is not None:
@@ -295,14 +295,14 @@ def _report(context: Context, diagnostics: Diagnostics, path: str, previous: str
     opened = context.snapshot.open_files.get(path)
     if opened is not None or context.snapshot.project(path).settings.diagnostics.closed_files:
         report = diagnostics.report(path, previous)
-    elif previous == _NOT_WANTED["resultId"]:
+    elif previous == _NOT_REPORTED["resultId"]:
         report = {"kind": "unchanged", "resultId": previous}
     else:
-        report = _NOT_WANTED
+        report = _NOT_REPORTED
     return {**report, "uri": context.uri_of(path), "version": opened.version if opened else None}
 
 
-def _is_wanted(context: Context, path: str) -> bool:
+def _is_reported(context: Context, path: str) -> bool:
     """Return whether to report on a file without diagnostics at the client."""
     if not context.is_checked(path):
         return False

@@ -115,7 +115,7 @@ def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]
 def _joined(messages: list[str]) -> str:
     """Join several messages for one value: what it should be instead, in terms of YAML and TOML."""
     start = "Input should be "
-    wanted = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in messages]
-    if len(wanted) > 1 and all(message.startswith(start) for message in wanted):
-        return start + " or ".join(dict.fromkeys(message.removeprefix(start) for message in wanted))
-    return wanted[0]
+    expected = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in messages]
+    if len(expected) > 1 and all(message.startswith(start) for message in expected):
+        return start + " or ".join(dict.fromkeys(message.removeprefix(start) for message in expected))
+    return expected[0]

@@ -107,7 +107,7 @@ def _manifest(plan: GenerationPlan, samples: Samples, asker: ModelAsker, seconds
     made = Counter(sample.scenario.synthesizer for sample in samples.samples)
     return {
         "rows": len(samples.samples),
-        "wanted": request.size,
+        "requested": request.size,
         "synthesizers": dict(made),
         "left_out": dict(samples.left_out.most_common()),
         "duplicates": samples.duplicates,

@@ -124,7 +124,7 @@ export const TOOLS: Record<string, Tool> = {
     const kind = show === "all" || show === "error" ? show : "failing";
     const { total, rows } = await execute<RowsAnswer>("promptls.resultsRows", {
       run: await runOf(textOf(run)),
-      wanted: { kind, search: typeof search === "string" ? search : "" },
+      filter: { kind, search: typeof search === "string" ? search : "" },
       start: numberOf(start, 0),
       count: numberOf(count, SHOWN),
     });

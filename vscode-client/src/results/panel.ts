@@ -220,7 +220,7 @@ export class ResultsPanel implements vscode.Disposable {
   }
 
   /** Asks where the rows are to be written; the page never names a file. */
-  async #export({ run, name, wanted, form }: FromPage & { type: "export" }): Promise<void> {
+  async #export({ run, name, filter, form }: FromPage & { type: "export" }): Promise<void> {
     const ending = form === "junit" ? "xml" : form;
     const to = await vscode.window.showSaveDialog({
       defaultUri: vscode.Uri.file(path.join(path.dirname(run), `${name}-export.${ending}`)),
@@ -232,7 +232,7 @@ export class ResultsPanel implements vscode.Disposable {
     try {
       const { rows } = await this.#client.execute<{ rows: number }>("promptls.exportResults", {
         run,
-        wanted,
+        filter,
         form,
         to: to.fsPath,
       });

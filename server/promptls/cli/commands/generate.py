@@ -150,7 +150,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print_json({**manifest, "results": finished.results})
     else:
         _print(finished, arguments)
-    return int(manifest["rows"] < manifest["wanted"])
+    return int(manifest["rows"] < manifest["requested"])
 
 
 def request_of(arguments: argparse.Namespace) -> GenerationRequest:

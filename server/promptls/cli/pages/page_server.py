@@ -318,7 +318,7 @@ class ShownPage(PageConversation):
 
     def __init__(self, connection: ServerConnection) -> None:
         super().__init__(connection)
-        self._wanted: Final = asyncio.Event()
+        self._refresh_requested: Final = asyncio.Event()
 
     @abstractmethod
     async def show(self) -> None:
@@ -334,7 +334,7 @@ class ShownPage(PageConversation):
 
     def refresh(self) -> None:
         """Refresh the page: its content may be out of date."""
-        self._wanted.set()
+        self._refresh_requested.set()
 
     async def run(self) -> None:
         """Serve the page until it is closed."""
@@ -356,8 +356,8 @@ class ShownPage(PageConversation):
         from websockets.exceptions import ConnectionClosed
 
         while True:
-            await self._wanted.wait()
-            self._wanted.clear()
+            await self._refresh_requested.wait()
+            self._refresh_requested.clear()
             try:
                 await self.show()
             except ConnectionClosed:

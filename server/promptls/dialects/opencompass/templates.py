@@ -436,5 +436,5 @@ def _slice(written: str, key: str) -> slice:
     )
 
 
-def _wrong(key: str, wanted: str, said: str) -> OpenCompassError:
-    return OpenCompassError(f"`{key}` is {wanted}.", cause="TypeError", said=said, at=("reader_cfg", key))
+def _wrong(key: str, problem: str, said: str) -> OpenCompassError:
+    return OpenCompassError(f"`{key}` is {problem}.", cause="TypeError", said=said, at=("reader_cfg", key))

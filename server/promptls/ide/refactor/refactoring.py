@@ -71,11 +71,11 @@ def line_break(template: Template) -> str:
     return "\r\n" if "\r\n" in template.source.first_chunk.text else "\n"
 
 
-def fresh_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
-    """Return the wanted name, with a number appended if it is taken."""
-    name, number = wanted, 2
+def fresh_name(base: str, taken: frozenset[str] | set[str]) -> str:
+    """Return `base`, with a number appended if it is taken."""
+    name, number = base, 2
     while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
+        name, number = f"{base}_{number}", number + 1
     return name
 
 

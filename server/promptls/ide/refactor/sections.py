@@ -224,12 +224,12 @@ def sort_parts(place: RefactorSelection) -> Offer | None:
 
 def _sorted(run: list[_Movable]) -> list[Edit]:
     """Return the edits that sort the run, limited to the parts that move."""
-    wanted = sorted(run, key=lambda part: not part.is_fixed)
-    moved = [index for index, part in enumerate(run) if wanted[index] is not part]
+    ordered = sorted(run, key=lambda part: not part.is_fixed)
+    moved = [index for index, part in enumerate(run) if ordered[index] is not part]
     if not moved:
         return []
     first, last = moved[0], moved[-1]
-    text = "".join(part.text for part in wanted[first : last + 1])
+    text = "".join(part.text for part in ordered[first : last + 1])
     return [Edit(Span(run[first].start, run[last].start + len(run[last].text)), text)]
 
 

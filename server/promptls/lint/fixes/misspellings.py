@@ -28,25 +28,25 @@ def misspelt(span: Span, message: str, name: str, known: Iterable[str]) -> Findi
 _MAX_ENTRIES: Final = 500
 
 
-def near_file(wanted: Path, named: str, endings: tuple[str, ...]) -> str | None:
-    """Return the path of a file similar to `wanted` with one of `endings`, in the form of `named`.
+def near_file(missing: Path, named: str, endings: tuple[str, ...]) -> str | None:
+    """Return the path of a file similar to `missing` with one of `endings`, in the form of `named`.
 
-    If the folder of `wanted` does not exist, the file may be in a folder with a similar name.
+    If the folder of `missing` does not exist, the file may be in a folder with a similar name.
     """
-    folder, prefix = wanted.parent, PurePath(named).parent
+    folder, prefix = missing.parent, PurePath(named).parent
     if not is_folder(folder):
         near = nearest(folder.name, _names(folder.parent, None))
         if near is None:
             return None
         folder, prefix = folder.parent / near, prefix.parent / near
     names = _names(folder, endings)
-    near = wanted.name if wanted.name in names else nearest(wanted.name, names)
+    near = missing.name if missing.name in names else nearest(missing.name, names)
     return None if near is None else (prefix / near).as_posix()
 
 
-def near_folder(wanted: Path, named: str) -> str | None:
-    """Return the path of a folder similar to `wanted`, in the form of `named`."""
-    near = nearest(wanted.name, _names(wanted.parent, None))
+def near_folder(missing: Path, named: str) -> str | None:
+    """Return the path of a folder similar to `missing`, in the form of `named`."""
+    near = nearest(missing.name, _names(missing.parent, None))
     return None if near is None else (PurePath(named).parent / near).as_posix()
 
 

@@ -90,13 +90,13 @@ def selected(over: Expression, element: str) -> Iterator[Condition]:
         match over:
             case Filter(
                 name="selectattr" | "rejectattr" as name,
-                arguments=(Constant(value=str() as key), Constant(value=str() as test), wanted),
+                arguments=(Constant(value=str() as key), Constant(value=str() as test), operand),
             ) if test in _EQUAL | _UNEQUAL | {"in"}:
-                values = _compared_constants(wanted)
+                values = _compared_constants(operand)
                 path: Path = (Step(element),)
                 for part in key.split("."):
                     path = extended(path, Step(part))
-                if values is not None and isinstance(wanted, Collection) is (test == "in"):
+                if values is not None and isinstance(operand, Collection) is (test == "in"):
                     yield Condition(path, values, (name == "selectattr") is (test not in _UNEQUAL))
         over = over.target
 

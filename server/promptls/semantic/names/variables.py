@@ -75,7 +75,7 @@ def chunk_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
     return {name: tuple(places) for name, places in found.items()}
 
 
-def is_wanted(piece: Piece, name: str) -> bool:
+def may_use(piece: Piece, name: str) -> bool:
     """Return whether a piece reads or binds the name, or names files that may see it."""
     return name in mentions(piece) or _has_references(piece)
 
@@ -93,7 +93,7 @@ def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
     """Return the input of a name that the file never binds; empty if nothing reads or sees it."""
     references: list[VariableReference] = []
     seen_by: list[TemplateReference] = []
-    for located in template.source.root.where(lambda piece: is_wanted(piece, name)):
+    for located in template.source.root.where(lambda piece: may_use(piece, name)):
         for span, how in chunk_reads(located.chunk).get(name, ()):
             references.append(VariableReference(span.shifted(located.start), how, None))
         seen_by += [
@@ -140,7 +140,7 @@ def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
     references: list[VariableReference] = []
     after: list[TemplateReference] = []
     before: list[TemplateReference] = []
-    for located in template.source.root.where(lambda piece: is_wanted(piece, binding.name)):
+    for located in template.source.root.where(lambda piece: may_use(piece, binding.name)):
         for span, how in chunk_reads(located.chunk).get(binding.name, ()):
             references.append(VariableReference(span.shifted(located.start), how, binding))
         for reference in template_references(located.chunk):
@@ -382,7 +382,7 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
         return bound_once(template, only)
     groups = VariableGroups(name)
     resolver = None
-    for located, resolver in template.names.scopes_where(lambda piece: is_wanted(piece, name)):
+    for located, resolver in template.names.scopes_where(lambda piece: may_use(piece, name)):
         if is_plain(located.chunk, name, resolver):
             groups.take_references(located.chunk, located.start, resolver)
             pass_outline(resolver, located.chunk, located.start)

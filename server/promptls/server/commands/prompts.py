@@ -123,10 +123,12 @@ async def new_prompt(arguments: dict[str, Any]) -> command_types.NewPromptResult
     name = optional(arguments, "prompt", str)
     if not name:
         raise UsageError("the command needs the name of the prompt", remedy='pass {"prompt": "<name>"}')
-    wanted = optional(arguments, "kind", str) or "parts"
-    kind = next((each for each in beginning.KINDS if each == wanted), None)
+    kind_name = optional(arguments, "kind", str) or "parts"
+    kind = next((each for each in beginning.KINDS if each == kind_name), None)
     if kind is None:
-        raise UsageError(f"there is no kind `{wanted}`", remedy=f"it is one of {', '.join(beginning.KINDS)}")
+        raise UsageError(
+            f"there is no kind `{kind_name}`", remedy=f"it is one of {', '.join(beginning.KINDS)}"
+        )
     named = optional(arguments, "beside", list) or []
     beside = [each for each in beginning.BESIDE if each in named]
     return {"files": beginning.new_prompt(name, kind, beside)}

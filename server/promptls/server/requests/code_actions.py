@@ -51,13 +51,13 @@ def code_action(
     within = from_range(template.source, params.range, context.encoding)
     # Editors show a light bulb for every non-empty answer to an automatic request, so those get only fixes.
     by_itself = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
-    if is_wanted("quickfix", only):
+    if is_requested("quickfix", only):
         found += [
             _fix(context, path, template.source, fix, params.context.diagnostics)
             for fix in quick_fixes(diagnostics.findings(path), within)
         ]
     # "Fix all" is returned only if it is requested explicitly, as on saving, and not at every position.
-    if only and is_wanted(FIX_ALL, only):
+    if only and is_requested(FIX_ALL, only):
         edits = fix_all_edits(context.snapshot, path, diagnostics.findings(path))
         if edits:
             edit = workspace_edit(context, path, template.source, edits)
@@ -79,7 +79,7 @@ def _beginnings(
     is_named = has_prompt_name(path) or not is_file(path)
     if template is None or not is_named or template.source.text.strip():
         return None
-    if not is_wanted(types.CodeActionKind.RefactorRewrite, only):
+    if not is_requested(types.CodeActionKind.RefactorRewrite, only):
         return None
     whole = Span(0, len(template.source))
     found: list[types.CodeAction | types.Command] = [
@@ -101,7 +101,7 @@ def _only_fixes(
     findings = programs.findings(path) if path.endswith(PROGRAM_ENDING) else diagnostics.findings(path)
     template = context.snapshot.template(path)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
-    if template is None or not is_wanted("quickfix", only):
+    if template is None or not is_requested("quickfix", only):
         return None
     within = from_range(template.source, params.range, context.encoding)
     found: list[types.CodeAction | types.Command] = [
@@ -141,7 +141,7 @@ def _command_actions(
     known = run_actions(context.snapshot, path, offset, runs.latest(path))
     for kind, action in (*own, *((f"{RUN}.{each.kind}", each.action) for each in known)):
         command = types.Command(action.title, action.command, arguments=[{"uri": uri, **action.arguments}])
-        if not is_wanted(kind, only):
+        if not is_requested(kind, only):
             continue
         yield types.CodeAction(action.title, kind, command=command)
 
@@ -177,7 +177,9 @@ def _as_commands(context: Context, path: str, actions: Iterable[Action]) -> Iter
 def refactor_actions(context: Context, path: str, span: Span, only: list[str]) -> Iterator[types.CodeAction]:
     """Yield the refactorings of these kinds; disabled ones, too, if the client supports them."""
     for name, offer in offers(context.snapshot, path, span):
-        if not is_wanted(offer.kind, only) or (offer.makes_files and not context.capabilities.creates_files):
+        if not is_requested(offer.kind, only) or (
+            offer.makes_files and not context.capabilities.creates_files
+        ):
             continue
         if offer.reason:
             if context.capabilities.disabled_actions:
@@ -194,9 +196,9 @@ def refactor_actions(context: Context, path: str, span: Span, only: list[str]) -
         yield action
 
 
-def is_wanted(kind: str, only: list[str]) -> bool:
+def is_requested(kind: str, only: list[str]) -> bool:
     """Return whether an action of this kind, or of a kind that contains it, is requested."""
-    return not only or any(kind == wanted or kind.startswith(f"{wanted}.") for wanted in only)
+    return not only or any(kind == requested or kind.startswith(f"{requested}.") for requested in only)
 
 
 def code_action_resolve(context: Context, action: types.CodeAction) -> types.CodeAction:

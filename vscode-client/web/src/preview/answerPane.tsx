@@ -162,12 +162,12 @@ function ModelPicker({ result }: { result: PreviewResult }) {
   const { models = [], model: standard = result.request.models[0] ?? "" } = answers.value ?? {};
   const current = model.value ?? standard;
   const search = (query: string): Promise<{ items: Item[]; more: boolean }> => {
-    const wanted = query.trim();
+    const typed = query.trim();
     const items = models
-      .filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(wanted.toLowerCase()))
+      .filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(typed.toLowerCase()))
       .map(({ name, detail }) => ({ key: name, label: name, detail, group: "Models" }));
-    if (wanted.includes(":") && !items.some(({ key }) => key === wanted)) {
-      items.push({ key: wanted, label: wanted, detail: "", group: "Another model" });
+    if (typed.includes(":") && !items.some(({ key }) => key === typed)) {
+      items.push({ key: typed, label: typed, detail: "", group: "Another model" });
     }
     return Promise.resolve({ items, more: false });
   };

@@ -91,13 +91,13 @@ function Versions({ found }: { found: CommittedAnswer | undefined }) {
         placeholder="Search, or type a branch, tag or commit"
         current={<bdi>{current}</bdi>}
         search={(query) => {
-          const wanted = query.trim();
+          const text = query.trim();
           const matching = items.filter(({ label, detail = "" }) =>
-            `${label} ${detail}`.toLowerCase().includes(wanted.toLowerCase()),
+            `${label} ${detail}`.toLowerCase().includes(text.toLowerCase()),
           );
-          const typed = wanted === "" || items.some(({ key }) => key === wanted);
+          const typed = text === "" || items.some(({ key }) => key === text);
           return Promise.resolve({
-            items: typed ? matching : [...matching, { key: wanted, label: wanted, group: "Another" }],
+            items: typed ? matching : [...matching, { key: text, label: text, group: "Another" }],
             more: false,
           });
         }}

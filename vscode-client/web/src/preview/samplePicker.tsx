@@ -14,12 +14,12 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
   const hasRows = rows !== undefined || (dataset ?? null) !== null;
 
   const search = async (query: string, start: number): Promise<{ items: Item[]; more: boolean }> => {
-    const wanted = query.toLowerCase().split(/\s+/);
-    const items = start > 0 ? [] : named.filter((each) => matches(each, wanted)).map(itemOf);
+    const terms = query.toLowerCase().split(/\s+/);
+    const items = start > 0 ? [] : named.filter((each) => matches(each, terms)).map(itemOf);
     if (!hasRows) {
       return { items, more: false };
     }
-    const skipped = start === 0 ? 0 : start - named.filter((each) => matches(each, wanted)).length;
+    const skipped = start === 0 ? 0 : start - named.filter((each) => matches(each, terms)).length;
     const found = await ask<DatasetRowsAnswer>("rows", { search: query, start: skipped });
     const group =
       query.trim() === ""

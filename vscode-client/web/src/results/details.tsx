@@ -199,7 +199,7 @@ function Difference({ expected, before, after }: { expected: string; before: str
   );
 }
 
-/** The messages, fetched when they are wanted: they may be long. */
+/** The messages, fetched when they are needed: they may be long. */
 function Sent({ run, place }: { run: Run; place: number }) {
   const [isOpen, setOpen] = useState(false);
   const [messages, setMessages] = useState<Message[] | null>();

@@ -1,6 +1,6 @@
 /** Answers queries from the data of a report. */
 
-import type { Cells, Message, Notes, ResultsView, Wanted } from "../wire/results";
+import type { Cells, Message, Notes, ResultsView, RowFilter } from "../wire/results";
 import { exportedText } from "./exported";
 import { foundRows, type KnownRow } from "./rowFilter";
 import type { Source } from "./source";
@@ -35,25 +35,25 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
   const known = tables.map(knownRows);
   const byPlace = known.map((rows) => new Map(rows.map((row) => [row.place, row])));
   const notesOf = (run: number): Notes => view.runs[run]?.notes ?? {};
-  const find = (path: string, wanted: Wanted): KnownRow[] => {
+  const find = (path: string, filter: RowFilter): KnownRow[] => {
     const run = indexOf(path);
-    return foundRows(known[run] ?? [], wanted, {
+    return foundRows(known[run] ?? [], filter, {
       changed:
-        wanted.changedFrom === undefined ? undefined : changedRows(run, indexOf(wanted.changedFrom), pairs),
+        filter.changedFrom === undefined ? undefined : changedRows(run, indexOf(filter.changedFrom), pairs),
       noted: new Set(Object.keys(notesOf(run)).map(Number)),
     });
   };
   let last: { key: string; rows: KnownRow[] } | undefined;
-  const matching = (path: string, wanted: Wanted): KnownRow[] => {
-    const key = JSON.stringify([path, wanted]);
-    last = last?.key === key ? last : { key, rows: find(path, wanted) };
+  const matching = (path: string, filter: RowFilter): KnownRow[] => {
+    const key = JSON.stringify([path, filter]);
+    last = last?.key === key ? last : { key, rows: find(path, filter) };
     return last.rows;
   };
   return {
     live: undefined,
     forms: ["csv", "jsonl"],
-    rows: (run, wanted, start, count) => {
-      const rows = matching(run, wanted);
+    rows: (run, filter, start, count) => {
+      const rows = matching(run, filter);
       return Promise.resolve({ total: rows.length, start, rows: rows.slice(start, start + count) });
     },
     pairs: (before, after, differing, start, count) => {
@@ -71,9 +71,9 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
       const hash = byPlace[index]?.get(place)?.cells.rendered_hash ?? "";
       return Promise.resolve({ messages: tables[index]?.messages[hash] ?? null });
     },
-    export: (run, name, wanted, form) => {
+    export: (run, name, filter, form) => {
       const index = indexOf(run);
-      const text = exportedText(matching(run, wanted), view.runs[index]?.columns ?? [], notesOf(index), form);
+      const text = exportedText(matching(run, filter), view.runs[index]?.columns ?? [], notesOf(index), form);
       desk.save(text, `${name}-export.${form}`);
     },
     copy: desk.copy,

@@ -9,7 +9,7 @@ import type { RowKind, Run } from "../wire/results";
 import { ColumnPicker } from "./columnPicker";
 import { Actions } from "./rowActions";
 import { Search } from "./rowSearch";
-import { isWrapped, notes, view, want, wanted } from "./store";
+import { filter, isWrapped, notes, setFilter, view } from "./store";
 
 const KINDS: [RowKind, string][] = [
   ["all", "All rows"],
@@ -20,7 +20,7 @@ const KINDS: [RowKind, string][] = [
 ];
 
 export function Filters({ run, total }: { run: Run; total: number | undefined }) {
-  const { kind = "all", equal = {} } = wanted.value;
+  const { kind = "all", equal = {} } = filter.value;
   const others = view.value?.runs.filter(({ path }) => path !== run.path) ?? [];
   const [first] = view.value?.runs ?? [];
   // Only the first run is compared with every other one.
@@ -29,7 +29,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
     if (total !== undefined) {
       announce(total === 0 ? "No row is like this" : count(total, "row"));
     }
-  }, [total, JSON.stringify(wanted.value)]);
+  }, [total, JSON.stringify(filter.value)]);
   return (
     <div class="filters" role="toolbar" aria-label="Rows">
       <Search />
@@ -39,7 +39,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
         value={kind}
         onChange={(event) => {
           const chosen = event.currentTarget.value as RowKind;
-          want({ kind: chosen === "all" ? undefined : chosen });
+          setFilter({ kind: chosen === "all" ? undefined : chosen });
         }}
       >
         {KINDS.filter(([name]) => name !== "problem" || run.invalid > 0).map(([name, words]) => (
@@ -60,9 +60,9 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
           id="changed"
           words={comparable.length === 1 ? "Changed" : `Changed since ${other.name}`}
           title={`Only rows whose response or score is not as in ${other.name}`}
-          isOn={wanted.value.changedFrom === other.path}
+          isOn={filter.value.changedFrom === other.path}
           onToggle={(isOn) => {
-            want({ changedFrom: isOn ? other.path : undefined });
+            setFilter({ changedFrom: isOn ? other.path : undefined });
           }}
         />
       ))}
@@ -71,9 +71,9 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
           id="noted"
           words="Noted"
           title="Only rows with a thumb or a note"
-          isOn={wanted.value.noted === true}
+          isOn={filter.value.noted === true}
           onToggle={(noted) => {
-            want({ noted });
+            setFilter({ noted });
           }}
         />
       )}
@@ -90,7 +90,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
             class="chip"
             aria-label={`Take away: ${column} is ${text === "" ? "empty" : text}`}
             onClick={() => {
-              want({ equal: without(equal, column) });
+              setFilter({ equal: without(equal, column) });
             }}
           >
             <bdi>{`${column} = ${text === "" ? "nothing" : text}`}</bdi>
@@ -125,7 +125,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
 }
 
 function Values({ column, values }: { column: string; values: readonly string[] }) {
-  const { equal = {} } = wanted.value;
+  const { equal = {} } = filter.value;
   const chosen = equal[column];
   return (
     <select
@@ -136,7 +136,7 @@ function Values({ column, values }: { column: string; values: readonly string[] 
       value={chosen ?? ANY}
       onChange={(event) => {
         const { value } = event.currentTarget;
-        want({ equal: value === ANY ? without(equal, column) : { ...equal, [column]: value } });
+        setFilter({ equal: value === ANY ? without(equal, column) : { ...equal, [column]: value } });
       }}
     >
       <option value={ANY}>{column}</option>

@@ -6,7 +6,7 @@ import type { Run } from "../wire/results";
 import { isNumeric, widthOf } from "./columns";
 import { Head } from "./gridHead";
 import { Line } from "./gridLine";
-import { columns, columnWidths, current, isWrapped, rowHeight, toggleSelected, wanted } from "./store";
+import { columns, columnWidths, current, filter, isWrapped, rowHeight, toggleSelected } from "./store";
 import type { FoundRows } from "./useRows";
 
 const HEAD = 32;
@@ -21,7 +21,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
   const height = rowHeight.value;
   const start = Math.max(0, Math.floor(sight.top / height) - AROUND);
   const end = Math.min(total, Math.ceil((sight.top + sight.height) / height) + AROUND);
-  const key = JSON.stringify([run.path, wanted.value]);
+  const key = JSON.stringify([run.path, filter.value]);
   useEffect(() => {
     found.need(start, end);
   });
@@ -157,7 +157,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
           <button
             type="button"
             onClick={() => {
-              wanted.value = {};
+              filter.value = {};
             }}
           >
             Show all rows

@@ -1,12 +1,12 @@
 /** The head of the table: a button a column, which sorts. */
 
-import { columnWidths, want, wanted } from "./store";
+import { columnWidths, filter, setFilter } from "./store";
 
 const LEAST = 48;
 
 /** Ascending, then descending, then the order of the dataset again. */
 export function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
-  const { sort, descending } = wanted.value;
+  const { sort, descending } = filter.value;
   const isSorted = sort === name;
   const direction = isSorted ? (descending === true ? "descending" : "ascending") : "none";
   return (
@@ -16,7 +16,7 @@ export function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
         class="link"
         title={`Sort by ${name}`}
         onClick={() => {
-          want(
+          setFilter(
             !isSorted
               ? { sort: name, descending: undefined }
               : descending === true

@@ -1,6 +1,6 @@
 /** What the results panel and its page say to each other. */
 
-import type { ExportForm, ResultsView, RunningRun, Wanted } from "../wire/results";
+import type { ExportForm, ResultsView, RowFilter, RunningRun } from "../wire/results";
 import type { RunAgain } from "./source";
 
 export type Page = "Overview" | "Rows" | "Compare" | "Classes";
@@ -36,6 +36,6 @@ export type FromPage =
   | ({ type: "runAgain"; prompt: string } & RunAgain)
   | { type: "confirm"; id: number; yes: boolean }
   | { type: "cancelRun"; id: string }
-  | { type: "export"; run: string; name: string; wanted: Wanted; form: ExportForm }
+  | { type: "export"; run: string; name: string; filter: RowFilter; form: ExportForm }
   | { type: "copy"; text: string; what: string }
   | { type: "ask"; id: number; question: string; argument: object };

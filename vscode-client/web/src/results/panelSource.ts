@@ -40,16 +40,16 @@ export function panelSource(receiver: Receiver): Source {
   host.post({ type: "ready" });
   return {
     forms: ["csv", "jsonl", "junit", "html"],
-    rows: (run, wanted, start, count) => host.ask("rows", { run, wanted, start, count }),
+    rows: (run, filter, start, count) => host.ask("rows", { run, filter, start, count }),
     pairs: (before, after, differing, start, count) =>
       host.ask("pairs", { before, after, differing, start, count }),
     messages: (run, place) => host.ask("messages", { run, place }),
-    export: (run, name, wanted, form) => {
+    export: (run, name, filter, form) => {
       if (host.inEditor) {
         // The editor asks where the file is to be.
-        host.post({ type: "export", run, name, wanted, form });
+        host.post({ type: "export", run, name, filter, form });
       } else {
-        host.ask<{ text: string }>("export", { run, wanted, form }).then(
+        host.ask<{ text: string }>("export", { run, filter, form }).then(
           ({ text }) => {
             download(text, `${name}-export.${form === "junit" ? "xml" : form}`);
           },
@@ -72,7 +72,7 @@ export function panelSource(receiver: Receiver): Source {
           }
         : undefined,
       note: (run, place, thumb, text) => host.ask("note", { run, place, thumb, text }),
-      numbers: (run, wanted) => host.ask("numbers", { run, wanted }),
+      numbers: (run, filter) => host.ask("numbers", { run, filter }),
       runAgain: (prompt, again = {}) => {
         host.post({ type: "runAgain", prompt, ...again });
       },

@@ -3,9 +3,9 @@
 import { errorMessage } from "../shared/errorMessage";
 import { count, grouped } from "../shared/format";
 import { Icon } from "../shared/icons";
-import type { ExportForm, Run, Wanted } from "../wire/results";
+import type { ExportForm, RowFilter, Run } from "../wire/results";
 import type { Live } from "./source";
-import { fail, selected, source, wanted } from "./store";
+import { fail, filter, selected, source } from "./store";
 
 const FORMS: Record<ExportForm, string> = {
   csv: "CSV",
@@ -18,10 +18,10 @@ const FORMS: Record<ExportForm, string> = {
 export function Actions({ run, total }: { run: Run; total: number }) {
   const from = source.value;
   const chosen = [...selected.value];
-  const rows: Wanted = chosen.length === 0 ? wanted.value : { places: chosen };
+  const rows: RowFilter = chosen.length === 0 ? filter.value : { places: chosen };
   const words =
     chosen.length === 0
-      ? Object.keys(wanted.value).length === 0
+      ? Object.keys(filter.value).length === 0
         ? "all"
         : count(total, "row")
       : `${grouped(chosen.length)} selected`;
@@ -38,7 +38,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
   };
   return (
     <>
-      {live === undefined || (chosen.length === 0 && !isFiltered(wanted.value)) ? null : (
+      {live === undefined || (chosen.length === 0 && !isFiltered(filter.value)) ? null : (
         <>
           <button
             type="button"
@@ -102,6 +102,6 @@ export function Actions({ run, total }: { run: Run; total: number }) {
 }
 
 /** Whether some rows are left out; the order leaves out none. */
-function isFiltered(wanted: Wanted): boolean {
-  return Object.keys(wanted).some((key) => key !== "sort" && key !== "descending");
+function isFiltered(filter: RowFilter): boolean {
+  return Object.keys(filter).some((key) => key !== "sort" && key !== "descending");
 }

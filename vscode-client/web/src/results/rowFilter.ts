@@ -1,6 +1,6 @@
 /** Which rows a query finds, and in which order: as the server answers it, over rows that are all here. */
 
-import type { Cells, RowKind, Wanted } from "../wire/results";
+import type { Cells, RowFilter, RowKind } from "../wire/results";
 
 /** A row, with what the run's metrics make of it. */
 export interface KnownRow {
@@ -15,25 +15,25 @@ export interface Sets {
   noted: ReadonlySet<number>;
 }
 
-export function foundRows(rows: readonly KnownRow[], wanted: Wanted, sets: Sets): KnownRow[] {
-  const needle = (wanted.search ?? "").toLowerCase();
-  const equal = Object.entries(wanted.equal ?? {});
-  const places = wanted.places === undefined ? undefined : new Set(wanted.places);
+export function foundRows(rows: readonly KnownRow[], filter: RowFilter, sets: Sets): KnownRow[] {
+  const needle = (filter.search ?? "").toLowerCase();
+  const equal = Object.entries(filter.equal ?? {});
+  const places = filter.places === undefined ? undefined : new Set(filter.places);
   const found = rows.filter(
     ({ place, cells, kind }) =>
-      isOfKind(kind, wanted.kind ?? "all") &&
+      isOfKind(kind, filter.kind ?? "all") &&
       equal.every(([column, text]) => cells[column] === text) &&
-      (wanted.changedFrom === undefined || sets.changed?.has(place) === true) &&
-      (wanted.noted !== true || sets.noted.has(place)) &&
+      (filter.changedFrom === undefined || sets.changed?.has(place) === true) &&
+      (filter.noted !== true || sets.noted.has(place)) &&
       places?.has(place) !== false &&
       (needle === "" || Object.values(cells).some((cell) => cell.toLowerCase().includes(needle))),
   );
-  return wanted.sort === undefined ? found : sorted(found, wanted.sort, wanted.descending === true);
+  return filter.sort === undefined ? found : sorted(found, filter.sort, filter.descending === true);
 }
 
 /** An error and an answer of the wrong form are failing too. */
-function isOfKind(kind: KnownRow["kind"], wanted: RowKind): boolean {
-  return wanted === "all" || kind === wanted || (wanted === "failing" && kind !== "good");
+function isOfKind(kind: KnownRow["kind"], selected: RowKind): boolean {
+  return selected === "all" || kind === selected || (selected === "failing" && kind !== "good");
 }
 
 /** By number where every cell is one; rows without a value stand at the end. */

@@ -3,21 +3,21 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { Icon } from "../shared/icons";
-import { want, wanted } from "./store";
+import { filter, setFilter } from "./store";
 
 const PAUSE_MILLISECONDS = 200;
 
 /** Searches when typing pauses. */
 export function Search() {
-  const { search = "" } = wanted.value;
+  const { search = "" } = filter.value;
   const [query, setQuery] = useState(search);
   useEffect(() => {
     setQuery(search);
   }, [search]);
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (query !== (wanted.value.search ?? "")) {
-        want({ search: query });
+      if (query !== (filter.value.search ?? "")) {
+        setFilter({ search: query });
       }
     }, PAUSE_MILLISECONDS);
     return () => {

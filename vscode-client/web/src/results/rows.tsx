@@ -4,11 +4,11 @@ import type { Run } from "../wire/results";
 import { Details } from "./details";
 import { Filters } from "./filters";
 import { Grid } from "./grid";
-import { current, wanted } from "./store";
+import { current, filter } from "./store";
 import { useRows } from "./useRows";
 
 export function Rows({ run }: { run: Run }) {
-  const found = useRows(run.path, wanted.value);
+  const found = useRows(run.path, filter.value);
   const place = current.value;
   return (
     <div class={place === undefined ? "rows" : "rows with-details"}>

@@ -7,10 +7,10 @@ import type {
   NumbersAnswer,
   PairsAnswer,
   ResultsView,
+  RowFilter,
   RowsAnswer,
   RunningRun,
   Thumb,
-  Wanted,
 } from "../wire/results";
 import type { Page } from "./messages";
 
@@ -18,7 +18,7 @@ export interface Source {
   /** What a report cannot do, because there is no server: choose runs, run, keep notes, open files. */
   live: Live | undefined;
   forms: readonly ExportForm[];
-  rows(run: string, wanted: Wanted, start: number, count: number): Promise<RowsAnswer>;
+  rows(run: string, filter: RowFilter, start: number, count: number): Promise<RowsAnswer>;
   pairs(
     before: string,
     after: string,
@@ -27,7 +27,7 @@ export interface Source {
     count: number,
   ): Promise<PairsAnswer>;
   messages(run: string, place: number): Promise<MessagesAnswer>;
-  export(run: string, name: string, wanted: Wanted, form: ExportForm): void;
+  export(run: string, name: string, filter: RowFilter, form: ExportForm): void;
   copy(text: string, what: string): void;
 }
 
@@ -36,7 +36,7 @@ export interface Live {
   /** Undefined where there is no editor. */
   open: ((path: string) => void) | undefined;
   note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
-  numbers(run: string, wanted: Wanted): Promise<NumbersAnswer>;
+  numbers(run: string, filter: RowFilter): Promise<NumbersAnswer>;
   runAgain(prompt: string, again?: RunAgain): void;
   /** Answers the question of what a run takes. */
   confirm(id: number, yes: boolean): void;

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 
 import { announce } from "../shared/announce";
-import type { Notes, ResultsView, Run, RunComparison, Thumb, Wanted } from "../wire/results";
+import type { Notes, ResultsView, RowFilter, Run, RunComparison, Thumb } from "../wire/results";
 import { usualColumns } from "./columns";
 import type { Page } from "./messages";
 import type { Source } from "./source";
@@ -14,7 +14,7 @@ export const failure = signal("");
 /** Other runs have been asked for. */
 export const isBusy = signal(false);
 export const page = signal<Page>("Overview");
-export const wanted = signal<Wanted>({});
+export const filter = signal<RowFilter>({});
 /** The row whose details are shown, by its place in the table. */
 export const current = signal<number | undefined>(undefined);
 export const selected = signal<ReadonlySet<number>>(new Set());
@@ -134,16 +134,16 @@ export function toggleAgainst(path: string): void {
   }
 }
 
-export function want(change: Partial<{ [Key in keyof Wanted]: Wanted[Key] | undefined }>): void {
-  const next = { ...wanted.value, ...change };
-  wanted.value = Object.fromEntries(
+export function setFilter(change: Partial<{ [Key in keyof RowFilter]: RowFilter[Key] | undefined }>): void {
+  const next = { ...filter.value, ...change };
+  filter.value = Object.fromEntries(
     Object.entries(next).filter(([, value]) => value !== undefined && value !== "" && value !== false),
   );
 }
 
 /** Shows the rows that a part of another page is about. */
-export function showRows(next: Wanted): void {
-  wanted.value = next;
+export function showRows(next: RowFilter): void {
+  filter.value = next;
   page.value = "Rows";
 }
 
@@ -174,7 +174,7 @@ export async function keepNote(place: number, thumb: Thumb | null, text: string)
 }
 
 function forgetRows(): void {
-  wanted.value = {};
+  filter.value = {};
   current.value = undefined;
   selected.value = new Set();
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { errorMessage } from "../shared/errorMessage";
-import type { Row, Wanted } from "../wire/results";
+import type { Row, RowFilter } from "../wire/results";
 import { notes, source } from "./store";
 
 export const PAGE = 100;
@@ -19,11 +19,11 @@ export interface FoundRows {
   need(start: number, end: number): void;
 }
 
-export function useRows(run: string, wanted: Wanted): FoundRows {
+export function useRows(run: string, filter: RowFilter): FoundRows {
   const [, redraw] = useState(0);
   // Which rows have a note may change the answer.
-  const noted = wanted.noted === true ? Object.keys(notes.value).join() : "";
-  const key = JSON.stringify([run, wanted, noted]);
+  const noted = filter.noted === true ? Object.keys(notes.value).join() : "";
+  const key = JSON.stringify([run, filter, noted]);
   const cache = useRef<{
     key: string;
     total: number | undefined;
@@ -46,7 +46,7 @@ export function useRows(run: string, wanted: Wanted): FoundRows {
     if (mine.pages.size > MAX_PAGES && oldest !== undefined) {
       mine.pages.delete(oldest);
     }
-    rows.rows(run, wanted, number * PAGE, PAGE).then(
+    rows.rows(run, filter, number * PAGE, PAGE).then(
       (answer) => {
         mine.pages.set(number, answer.rows);
         mine.total = answer.total;

@@ -15,8 +15,8 @@ export interface Wish {
 
 /** Returns the limit and step that are shown at first: the present limit, or the one nearest to it, with its best step. */
 export function firstTried(lab: Lab, before?: Wish): Tried | undefined {
-  const wanted = before?.limit ?? lab.limit ?? lab.limits[Math.floor(lab.limits.length / 2)];
-  const limit = nearest(lab.limits, wanted ?? 0);
+  const preferred = before?.limit ?? lab.limit ?? lab.limits[Math.floor(lab.limits.length / 2)];
+  const limit = nearest(lab.limits, preferred ?? 0);
   if (limit === undefined) {
     return undefined;
   }
@@ -42,9 +42,9 @@ export function bestOf(lab: Lab, limit: number): Lab["best"][number] | undefined
 }
 
 /** The number of a list that differs least from another one. */
-export function nearest(numbers: readonly number[], wanted: number): number | undefined {
+export function nearest(numbers: readonly number[], target: number): number | undefined {
   return numbers.reduce<number | undefined>(
-    (best, each) => (best === undefined || Math.abs(each - wanted) < Math.abs(best - wanted) ? each : best),
+    (best, each) => (best === undefined || Math.abs(each - target) < Math.abs(best - target) ? each : best),
     undefined,
   );
 }

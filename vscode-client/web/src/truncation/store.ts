@@ -26,7 +26,7 @@ export const progress = signal("");
 export const ended = signal(false);
 const options = signal<LabOptions>({});
 /** What the reader typed and is shown once it has been tried. */
-let wanted: Wish = {};
+let selection: Wish = {};
 export const CACHES = ["exact", "openai", "anthropic", "google", "deepseek", "vllm"];
 
 const host = connect<ToPage, FromPage>(receive, () => {
@@ -41,8 +41,8 @@ function receive(message: ToPage): void {
       isStale.value = cancelled;
       failure.value = why?.message ?? "";
       if (found !== null) {
-        const before = lab.value?.path === found.path ? { ...tried.value, ...wanted } : undefined;
-        wanted = {};
+        const before = lab.value?.path === found.path ? { ...tried.value, ...selection } : undefined;
+        selection = {};
         lab.value = found;
         tried.value = firstTried(found, before);
         announce(found.advice, 0);
@@ -94,7 +94,7 @@ export function attemptFree(next: Partial<Tried>): void {
   if (isKnown) {
     attempt(next);
   } else {
-    wanted = { limit, step: next.step };
+    selection = { limit, step: next.step };
     explore({ limit, ...(next.step === undefined ? {} : { step: next.step }) });
   }
 }

@@ -132,7 +132,7 @@ export interface NewPromptResult {
 export interface DatasetResult {
   uri: string;
   rows: number;
-  wanted?: number | undefined;
+  requested?: number | undefined;
   cancelled: boolean;
   message: string;
 }

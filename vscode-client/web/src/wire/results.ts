@@ -222,7 +222,7 @@ export interface Row {
 }
 
 /** The requested rows of a run, and their order. */
-export interface Wanted {
+export interface RowFilter {
   kind?: "all" | "good" | "failing" | "error" | "problem" | undefined;
   search?: string | undefined;
   equal?: Record<string, string> | undefined;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import queries from "../../../../tests/results_view/row_queries.json";
 import { exportedText } from "../../src/results/exported";
 import { foundRows, type KnownRow } from "../../src/results/rowFilter";
-import type { Wanted } from "../../src/wire/results";
+import type { RowFilter } from "../../src/wire/results";
 
 const rows: KnownRow[] = queries.rows.map((cells, place) => ({
   place,
@@ -14,9 +14,9 @@ const sets = { changed: new Set([1, 4]), noted: new Set([queries.noted]) };
 
 describe("a report finds the rows that the server finds", () => {
   it.each(
-    queries.cases.map(({ wanted, found }) => [JSON.stringify(wanted), wanted as Wanted, found] as const),
-  )("%s", (_, wanted, found) => {
-    expect(foundRows(rows, wanted, sets).map(({ place }) => place)).toEqual(found);
+    queries.cases.map(({ filter, found }) => [JSON.stringify(filter), filter as RowFilter, found] as const),
+  )("%s", (_, filter, found) => {
+    expect(foundRows(rows, filter, sets).map(({ place }) => place)).toEqual(found);
   });
 });
 

@@ -54,20 +54,20 @@ from promptls.text.suggest import nearest
 def _names(file: File) -> tuple[str, ...] | None:
     """Return the required keys of examples; None if there are none."""
     declarations = file.template.declarations
-    wanted = [key.name for key in declarations.inputs or () if "default" not in key.schema]
+    required = [key.name for key in declarations.inputs or () if "default" not in key.schema]
     output = declarations.data.get("output_key")
     if isinstance(output, str) and output:
-        wanted.append(output)
-    return tuple(dict.fromkeys(wanted)) or None
+        required.append(output)
+    return tuple(dict.fromkeys(required)) or None
 
 
 @each_example(_names)
-def check(source: Source, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
+def check(source: Source, example: Example, required: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the required keys that an example lacks, at its first key."""
-    missing = [name for name in wanted if name not in example.data]
+    missing = [name for name in required if name not in example.data]
     if not missing or example.has_printed_keys:
         return
-    unknown = [str(key) for key in example.data if key not in wanted]
+    unknown = [str(key) for key in example.data if key not in required]
     for name in missing:
         # `unknown-example-key` reports a misspelled key.
         if nearest(name, unknown) is None:

@@ -209,8 +209,8 @@ def _imported(file: File, binding: Binding) -> Callee | None:
         names = template.names.bound_names("macro")
         members = {name: callee for name in names if (callee := _exported(template, name))}
         return Callee(members=members)
-    wanted = next((each.name for each in statement.imported if each.alias == binding.name), None)
-    return _exported(template, wanted) if wanted else None
+    exported = next((each.name for each in statement.imported if each.alias == binding.name), None)
+    return _exported(template, exported) if exported else None
 
 
 def _exported(template: Template, name: str) -> Callee | None:
