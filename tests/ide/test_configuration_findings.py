@@ -107,6 +107,14 @@ WRONG = {
         one("f'Question: {input} {{question}}'"),
         [("unknown-evaluation-key", "input")],
     ),
+    "a label that is there twice": (
+        one("{0: '{question} a', 0: '{question} b'}").replace("GenInferencer", "PPLInferencer"),
+        [("invalid-ppl-template", "template"), ("unknown-evaluation-key", "0")],
+    ),
+    "a class that is imported under a misspelled name": (
+        "from opencompass.openicl.icl_inferencer import GenInferncer\n" + one("'{question}'"),
+        [("unknown-evaluation-key", "GenInferncer")],
+    ),
     "a number as a label": (
         ("x_infer_cfg = dict(prompt_template=dict(template={0: '</E>a', 1: 'b'}, ice_token='</E>'), "
         "ice_template=dict(template='x'), retriever=dict(type=FixKRetriever, fix_id_list=[0]), "

@@ -399,7 +399,11 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         if key not in checked and positions.has_part_of(written):
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
-    wrong = [*_misspelt_keys(own, places), *_undefined_names(own, places, names, interpreter)]
+    wrong = [
+        *_misspelt_keys(own, places),
+        *_repeated_keys(own, places),
+        *_undefined_names(own, places, names, interpreter),
+    ]
     if not prompts and not interpreter.missing and not wrong:
         return None
     if (severity := severity_of(UNKNOWN_EVALUATION_KEY, project)) is not None:
@@ -437,6 +441,18 @@ def _misspelt_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
                 yield Finding(span, message, (fix,), severity="error")
 
 
+def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the labels of a template that are there twice, of which Python keeps the last one."""
+    for node in ast.walk(own):
+        labels = node.value if isinstance(node, ast.keyword) and node.arg == "template" else None
+        seen = set()
+        for key in labels.keys if isinstance(labels, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and key.value in seen:
+                message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
+                yield Finding(places.span(key), message, severity="error")
+            seen.add(key.value if isinstance(key, ast.Constant) else None)
+
+
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
@@ -454,11 +470,26 @@ def _undefined_names(
         value = node.value if isinstance(node, ast.keyword) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
-            if len(meant) == 1:
-                span = places.span(value)
-                fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
-                message = f"nothing is named `{value.id}`; did you mean `{meant[0]}`?"
-                yield Finding(span, message, (fix,), severity="error")
+            if len(meant) != 1:
+                continue
+            span, right = places.span(value), meant[0]
+            message = f"nothing is named `{value.id}`; did you mean `{right}`?"
+            if value.id in _KNOWN_CLASSES and (imported := _import_of(own, right, places)):
+                span, right = imported, value.id
+                message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
+            yield Finding(
+                span, message, (Fix(f"Change to `{right}`", (Edit(span, right),)),), severity="error"
+            )
+
+
+def _import_of(own: ast.Module, name: str, places: PythonPlaces) -> Span | None:
+    """Return the span of a name that is imported from OpenCompass."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass."):
+            for alias in node.names:
+                if alias.name == name and alias.asname is None:
+                    return places.span(alias)
+    return None
 
 
 def _bound_names(own: ast.Module) -> Iterator[str]:

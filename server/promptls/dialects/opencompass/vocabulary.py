@@ -44,6 +44,9 @@ DIALOGUE_ROLES: Mapping[str, str] = {
 }
 """Conventional roles of dialogues."""
 
+ROLE_SYNONYMS: Mapping[str, str] = {"USER": "HUMAN", "ASSISTANT": "BOT", "AI": "BOT", "MODEL": "BOT"}
+"""What other programs call these roles, in capitals."""
+
 MESSAGE_ROLES: Mapping[str, str] = {
     "system": "Instructions before the conversation.",
     "user": "The person who asks.",

@@ -174,6 +174,18 @@ def field_names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_SCHEMA: Final = re.compile(r"Here is the output JSON schema:\n```\n(\{.*\})\n```")
+
+
+def schema_in_instruction(instruction: Any) -> Any:
+    """Return the JSON Schema that Ragas writes into `output_format_instruction`; None if there is none."""
+    match = _SCHEMA.search(instruction) if isinstance(instruction, str) else None
+    try:
+        return json.loads(match[1]) if match else None
+    except ValueError:
+        return None
+
+
 def _said(error: Exception) -> str:
     return f"there is no `{error.args[0]}`" if isinstance(error, KeyError) and error.args else str(error)
 

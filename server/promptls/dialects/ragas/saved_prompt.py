@@ -126,6 +126,9 @@ def _load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
         yield ObjectProblem("The prompt has no `instruction`.", (*path, "instruction"))
     elif not isinstance(own["instruction"], str):
         yield ObjectProblem("`instruction` must be text.", (*path, "instruction"))
+    elif not own["instruction"].strip():
+        message = "`instruction` is empty: the model is asked nothing."
+        yield ObjectProblem(message, (*path, "instruction"), "warning")
     if form != "pydantic prompt":
         yield from _type_problems(own, path, ("string", *SIMPLE_TYPES) if form == "metric" else SIMPLE_TYPES)
     elif "examples" not in own:

@@ -13,7 +13,7 @@ from promptls.semantic.flow.tag_flow import unplaced_events
 from promptls.semantic.flow.use import Compared, Use
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.object_data import holds_printed, plain_data
-from promptls.semantic.types.schemas import schema_fault
+from promptls.semantic.types.schemas import invalid_schema, schema_fault
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
@@ -198,8 +198,14 @@ _KEYWORDS: Final = (
 
 def keywords_problems(schema: Node | None) -> Iterator[Finding]:
     """Yield the mistakes in a single schema, such as that of the output."""
-    if schema is not None:
-        yield from _of_schema(schema)
+    if schema is None:
+        return
+    wrong = list(_of_schema(schema))
+    yield from wrong
+    if not wrong and isinstance(schema, MappingNode) and not holds_printed(schema):
+        reason, path = invalid_schema(plain_data(schema))
+        if reason:
+            yield Finding(node_at(schema, path).span, f"this is not a JSON Schema: {reason}")
 
 
 def _wrong_type(node: Node) -> Finding:
@@ -266,9 +272,7 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
 
 
 def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
-    """Yield a `required` that is no list, and typos of properties in it."""
-    if isinstance(value, Scalar) and value.text and not value.dynamic:
-        yield Finding(value.span, "`required` is a list of properties, in the schema of their mapping")
+    """Yield the typos of properties in `required`."""
     if not isinstance(value, Sequence) or not isinstance(properties, MappingNode):
         return
     names = [name for entry in properties.entries if (name := key_text(entry)) is not None]

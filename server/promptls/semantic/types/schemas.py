@@ -66,6 +66,23 @@ def schema_fault(value: Any, schema: dict[str, Any]) -> tuple[str, tuple[str | i
     return SchemaCheck(schema).fault(value)
 
 
+def invalid_schema(schema: Any) -> tuple[str, tuple[str | int, ...]]:
+    """Return what is wrong with a schema according to its dialect, and the path of keys to it.
+
+    Empty if nothing is.
+    """
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import validator_for
+
+    try:
+        chosen = validator_for(schema)
+        checker = chosen(chosen.META_SCHEMA)
+        error = _within(EDITOR_SECONDS, lambda: best_match(checker.iter_errors(schema)))
+    except (UndecidedError, AttributeError, TypeError, ValueError):
+        return "", ()
+    return (error.message, tuple(error.absolute_path)) if error else ("", ())
+
+
 class SchemaCheck:
     """Validates many values against one schema, which is prepared once."""
 

@@ -47,15 +47,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_example
+from promptls.dialects.ragas.prompt_object import schema_in_instruction
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, Severity, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
 from promptls.text.errors import parse_json
+
+_OWN: Final = "`output_schema`"
 
 
 class _Requirements(NamedTuple):
@@ -64,17 +67,20 @@ class _Requirements(NamedTuple):
     output: str
     is_json: bool
     schema: dict[str, Any] | None
+    source: str
+    """Where the schema is declared."""
 
 
 def _requirements(file: File) -> _Requirements | None:
     """Return the requirements of the file; None if there is nothing to check."""
     data = file.template.declarations.data
     output = data.get("output_key")
-    schema = data.get("output_schema")
+    schema = data.get("output_schema") or schema_in_instruction(data.get("output_format_instruction"))
     is_json = str(data.get("output_type", "")).lower() == "json"
     if not isinstance(output, str) or not (is_json or isinstance(schema, dict)):
         return None
-    return _Requirements(output, is_json, schema if isinstance(schema, dict) else None)
+    source = _OWN if data.get("output_schema") else "the schema in `output_format_instruction`"
+    return _Requirements(output, is_json, schema if isinstance(schema, dict) else None, source)
 
 
 @each_example(_requirements)
@@ -97,8 +103,10 @@ def check(_source: Source, example: Example, required: _Requirements) -> Iterato
     wrong, path = schema_fault(value, required.schema)
     if wrong:
         wrong_span = node_at(node, path).span
-        message = f"the output of example {example.number} does not fit `output_schema`: {wrong}"
-        yield Finding(span if wrong_span.is_empty() else wrong_span, message)
+        message = f"the output of example {example.number} does not fit {required.source}: {wrong}"
+        # Ragas shows the schema to the model, and does not check the examples against it.
+        severity: Severity | None = None if required.source == _OWN else "hint"
+        yield Finding(span if wrong_span.is_empty() else wrong_span, message, severity=severity)
 
 
 def _value_node(example: Example, key: str) -> Node | None:

@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.analysis.unmatched_names import (
+    declared_names,
     describe_entries,
     include_places,
     undeclared_in_includes,
@@ -52,18 +53,26 @@ from promptls.lint.analysis.unmatched_names import (
     unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.lint.rules.jinja import unquoted_text
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the references of undeclared variables that are not similar to a known name."""
     texts = {found.span for found in unquoted_text.check(file)}
-    for reference, meant, elsewhere in undeclared_references(file):
-        if meant is None and elsewhere is None and reference.span not in texts:
-            name = reference.name
-            fixes = added_input(file, name)
-            yield Finding(reference.span, f"`{name}` is not in `input_keys`", fixes)
+    undeclared = [
+        reference
+        for reference, meant, elsewhere in undeclared_references(file)
+        if meant is None and elsewhere is None and reference.span not in texts
+    ]
+    unread = (declared_names(file) or frozenset()) - file.template.names.read_names
+    for reference in undeclared:
+        name = reference.name
+        fixes = added_input(file, name)
+        if len({each.name for each in undeclared}) == len(unread) == 1:
+            (meant,) = unread
+            fixes = (Fix(f"Change to `{meant}`", (Edit(reference.span, meant),)), *fixes)
+        yield Finding(reference.span, f"`{name}` is not in `input_keys`", fixes)
     yield from undeclared_in_includes(file)
     for found in unprovided_references(file):
         if found.meant is None:

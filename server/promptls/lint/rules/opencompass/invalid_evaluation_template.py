@@ -76,8 +76,11 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _incomplete(evaluation: Evaluation) -> Iterator[Finding]:
-    """Yield an inferencer without a class, and a reader without the column of the answer."""
+    """Yield a missing retriever, an inferencer without a class, and a reader without an output column."""
     entry = evaluation.inferencer
+    if entry is not None and evaluation.retriever is None and _lacks(evaluation.holder, "retriever"):
+        message = "there is no `retriever` beside the inferencer; `ZeroRetriever` retrieves no examples"
+        yield Finding(entry.key.span, message)
     if entry is not None and isinstance(entry.value, Mapping) and _lacks(entry.value, "type"):
         yield Finding(entry.key.span, "an inferencer needs a `type`, which names its class")
     reader = evaluation.reader

@@ -49,6 +49,7 @@ from promptls.dialects.opencompass.vocabulary import (
     LABEL_INFERENCERS,
     META_KEYS,
     META_ROLE_KEYS,
+    ROLE_SYNONYMS,
 )
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
@@ -65,7 +66,6 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, k
 from promptls.text.suggest import is_close, is_typo
 
 _ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
-_SYNONYMS: Final = {"USER": "HUMAN", "ASSISTANT": "BOT", "AI": "BOT", "MODEL": "BOT"}
 _ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
 
 
@@ -166,7 +166,9 @@ def _unusual_roles(meta: DeclaredMetaTemplate, used: Collection[str | None]) -> 
         role = scalar_text(node)
         if node is None or role is None or role in used or role in _ROLES:
             continue
-        meant = _SYNONYMS.get(role.upper()) or next((each for each in _ROLES if is_typo(role, each)), None)
+        meant = ROLE_SYNONYMS.get(role.upper()) or next(
+            (each for each in _ROLES if is_typo(role, each)), None
+        )
         if meant is not None and meant not in meta.roles:
             fix = Fix(f"Change to `{meant}`", (Edit(node.span, meant),), preferred=True)
             message = f"datasets have no role `{role}`; did you mean `{meant}`?"

@@ -175,7 +175,8 @@ def _same_labels(chunk: Chunk, evaluation: Evaluation, asked: EvaluationTemplate
             continue
         if text in seen:
             message = f"the template of `{label.name}` is that of `{seen[text]}`: both get the same score"
-            yield Finding(label.entry.key.span, message, severity="warning")
+            place = span if isinstance(label.entry.value, Scalar) else label.entry.key.span
+            yield Finding(place, message, severity="warning")
         seen.setdefault(text, label.name)
 
 

@@ -58,6 +58,7 @@ from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_ROLES,
     LABEL_INFERENCERS,
     MESSAGE_ROLES,
+    ROLE_SYNONYMS,
 )
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
@@ -167,6 +168,7 @@ def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
         value = turn.value(key)
         role = scalar_text(value)
         meant = [each for each in DIALOGUE_ROLES if role is not None and is_typo(role, each)]
+        meant += [usual for each, usual in ROLE_SYNONYMS.items() if (role or "").upper() == each]
         if value is not None and role not in DIALOGUE_ROLES and meant:
             found = _changed(value.span, f"`{role}` is not a role of dialogues", meant[0])
             yield Finding(found.span, found.message, found.fixes, severity="warning")

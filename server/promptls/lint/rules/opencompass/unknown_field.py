@@ -120,6 +120,7 @@ def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
     yield from _unknown(chunk, text, names)
     yield from _spaced(chunk, text, names.known)
     yield from _unbalanced(chunk, text, names.known)
+    yield from _foreign(chunk, text, names)
     yield from _taken(chunk, text, names.columns)
 
 
@@ -130,7 +131,12 @@ def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
             if field.doubled and chunk.text[field.span.start - 2] != "{":
                 yield _doubled(field)
             continue
-        close = sorted(name for name in known if name.isidentifier() and is_close(field.name, name))
+        close = sorted(
+            name
+            for name in known
+            if name.isidentifier()
+            and (is_close(field.name, name) or (name not in names.used and is_typo(field.name, name)))
+        )
         if not close:
             if field.doubled:
                 continue
@@ -174,6 +180,19 @@ def _doubled(field: Field) -> Finding:
     fix = Fix(f"Change to `{{{field.name}}}`", (Edit(span, f"{{{field.name}}}"),))
     message = "OpenCompass fills in the inner braces and leaves the outer ones in the prompt"
     return Finding(span, message, (fix,), severity="hint")
+
+
+_FOREIGN: Final = re.compile(r"%\((\w+)\)[sdr]|\uff5b(\w+)\uff5d|\[\[(\w+)\]\]|<<(\w+)>>")
+"""Fields in other notations: of Python's `%`, in full-width braces, and in double brackets."""
+
+
+def _foreign(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
+    """Yield the columns that a text only has in another notation."""
+    for match in _FOREIGN.finditer(chunk.text, scalar.span.start, scalar.span.end):
+        name = match[match.lastindex or 0]
+        if name in names.columns and name not in names.used:
+            fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
+            yield Finding(Span(*match.span()), f"a field of OpenCompass is `{{{name}}}`", (fix,))
 
 
 _OPEN: Final = re.compile(r"\{(\w{3,})(?![\w}!:.\[])[^{}\n]*?(?:\{|\n|\\n|$)")
