@@ -96,17 +96,17 @@ async def test_an_event_loop_may_run_already(tmp_path: Path) -> None:
 def test_answers_that_cannot_be_used_leave_the_prompt_as_it_was(
     answer: str, why: str, tmp_path: Path
 ) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def llm(request: str) -> str:
-        asked.append(request)
+        requests.append(request)
         return answer
 
     prompt = Prompt(**FIELDS)
     with pytest.raises(UserError, match=why):
         prompt.adapt("german", llm, tmp_path)
     assert (prompt.language, prompt.examples) == ("english", FIELDS["examples"])
-    assert len(asked) >= 3
+    assert len(requests) >= 3
 
 
 def test_an_output_that_is_a_text_with_json_stays_one(tmp_path: Path) -> None:

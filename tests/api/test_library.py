@@ -96,17 +96,17 @@ def test_a_part_that_stands_twice_is_counted_where_it_is_kept(write: Callable[..
 
 
 def test_texts_are_encoded_once(write: Callable[..., Path]) -> None:
-    asked: list[str] = []
+    calls: list[str] = []
 
     def encode(text: str) -> list[int]:
-        asked.append(text)
+        calls.append(text)
         return words(text)
 
     template = promptls.load(write(CHAT), encoding=encode)
     for turns in (["a"], ["a", "b"], ["a", "b", "a"]):
         _ = template.render(tone="calm", turns=turns).truncate(100, 1).tokens
 
-    assert asked == ["Be calm.", "a", "b"]
+    assert calls == ["Be calm.", "a", "b"]
 
 
 def test_another_encoding_can_be_asked_for(write: Callable[..., Path]) -> None:

@@ -57,11 +57,11 @@ class FakeJudge:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = [each if isinstance(each, str) else json.dumps(each) for each in answers]
-        self.asked: list[str] = []
+        self.questions: list[str] = []
 
     async def ask(self, messages: Any, *, json_schema: Any, sample: int = 1) -> str:
         del json_schema, sample
-        self.asked.append(messages[-1]["content"])
+        self.questions.append(messages[-1]["content"])
         return self.answers.pop(0)
 
 
@@ -70,7 +70,7 @@ def test_a_discrete_metric_asks_with_its_own_prompt() -> None:
     judge = FakeJudge({"reason": "It greets.", "value": "kind"})
     result = asyncio.run(metric.ascore(llm=judge, response="Hello!"))
     assert (result.value, result.reason) == ("kind", "It greets.")
-    assert judge.asked == ["Is “Hello!” kind?"]
+    assert judge.questions == ["Is “Hello!” kind?"]
 
 
 def test_an_answer_that_is_no_verdict_is_asked_for_again() -> None:

@@ -21,7 +21,7 @@ def changed(ls: LanguageServer, params: types.DidChangeTextDocumentParams) -> No
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 @server.feature(types.TEXT_DOCUMENT_COMPLETION)
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-def asked(ls: LanguageServer, params: object) -> None:
+def requested(ls: LanguageServer, params: object) -> None:
     """Nothing, which is the quickest answer."""
 
 

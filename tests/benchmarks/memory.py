@@ -17,7 +17,7 @@ from pathlib import Path
 from client import Client
 from templates import template, typing_place
 
-ASKED = ("documentSymbol", "codeLens", "foldingRange", "semanticTokens/full")
+METHODS = ("documentSymbol", "codeLens", "foldingRange", "semanticTokens/full")
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def main() -> None:
 
 def ask(client: Client, uri: str) -> None:
     """Wait until the server has read everything, with what an editor asks for."""
-    for method in ASKED:
+    for method in METHODS:
         client.request(f"textDocument/{method}", {"textDocument": {"uri": uri}})
 
 

@@ -4,7 +4,7 @@
     python tests/benchmarks/workspace.py --templates 10000
 
 A section is known as one only by the files that include it: its diagnostics are there when the
-workspace has been read. Outlines are asked for from the first moment on, one after the other.
+workspace has been read. Outlines are requested_at for from the first moment on, one after the other.
 """
 
 from __future__ import annotations
@@ -94,16 +94,16 @@ def measure_start(folder: Path) -> None:
         ready = 0.0
         progress: list[str] = []
         number = 100
-        asked = 0.0
+        requested_at = 0.0
         while not ready or len(outlines) < 20:
-            if not asked:
-                asked = time.perf_counter()
+            if not requested_at:
+                requested_at = time.perf_counter()
                 client._send({"id": number, "method": "textDocument/documentSymbol", "params": place})
             message = client._read()
             method = message.get("method")
             if method is None:
-                outlines.append(time.perf_counter() - asked)
-                asked, number = 0.0, number + 1
+                outlines.append(time.perf_counter() - requested_at)
+                requested_at, number = 0.0, number + 1
             elif "id" in message:
                 client._send({"id": message["id"], "result": None})
             elif method == "$/progress":

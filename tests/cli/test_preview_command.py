@@ -213,10 +213,10 @@ async def test_a_page_asks_the_user_before_a_key_is_sent(
     file.write_text("- name: question\n  content: hi\n", "utf-8")
     async with reading(file) as page:
         await page.send(type="ask", id=1, question="model", argument={"model": "office"})
-        asked = await page.received("confirm")
+        confirmation = await page.received("confirm")
         await page.send(type="confirmed", yes=False)
         answered = await page.received("answer")
 
-    assert "OFFICE_KEY" in asked["question"]
-    assert "https://llm.example.com" in asked["question"]
+    assert "OFFICE_KEY" in confirmation["question"]
+    assert "https://llm.example.com" in confirmation["question"]
     assert answered["result"] == {"answer": None, "message": "Nothing was run, and no key was sent."}

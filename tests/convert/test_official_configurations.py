@@ -59,8 +59,8 @@ def shown(file: Path, text: str) -> Any:
     workspace = Workspace([file.parent])
     workspace.open(path, text, 1)
     snapshot = workspace.snapshot
-    asked = evaluation_job(snapshot, path)
-    data = {} if asked.data.test or asked.data.examples else placeholder_sample(snapshot, path).data
+    evaluation = evaluation_job(snapshot, path)
+    data = {} if evaluation.data.test or evaluation.data.examples else placeholder_sample(snapshot, path).data
     job = job_for(snapshot, path, data, with_stand_ins=True)
     return execute(job)
 

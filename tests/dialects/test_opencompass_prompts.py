@@ -22,13 +22,13 @@ TEST = [
 ]
 READER = {"input_columns": ["q"], "output_column": "a"}
 ICE = {"template": "{q}={a}"}
-ASKED = {"template": "</E>{q}={a}", "ice_token": "</E>"}
+TEMPLATE = {"template": "</E>{q}={a}", "ice_token": "</E>"}
 ROLES = {
     "round": [{"role": "HUMAN", "api_role": "USER"}, {"role": "BOT", "api_role": "BOT", "generate": True}]
 }
 
 
-def _asked(infer: dict[str, Any], index: int = 0) -> Any:
+def _prompt_of(infer: dict[str, Any], index: int = 0) -> Any:
     evaluation = build_evaluation_prompt(infer, READER)
     picked = evaluation.picks(TRAIN, TEST)(index)
     return evaluation.generating(TEST[index], evaluation.joined(evaluation.examples(TRAIN, picked)))
@@ -61,18 +61,18 @@ def test_mdl_picks_the_examples_with_which_a_language_model_is_surest() -> None:
     }  # fmt: skip
     train = [{"q": "two", "a": "B"}, {"q": "red house", "a": "B"}, {"q": "blue house", "a": "C"}]
     sentences = SentenceModel("words", lambda texts: [[float("house" in text), 0.5] for text in texts])
-    asked = []
+    scored = []
 
     def loss(text: str, context: str) -> float:
-        asked.append((text, context))
+        scored.append((text, context))
         assert text.startswith(context.removesuffix("; "))
         return 3.0 if text == "blue house blue; which house is red red" else 1.0
 
     evaluation = build_evaluation_prompt({"retriever": retriever, "ice_template": ice}, READER)
     pick = evaluation.picks(train, TEST, sentences, loss)
     assert pick(0) == [2]
-    assert ("red house red; which house is red blue", "red house red; ; ") in asked
-    assert len(asked) == 8 * 2
+    assert ("red house red; which house is red blue", "red house red; ; ") in scored
+    assert len(scored) == 8 * 2
 
 
 @pytest.mark.parametrize(("population", "count"), [(1, 1), (2, 1), (5, 5), (1000, 8)])
@@ -190,12 +190,15 @@ def test_a_failure_names_its_place(infer: dict[str, Any], cause: str, at: tuple[
 @pytest.mark.parametrize(
     ("infer", "cause"),
     [
-        ({"ice_template": {"template": {"round": []}}, "prompt_template": ASKED}, "TypeError"),
+        ({"ice_template": {"template": {"round": []}}, "prompt_template": TEMPLATE}, "TypeError"),
         (
-            {"ice_template": {"type": "RawPromptTemplate", "messages": []}, "prompt_template": ASKED},
+            {
+                "ice_template": {"type": "RawPromptTemplate", "messages": []},
+                "prompt_template": TEMPLATE,
+            },
             "TypeError",
         ),
-        ({"ice_template": {"template": {"4": "x"}}, "prompt_template": ASKED}, "KeyError"),
+        ({"ice_template": {"template": {"4": "x"}}, "prompt_template": TEMPLATE}, "KeyError"),
         (
             {"ice_template": ICE, "prompt_template": {"template": {"begin": "</E>"}, "ice_token": "</E>"}},
             "KeyError",
@@ -204,15 +207,15 @@ def test_a_failure_names_its_place(infer: dict[str, Any], cause: str, at: tuple[
 )
 def test_templates_that_do_not_go_together_fail(infer: dict[str, Any], cause: str) -> None:
     with pytest.raises(OpenCompassError) as failed:
-        _asked({**infer, "retriever": {"type": "FixKRetriever", "fix_id_list": [0, 1]}})
+        _prompt_of({**infer, "retriever": {"type": "FixKRetriever", "fix_id_list": [0, 1]}})
     assert failed.value.cause == cause
 
 
 def test_examples_that_are_texts_are_lost_among_messages() -> None:
     messages = {"type": "RawPromptTemplate", "messages": ["</E>", {"role": "user", "content": "{q}"}]}
     retriever = {"type": "FixKRetriever", "fix_id_list": [0]}
-    asked = _asked({"ice_template": ICE, "prompt_template": messages, "retriever": retriever})
-    assert asked == Messages(({"role": "user", "content": "which house is red"},))
+    prompt = _prompt_of({"ice_template": ICE, "prompt_template": messages, "retriever": retriever})
+    assert prompt == Messages(({"role": "user", "content": "which house is red"},))
 
 
 def test_a_column_with_messages_is_unfolded() -> None:
@@ -223,7 +226,7 @@ def test_a_column_with_messages_is_unfolded() -> None:
 
 
 def test_examples_fall_out_from_the_end_until_the_prompt_fits() -> None:
-    infer = {"ice_template": ICE, "prompt_template": ASKED}
+    infer = {"ice_template": ICE, "prompt_template": TEMPLATE}
     retriever = {"type": "FixKRetriever", "fix_id_list": [0, 1, 2]}
     evaluation = build_evaluation_prompt({**infer, "retriever": retriever}, READER)
     made = fitted(evaluation, TRAIN, TEST[0], [0, 1, 2], count=lambda prompt: len(str(prompt)), limit=50)
@@ -252,13 +255,13 @@ def test_examples_within_a_round_fail_under_a_meta_template() -> None:
         "prompt_template": {"template": {"round": ["</E>", turn]}, "ice_token": "</E>"},
         "retriever": {"type": "FixKRetriever", "fix_id_list": [0]},
     }
-    asked = _asked(infer)
+    prompt = _prompt_of(infer)
     assert (
-        lay_out(asked, build_meta_template(None, is_api=False), "gen").text
+        lay_out(prompt, build_meta_template(None, is_api=False), "gen").text
         == "two and two\nwhich house is red"
     )
     with pytest.raises(OpenCompassError, match="in the midst of `round`"):
-        lay_out(asked, build_meta_template(ROLES, is_api=False), "gen")
+        lay_out(prompt, build_meta_template(ROLES, is_api=False), "gen")
 
 
 @pytest.mark.parametrize("column", ["input_str", "self"])

@@ -23,24 +23,24 @@ from support.waiting import wait_until
 
 
 @pytest.fixture
-def asked(folder: Folder, server: ModelServer) -> ModelServer:
+def used(folder: Folder, server: ModelServer) -> ModelServer:
     """A server that answers, asked by the folder's prompt."""
     folder.serve(server).write(model="office", rows=10)
     server.reply = lambda body: Reply(f"to {last_text(body)}")
     return server
 
 
-async def test_what_was_answered_is_not_asked_again(folder: Folder, asked: ModelServer) -> None:
+async def test_what_was_answered_is_not_asked_again(folder: Folder, used: ModelServer) -> None:
     first = await folder.ask()
     second = await folder.ask()
-    assert len(asked.requests) == 10
+    assert len(used.requests) == 10
     assert [row["response"] for row in table(second)] == [row["response"] for row in table(first)]
     assert {row["cached"] for row in table(second)} == {"yes"}
     assert second.manifest["totals"]["cached"] == 10
 
 
 async def test_after_an_edit_only_rows_that_render_otherwise_are_asked(
-    folder: Folder, asked: ModelServer
+    folder: Folder, used: ModelServer
 ) -> None:
     await folder.ask()
     text = folder.prompt.read_text("utf-8")
@@ -49,19 +49,19 @@ async def test_after_an_edit_only_rows_that_render_otherwise_are_asked(
     planned = await folder.plan()
     assert (planned.changed, planned.calls, planned.cached) == (2, 2, 8)
     await folder.ask()
-    assert [last_text(body) for body in asked.requests[10:]] == ["Sir, text 7", "Sir, text 10"]
+    assert [last_text(body) for body in used.requests[10:]] == ["Sir, text 7", "Sir, text 10"]
 
 
-async def test_another_parameter_is_another_answer(folder: Folder, asked: ModelServer) -> None:
+async def test_another_parameter_is_another_answer(folder: Folder, used: ModelServer) -> None:
     await folder.ask()
     folder.write(model="office", rows=10, settings="temperature: 0.5")
     assert (await folder.plan()).calls == 10
 
 
-async def test_repeats_are_never_served_from_one_anothers_answer(folder: Folder, asked: ModelServer) -> None:
+async def test_repeats_are_never_served_from_one_anothers_answer(folder: Folder, used: ModelServer) -> None:
     folder.write(model="office", rows=3, settings="repeats: 4")
     numbers = iter(range(100))
-    asked.reply = lambda _body: Reply(f"answer {next(numbers)}")
+    used.reply = lambda _body: Reply(f"answer {next(numbers)}")
     first = table(await folder.ask())
     assert len({row["response"] for row in first}) == 12
     assert set(Counter(row["id"] for row in first).values()) == {4}
@@ -71,35 +71,35 @@ async def test_repeats_are_never_served_from_one_anothers_answer(folder: Folder,
     assert len({row["response"] for row in more}) == 15
 
 
-async def test_rows_that_render_alike_share_one_answer(folder: Folder, asked: ModelServer) -> None:
+async def test_rows_that_render_alike_share_one_answer(folder: Folder, used: ModelServer) -> None:
     (folder.path / "rows.csv").write_text("text,answer\nsame,a\nsame,b\nother,c\n", "utf-8")
     assert (await folder.plan()).calls == 2
     rows = table(await folder.ask())
-    assert len(asked.requests) == 2
+    assert len(used.requests) == 2
     assert sorted(row["cached"] for row in rows) == ["", "", "yes"]
 
 
-async def test_a_seed_counts_on_with_the_repeats(folder: Folder, asked: ModelServer) -> None:
+async def test_a_seed_counts_on_with_the_repeats(folder: Folder, used: ModelServer) -> None:
     folder.write(model="office", rows=1, settings="{repeats: 3, seed: 5}"[1:-1].replace(", ", "\n    "))
     await folder.ask()
-    assert sorted(body["seed"] for body in asked.requests) == [5, 6, 7]
+    assert sorted(body["seed"] for body in used.requests) == [5, 6, 7]
 
 
-async def test_failed_rows_are_not_kept(folder: Folder, asked: ModelServer) -> None:
-    asked.reply = lambda body: Reply(status=400, raw=b"{}") if "3" in last_text(body) else Reply("ok")
+async def test_failed_rows_are_not_kept(folder: Folder, used: ModelServer) -> None:
+    used.reply = lambda body: Reply(status=400, raw=b"{}") if "3" in last_text(body) else Reply("ok")
     await folder.ask()
     assert (await folder.plan()).calls == 1
 
 
-async def test_a_fresh_run_asks_again(folder: Folder, asked: ModelServer) -> None:
+async def test_a_fresh_run_asks_again(folder: Folder, used: ModelServer) -> None:
     await folder.ask()
-    asked.reply = lambda _body: Reply("anew")
+    used.reply = lambda _body: Reply("anew")
     await folder.ask(fresh=True)
-    assert len(asked.requests) == 20
+    assert len(used.requests) == 20
     assert {row["response"] for row in table(await folder.ask())} == {"anew"}
 
 
-async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder, asked: ModelServer) -> None:
+async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder, used: ModelServer) -> None:
     finished = await folder.ask()
     folder.prompt.write_text("- name: other\n  content: other\n", "utf-8")
     cache = AnswerCache(folder.results)
@@ -109,7 +109,7 @@ async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder,
 
 @pytest.mark.parametrize("damage", ["no database", "another program's"])
 async def test_a_file_that_is_no_store_is_named_and_stays(
-    folder: Folder, asked: ModelServer, damage: str
+    folder: Folder, used: ModelServer, damage: str
 ) -> None:
     finished = await folder.ask()
     path = folder.results / FOLDER / FILE
@@ -128,7 +128,7 @@ async def test_a_file_that_is_no_store_is_named_and_stays(
     assert [run.name for run in known_runs(folder.results)] == [finished.manifest["run"]]
     path.unlink()
     await folder.ask()
-    assert len(asked.requests) == 20
+    assert len(used.requests) == 20
 
 
 async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
@@ -164,28 +164,28 @@ def test_a_rendered_row_is_known_by_its_messages() -> None:
     assert RenderedRow().digest == ""
 
 
-async def test_an_edit_is_measured_by_the_last_run_over_all_rows(folder: Folder, asked: ModelServer) -> None:
+async def test_an_edit_is_measured_by_the_last_run_over_all_rows(folder: Folder, used: ModelServer) -> None:
     whole = await folder.ask()
     await folder.ask(rows="2")
     planned = await folder.plan()
     assert (planned.changed, planned.before) == (0, whole.manifest["run"])
 
 
-async def test_two_runs_at_once_do_not_mix(folder: Folder, asked: ModelServer) -> None:
+async def test_two_runs_at_once_do_not_mix(folder: Folder, used: ModelServer) -> None:
     first, second = await asyncio.gather(folder.ask(), folder.ask())
     assert first.results != second.results
     for finished in (first, second):
         assert [row["response"] for row in table(finished)] == [
             f"to text {number}" for number in range(1, 11)
         ]
-    assert max(Counter(map(last_text, asked.requests)).values()) == 1
+    assert max(Counter(map(last_text, used.requests)).values()) == 1
 
 
 def test_processes_that_run_a_prompt_at_once_pay_for_each_answer_once(
-    folder: Folder, asked: ModelServer
+    folder: Folder, used: ModelServer
 ) -> None:
     """One of them is killed in the middle: what it was asking for goes out again, and nothing else does."""
-    asked.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.05)
+    used.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.05)
     runs = [
         subprocess.Popen(
             [sys.executable, "-m", "promptls", "run", str(folder.prompt)],
@@ -194,13 +194,13 @@ def test_processes_that_run_a_prompt_at_once_pay_for_each_answer_once(
         )
         for _ in range(3)
     ]
-    wait_until(lambda: len(asked.requests) >= 3)
+    wait_until(lambda: len(used.requests) >= 3)
     runs[0].kill()
     said = [run.communicate()[1] for run in runs]
     assert [run.returncode for run in runs[1:]] == [0, 0], said
     # Three rows at once are asked for by the one that was killed.
-    assert 10 <= len(asked.requests) <= 10 + 3
-    assert max(Counter(map(last_text, asked.requests)).values()) <= 2
+    assert 10 <= len(used.requests) <= 10 + 3
+    assert max(Counter(map(last_text, used.requests)).values()) <= 2
 
 
 async def test_a_process_that_was_stopped_while_it_asks_is_not_waited_for_for_ever(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ async def test_an_answer_of_the_wrong_form_is_a_row_that_says_so(folder: Folder,
     assert [row["length"] for row in rows] == ["2", "14", "2", "2"]
     assert rows[1]["predicted_label"] == "A"
     assert finished.manifest["totals"]["invalid"] == 3
-    asked = server.requests[0]["response_format"]
-    assert asked["json_schema"] == {"name": "answer", "schema": SCHEMA, "strict": True}
+    response_format = server.requests[0]["response_format"]
+    assert response_format["json_schema"] == {"name": "answer", "schema": SCHEMA, "strict": True}
 
 
 async def test_json_without_a_schema_is_demanded_of_the_answer_alone(

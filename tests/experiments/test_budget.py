@@ -91,10 +91,10 @@ async def test_a_process_waits_for_the_answer_to_its_question(folder: Folder, se
 
     priced(folder, server)
     request = RunRequest(str(folder.prompt))
-    asked: list[Planned] = []
+    confirmed: list[Planned] = []
 
     async def refuse(planned: Planned) -> bool:
-        asked.append(planned)
+        confirmed.append(planned)
         return False
 
     async def allow(_planned: Planned) -> bool:
@@ -102,7 +102,7 @@ async def test_a_process_waits_for_the_answer_to_its_question(folder: Folder, se
 
     with pytest.raises(asyncio.CancelledError):
         await run_in_process(request, lambda _event: None, refuse)
-    assert (len(asked), server.requests) == (1, [])
+    assert (len(confirmed), server.requests) == (1, [])
     await run_in_process(request, lambda _event: None, allow)
     assert len(server.requests) == 10
 

@@ -112,6 +112,6 @@ def test_the_engine_is_that_of_the_experiment_else_of_the_project(
     (folder.path / "promptls.toml").write_text(project, encoding="utf-8")
     experiment = folder.experiment()
     assert (experiment.engine, experiment.ray_address) == expected
-    asked = with_engine(experiment, None, "other:6379")
-    assert (asked.engine, asked.ray_address) == ("ray", "other:6379")
+    on_ray = with_engine(experiment, None, "other:6379")
+    assert (on_ray.engine, on_ray.ray_address) == ("ray", "other:6379")
     assert with_engine(experiment, "local", None).engine == "local"

@@ -167,13 +167,13 @@ def test_a_run_goes_on_when_a_full_disk_has_space_again(small_disk: Path, server
     assert "--resume" in done.stderr
     journal = unfinished_run(folder.results)
     kept = len(list(stored_results(journal)))
-    asked = len(server.requests)
+    before = len(server.requests)
     for path in [ballast, *small_disk.glob("more*")]:
         path.unlink()
     again = [sys.executable, "-m", "promptls", "run", "--resume", str(journal), "--fresh"]
     done = subprocess.run(again, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert len(server.requests) == asked + 30 - kept
+    assert len(server.requests) == before + 30 - kept
     latest = max(folder.results.glob("*.csv"), key=lambda path: path.stat().st_mtime_ns)
     with latest.open(encoding="utf-8", newline="") as stream:
         assert [row["response"] for row in csv.DictReader(stream)] == [

@@ -167,10 +167,10 @@ async def test_embeddings_of_a_server_are_compared_and_kept(tmp_path: Path, judg
     folder = judged(tmp_path, judge, metric=metric)
     finished = await folder.run()
     assert [float(row["polite"]) for row in table(finished)] == pytest.approx([1, 0.6, 1, 0.6])
-    asked = len(judge.requests)
-    assert asked == 5  # four texts and `other`
+    calls = len(judge.requests)
+    assert calls == 5  # four texts and `other`
     await folder.run()
-    assert len(judge.requests) == asked
+    assert len(judge.requests) == calls
 
 
 async def test_a_model_that_judges_may_be_the_one_that_answers(tmp_path: Path, judge: ModelServer) -> None:

@@ -65,10 +65,10 @@ async def test_answers_are_asked_once_and_no_run_is_left_in_the_history(
     async with prepared_left_out(RunRequest(prompt=str(folder.prompt))) as left:
         calls = left.planned.calls
     await left_out(folder)
-    asked = len(server.requests)
+    requests = len(server.requests)
     await left_out(folder)
 
-    assert calls == asked == len(server.requests)
+    assert calls == requests == len(server.requests)
     assert [path.name for path in folder.results.iterdir() if path.is_file()] == []
     assert known_report(folder.results, folder.prompt, "main") is not None
 

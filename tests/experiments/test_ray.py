@@ -56,17 +56,17 @@ async def test_a_run_leaves_the_same_files_as_one_of_this_machine(
         f"to {last_text(body)}", status=400 if last_text(body) == "text 3" else 200
     )
     spread = await folder.ask(fresh=True, ray_address=address)
-    asked = Counter(map(last_text, server.requests))
+    counts = Counter(map(last_text, server.requests))
     alone = await folder.ask(fresh=True, engine="local")
     assert without_times(table(spread)) == without_times(table(alone))
-    assert Counter(map(last_text, server.requests)) == asked + asked
+    assert Counter(map(last_text, server.requests)) == counts + counts
     assert (spread.manifest["settings"]["engine"], alone.manifest["settings"]["engine"]) == ("ray", "local")
     for part in ("metrics", "rendered_hash", "models", "dataset"):
         assert spread.manifest[part] == alone.manifest[part]
     from_the_cache = await folder.ask()
     assert table(from_the_cache)[0]["response"] == "to text 1"
     assert (
-        sum(Counter(map(last_text, server.requests)).values()) == 2 * asked.total() + 2
+        sum(Counter(map(last_text, server.requests)).values()) == 2 * counts.total() + 2
     )  # those that failed
 
 
@@ -143,8 +143,8 @@ def test_a_killed_run_goes_on_with_no_row_lost_and_none_paid_twice(
     )
     while len(server.requests) <= held:
         assert run.poll() is None
-        server.asked.clear()
-        server.asked.wait(30)
+        server.received.clear()
+        server.received.wait(30)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     server.reply = lambda body: Reply(f"to {last_text(body)}")
@@ -182,7 +182,7 @@ async def opened(address: str, *models: str, base: Path | None = None) -> RayClu
     return await connected_cluster([find_model(model, base=base) for model in models], address, 9)
 
 
-ASKED = ([{"role": "user", "content": "Say hello."}], {"max_tokens": 3}, None)
+REQUESTS = ([{"role": "user", "content": "Say hello."}], {"max_tokens": 3}, None)
 
 
 async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: str) -> None:
@@ -191,9 +191,9 @@ async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: s
         lost, _ = cluster._workers
         ray.kill(lost.actor)
         with pytest.raises(ModelError, match="was lost") as failure:
-            await cluster.complete("echo", *ASKED)
+            await cluster.complete("echo", *REQUESTS)
         assert failure.value.retryable
-        assert (await cluster.complete("echo", *ASKED)).text == "Say hello."
+        assert (await cluster.complete("echo", *REQUESTS)).text == "Say hello."
         assert len(cluster._workers) == 1
     finally:
         await cluster.close()
@@ -204,7 +204,7 @@ async def test_each_node_has_a_local_model_of_its_own(address: str) -> None:
     cluster = await opened(address, "local:smollm2")
     try:
         assert cluster.max_at_once("local:smollm2") == 2
-        answers = await asyncio.gather(*(cluster.complete("local:smollm2", *ASKED) for _ in range(2)))
+        answers = await asyncio.gather(*(cluster.complete("local:smollm2", *REQUESTS) for _ in range(2)))
         assert all(answer.text for answer in answers)
     finally:
         await cluster.close()

@@ -125,8 +125,8 @@ def test_a_killed_run_goes_on_there_and_calls_for_no_finished_row_again(
     assert done.returncode == 0, done.stderr
     assert "2 calls were in flight when the run broke off" in done.stdout
     assert [line["id"] for line in lines(project)] == [str(number) for number in range(1, 9)]
-    asked = Counter(body["messages"][0]["content"] for body in server.requests)
-    assert sorted(asked.values()) == [1] * 6 + [2] * 2
+    counts = Counter(body["messages"][0]["content"] for body in server.requests)
+    assert sorted(counts.values()) == [1] * 6 + [2] * 2
 
 
 @pytest.mark.parametrize(

@@ -226,8 +226,8 @@ def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
         lines = list(csv.DictReader(stream))
     assert [line["response"] for line in lines] == [f"to text {number}" for number in range(1, rows + 1)]
     # Only what was on its way when the process died was asked for a second time, and it was said.
-    asked = Counter(map(last_text, server.requests))
-    assert {text: count - 1 for text, count in asked.items() if count - 1 > doubted[text]} == {}
+    counts = Counter(map(last_text, server.requests))
+    assert {text: count - 1 for text, count in counts.items() if count - 1 > doubted[text]} == {}
     assert sorted(path.name for path in folder.results.iterdir()) == [
         ".cache",
         results.name,
@@ -318,5 +318,5 @@ def test_two_processes_killed_at_random_on_one_folder_pay_for_no_finished_call_t
             responses = [line["response"] for line in csv.DictReader(stream)]
         assert responses == [f"to text {number}" for number in range(1, rows + 1)]
     assert unfinished_runs(folder.results) == []
-    asked = Counter(map(last_text, server.requests))
-    assert {text: count - 1 for text, count in asked.items() if count - 1 > doubted[text]} == {}
+    counts = Counter(map(last_text, server.requests))
+    assert {text: count - 1 for text, count in counts.items() if count - 1 > doubted[text]} == {}

@@ -46,7 +46,7 @@ async def test_a_run_that_is_going_on_says_so(folder: Folder, server: ModelServe
     server.reply = lambda _body: Reply(wait=held)
     folder.serve(server).write(model="office")
     running = asyncio.create_task(folder.ask())
-    await asyncio.to_thread(server.asked.wait, 10)
+    await asyncio.to_thread(server.received.wait, 10)
     (run,) = known_runs(folder.results)
     held.set()
     await running

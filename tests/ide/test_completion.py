@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.ide.completion.documentation import documentation
-from support.completing import HEADER, INCLUDES, asked, in_content, in_header, labels
+from support.completing import HEADER, INCLUDES, completions, in_content, in_header, labels
 
 CONTAINED = [
     # tags: expressions
@@ -291,7 +291,7 @@ def test_the_likeliest_comes_first(fixture: str, first: str) -> None:
 
 
 def test_what_prompt_poet_refuses_or_ignores_is_marked() -> None:
-    found = asked("- name: a\n  sections:\n    - name: s\n      <CURSOR>\n")[0]
+    found = completions("- name: a\n  sections:\n    - name: s\n      <CURSOR>\n")[0]
 
     assert found is not None
     assert {item.label for item in found.items if item.is_deprecated} == {"tokens", "truncation_priority"}
@@ -342,7 +342,7 @@ def test_the_sample_gives_names_and_keys_that_nothing_declares() -> None:
     ],
 )
 def test_an_item_is_documented(fixture: str, label: str, words: list[str]) -> None:
-    found, _text, snapshot, path = asked(fixture)
+    found, _text, snapshot, path = completions(fixture)
     assert found is not None
     assert label in [item.label for item in found.items]
 
@@ -363,7 +363,7 @@ def test_members_are_documented_by_their_schema_and_their_value() -> None:
     header = HEADER.replace("{name: {type: string}", "{name: {type: string, description: Full name.}")
     fixture = header.replace("---#}", "examples: [{user: {name: Ada}}]\n---#}")
     for place in ("user.<CURSOR>", "user['<CURSOR>"):
-        found, _, snapshot, path = asked(f"{fixture}- name: a\n  content: '{{{{ {place} }}}}'\n")
+        found, _, snapshot, path = completions(f"{fixture}- name: a\n  content: '{{{{ {place} }}}}'\n")
         assert found is not None
         told = documentation(snapshot, path, "name", found.source, found.path, found.insert.end)
         assert "Full name." in told
@@ -371,7 +371,7 @@ def test_members_are_documented_by_their_schema_and_their_value() -> None:
 
 
 def test_a_superseded_role_is_marked() -> None:
-    found = asked("- name: a\n  role: <CURSOR>\n  content: x\n")[0]
+    found = completions("- name: a\n  role: <CURSOR>\n  content: x\n")[0]
 
     assert found is not None
     assert [item.label for item in found.items if item.is_deprecated] == ["function"]

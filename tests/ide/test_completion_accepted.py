@@ -5,7 +5,7 @@ import pytest
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from support.accepting import accepted
-from support.completing import HEADER, asked, in_content, in_header
+from support.completing import HEADER, completions, in_content, in_header
 
 ACCEPTED = [
     (in_content("{{ us<CURSOR>"), "user", in_content("{{ user")),
@@ -98,7 +98,7 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("fixture", "label", "after"), ACCEPTED)
 def test_accepting_an_item_leaves_the_text_as_it_should_be(fixture: str, label: str, after: str) -> None:
-    found, text, _, _ = asked(fixture)
+    found, text, _, _ = completions(fixture)
     assert found is not None
     item = next(item for item in found.items if item.label == label)
 
@@ -115,7 +115,7 @@ def test_accepting_an_item_leaves_the_text_as_it_should_be(fixture: str, label: 
     ],
 )
 def test_a_client_without_placeholders_gets_plain_text(fixture: str, label: str, after: str) -> None:
-    found, text, _, _ = asked(fixture)
+    found, text, _, _ = completions(fixture)
     assert found is not None
     item = next(item for item in found.items if item.label == label)
 
@@ -152,7 +152,7 @@ def test_a_client_without_placeholders_gets_plain_text(fixture: str, label: str,
     ],
 )
 def test_accepting_any_item_with_its_placeholders_leaves_valid_text(fixture: str) -> None:
-    found, text, _, _ = asked(fixture)
+    found, text, _, _ = completions(fixture)
     assert found is not None
     needs_argument = {"if", "is", "in", "not", "not in", "is not"}
 
@@ -185,7 +185,7 @@ def filled_in(text: str) -> str:
     ],
 )
 def test_what_stands_behind_a_name_is_not_written_again(content: str, label: str, expected: str) -> None:
-    found = asked(in_content(content))[0]
+    found = completions(in_content(content))[0]
 
     assert found is not None
     item = next(item for item in found.items if item.label == label)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from promptls.ide.completion.documentation import documentation
-from support.completing import asked, labels
+from support.completing import completions, labels
 
 OBJECT = """\
 -- judge.json --
@@ -96,7 +96,7 @@ def test_nothing_is_offered_where_nothing_is_known(fixture: str) -> None:
 def test_what_is_chosen_takes_the_place_of_the_word_with_its_quotes(
     typed: str, label: str, text: str, snippet: str
 ) -> None:
-    found, whole, snapshot, path = asked(OBJECT % (typed, ""))
+    found, whole, snapshot, path = completions(OBJECT % (typed, ""))
     assert found is not None
     item = next(item for item in found.items if item.label == label)
 

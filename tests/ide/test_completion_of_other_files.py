@@ -7,7 +7,7 @@ import pytest
 from promptls.ide.completion import complete
 from promptls.workspace.workspace import Workspace
 from support.accepting import accepted
-from support.completing import INCLUDES, asked, labels
+from support.completing import INCLUDES, completions, labels
 from support.fixture import MAIN, opened, parse
 
 
@@ -34,7 +34,7 @@ def test_other_templates_give_their_paths_and_names(line: str, expected: list[st
 
 
 def test_the_whole_path_between_the_quotes_is_replaced() -> None:
-    found, text, _, _ = asked(INCLUDES % '{% include "sec<CURSOR>tions/x.yml.j2" %}')
+    found, text, _, _ = completions(INCLUDES % '{% include "sec<CURSOR>tions/x.yml.j2" %}')
     assert found is not None
 
     after = accepted(text, found, next(item for item in found.items if item.label.startswith("sections")))

@@ -120,10 +120,10 @@ def is_wrong(config: dict[str, Any]) -> bool:
             if "round" in labels:
                 return True
             prompts = [evaluation.labelled(TEST[0], examples, label) for label in labels]
-        asked = [laid_out(prompt, config, weighs_labels=evaluation.weighs_labels) for prompt in prompts]
+        texts = [laid_out(prompt, config, weighs_labels=evaluation.weighs_labels) for prompt in prompts]
     except OpenCompassError:
         return True
-    return bool(picked) and any(SHOWN not in text for text in asked)
+    return bool(picked) and any(SHOWN not in text for text in texts)
 
 
 def laid_out(prompt: Prompt, config: dict[str, Any], *, weighs_labels: bool) -> str:

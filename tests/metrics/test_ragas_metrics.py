@@ -134,8 +134,8 @@ def test_ragas_scores_a_row_with_every_metric_and_asks_our_judge(tmp_path: Path,
     assert all(-1e-6 <= score <= 1 + 1e-6 for score in scores.values())
     assert (scores["tool_call_accuracy"], scores["tool_call_f1"], scores["datacompy_score"]) == (1, 1, 1)
     assert scores["answer_relevancy"] == pytest.approx(1)
-    asked = [body for body in judge.requests if "messages" in body]
-    assert int(row["judge_calls"]) >= len(asked) > len(RAGAS_METRICS)
+    requests = [body for body in judge.requests if "messages" in body]
+    assert int(row["judge_calls"]) >= len(requests) > len(RAGAS_METRICS)
 
 
 @needs_ragas

@@ -59,11 +59,11 @@ async def test_the_same_question_gets_the_same_answer(model: Any) -> None:
 async def test_a_cancelled_answer_ends_its_process_and_the_next_one_works(model: Any) -> None:
     await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)
     process = model._process
-    asked = asyncio.create_task(model.complete(STORY, parameters={"max_tokens": 4000}, json_schema=None))
+    task = asyncio.create_task(model.complete(STORY, parameters={"max_tokens": 4000}, json_schema=None))
     await asyncio.sleep(0)
-    asked.cancel()
+    task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(asked, 2)
+        await asyncio.wait_for(task, 2)
     assert process.returncode is not None
     again = await model.complete(HELLO, parameters={"max_tokens": 2}, json_schema=None)
     assert again.finish_reason == "length"

@@ -106,7 +106,7 @@ def test_the_viewer_shows_rows_with_prompts_examples_and_tokens(render: Render) 
     assert made.viewer == {
         **rows[0],
         "rows": 3,
-        "asked": 3,
+        "selected": 3,
         "inferencer": "GenInferencer",
         "retriever": "FixKRetriever",
         "approximation": None,
@@ -138,14 +138,14 @@ def test_a_small_model_stands_in_for_the_asked_one_and_is_named(
         "promptls.embeddings.minilm.embedded",
         lambda texts: ([vectors.get(text, [0.1, 0.9]) for text in texts], 0),
     )
-    asked = "FixKRetriever, fix_id_list: [1, 0]"
-    made = render(FEW_SHOT.replace(asked, "TopkRetriever, sentence_transformers_model_name: large"))
+    retriever = "FixKRetriever, fix_id_list: [1, 0]"
+    made = render(FEW_SHOT.replace(retriever, "TopkRetriever, sentence_transformers_model_name: large"))
     assert isinstance(made, Rendering)
     assert made.viewer is not None
     assert [each["row"] for each in made.viewer["examples"]] == [2]
     assert made.viewer["approximation"] == "≈ chosen with all-MiniLM-L6-v2 instead of large"
     itself = "TopkRetriever, sentence_transformers_model_name: sentence-transformers/all-MiniLM-L6-v2"
-    made = render(FEW_SHOT.replace(asked, itself))
+    made = render(FEW_SHOT.replace(retriever, itself))
     assert isinstance(made, Rendering)
     assert made.viewer is not None
     assert made.viewer["approximation"] is None
@@ -229,7 +229,7 @@ def test_ranges_of_the_reader_choose_the_rows(render: Render) -> None:
     made = render(text, rows=0)
     assert isinstance(made, Rendering)
     assert made.viewer is not None
-    assert (made.viewer["rows"], made.viewer["asked"], made.viewer["row"]) == (3, 2, 2)
+    assert (made.viewer["rows"], made.viewer["selected"], made.viewer["row"]) == (3, 2, 2)
     assert [(row["row"], row["prompts"][0]["text"]) for row in made.viewer["all"]] == [
         (2, "two=2\nfour="),
         (3, "two=2\nfive="),

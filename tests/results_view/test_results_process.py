@@ -45,9 +45,9 @@ async def test_questions_at_once_get_their_own_answers(results: ResultsProcess, 
 async def test_a_quick_view_has_the_scores_and_says_that_more_is_to_come(
     results: ResultsProcess, run: RunSummary
 ) -> None:
-    asked = {"run": str(run.results)}
-    quick = await results.ask("view", {**asked, "quick": True})
-    whole = await results.ask("view", asked)
+    arguments = {"run": str(run.results)}
+    quick = await results.ask("view", {**arguments, "quick": True})
+    whole = await results.ask("view", arguments)
     assert (quick["complete"], whole["complete"]) == (False, True)
     [early], [late] = quick["runs"][0]["metrics"], whole["runs"][0]["metrics"]
     assert early["text"] == late["text"] == "50 %"
@@ -94,11 +94,11 @@ async def test_a_process_that_ends_fails_its_questions_and_the_next_one_starts_a
     await results.ask("rows", {"run": str(run.results)})
     assert results.pid is not None
     os.kill(results.pid, signal.SIGSTOP)
-    asked, _ = await asyncio.gather(
+    failure, _ = await asyncio.gather(
         results.ask("rows", {"run": str(run.results)}), results.close(), return_exceptions=True
     )
-    assert isinstance(asked, UserError)
-    assert "the process that reads the results ended" in asked.message
+    assert isinstance(failure, UserError)
+    assert "the process that reads the results ended" in failure.message
     assert (await results.ask("rows", {"run": str(run.results)}))["total"] == 2
 
 

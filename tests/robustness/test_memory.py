@@ -19,7 +19,7 @@ CLIENT = {
     "workspace": {"diagnostics": {"refreshSupport": True}},
 }
 PART = "- name: part {0}\n  role: user\n  content: |\n    {{{{ text }}}} and {{{{ other{0} }}}}\n"
-ASKED = ("documentSymbol", "codeLens", "foldingRange", "semanticTokens/full", "diagnostic")
+METHODS = ("documentSymbol", "codeLens", "foldingRange", "semanticTokens/full", "diagnostic")
 
 
 def living() -> Counter[str]:
@@ -41,7 +41,7 @@ def kept_by(server: InProcess) -> dict[str, int]:
 
 
 async def ask_everything(server: InProcess, uri: str) -> None:
-    for method in ASKED:
+    for method in METHODS:
         await server.ask(f"textDocument/{method}", {"textDocument": {"uri": uri}})
     server.messages.clear()
 

@@ -53,9 +53,9 @@ async def test_every_request_about_an_extreme_text_is_answered(tmp_path: Path, n
     for method in METHODS:
         for place in (0, min(60, len(text)), len(text)):
             ends = [position(text, each, "utf-16") for each in (place, min(place + 9, len(text)))]
-            asked = params_of(method, uri, ends, Answers(), random.Random(0))
+            params = params_of(method, uri, ends, Answers(), random.Random(0))
             started = time.process_time()
-            answer = await server.answer(method, asked)
+            answer = await server.answer(method, params)
             assert answer.get("error", {}).get("code") in {None, REFUSED}, str(answer)[:500]
             slow[method] = max(slow.get(method, 0), time.process_time() - started)
             if method in WHOLE:

@@ -81,7 +81,7 @@ async def test_a_request_that_is_cancelled_ends_and_stores_nothing(code: Editor,
     uri = opened(code, server)
     params = types.ExecuteCommandParams("promptls.ask", [{"uri": uri, "model": "office"}])
     asking = code.client.protocol.send_request(types.WORKSPACE_EXECUTE_COMMAND, params, msg_id="ask")
-    await asyncio.to_thread(server.asked.wait, 20)
+    await asyncio.to_thread(server.received.wait, 20)
 
     code.client.cancel_request(types.CancelParams("ask"))
 

@@ -237,10 +237,10 @@ async def test_a_change_elsewhere_lets_the_client_ask_again(wire: Wire, tmp_path
     wire.send(method="workspace/didChangeWatchedFiles", params={"changes": changes})
 
     expected = {"workspace/diagnostic/refresh", "workspace/inlayHint/refresh"}
-    asked: set[str] = set()
-    while not expected <= asked:
+    methods: set[str] = set()
+    while not expected <= methods:
         message = await asyncio.wait_for(wire.receive(), PATIENCE)
-        asked.add(message.get("method", ""))
+        methods.add(message.get("method", ""))
         if "method" in message and "id" in message:
             wire.send(id=message["id"], result=None)
     assert items(await pull(wire, 3, entry)) == []

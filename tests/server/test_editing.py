@@ -149,9 +149,9 @@ async def test_a_change_to_a_file_that_is_not_open_does_no_harm(code: Editor) ->
 async def test_a_cancelled_request_is_answered_and_the_next_one_works(code: Editor) -> None:
     uri = code.open("a.yml.j2", PROMPT)
     params = types.HoverParams(types.TextDocumentIdentifier(uri), code.at(uri, "{{ u|ser"))
-    asked = code.client.protocol.send_request(types.TEXT_DOCUMENT_HOVER, params, msg_id="cancel me")
+    request = code.client.protocol.send_request(types.TEXT_DOCUMENT_HOVER, params, msg_id="cancel me")
     code.client.cancel_request(types.CancelParams("cancel me"))
 
     with pytest.raises(JsonRpcRequestCancelled):
-        await asyncio.wrap_future(asked)
+        await asyncio.wrap_future(request)
     assert "`user`" in await code.hover(uri, "{{ u|ser")

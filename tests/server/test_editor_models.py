@@ -33,14 +33,14 @@ class House:
     """The editor's end: answers with what `reply` gives, and keeps what it was asked."""
 
     def __init__(self, client: LanguageClient) -> None:
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.cancelled = 0
         self.hold = False
         self.error: dict[str, str] | None = None
 
         @client.feature("promptls/askModel")
         async def ask(params: Any) -> dict[str, Any]:
-            self.asked.append(params)
+            self.requests.append(params)
             if self.hold:
                 try:
                     await asyncio.Event().wait()
@@ -69,8 +69,8 @@ async def test_a_run_asks_the_models_of_the_editor(code: Editor, house: House) -
     result = await code.command("runExperiment", uri=uri, yes=True)
 
     assert (result.rows, result.failed, result.scores.exact_match) == (2, 0, 1.0)
-    assert {params.model for params in house.asked} == {"house/small"}
-    assert [message.role for message in house.asked[0].messages] == ["system", "user"]
+    assert {params.model for params in house.requests} == {"house/small"}
+    assert [message.role for message in house.requests[0].messages] == ["system", "user"]
     table = (code.root / "asks" / "experiments").glob("*.csv")
     assert ",7,1," in next(iter(table)).read_text("utf-8")
 
@@ -98,17 +98,17 @@ async def test_what_the_editor_refuses_is_said_in_words(
 
 
 async def test_a_cancelled_run_cancels_what_the_editor_works_on(code: Editor, house: House) -> None:
-    house.hold, before = True, len(house.asked)
+    house.hold, before = True, len(house.requests)
     uri = opened(code, "cancels")
     running = asyncio.ensure_future(code.command("runExperiment", uri=uri, yes=True))
 
-    async def asked() -> int:
-        return len(house.asked) - before
+    async def requests() -> int:
+        return len(house.requests) - before
 
     async def cancelled() -> int:
         return house.cancelled
 
-    await eventually(asked, lambda count: count == 2)
+    await eventually(requests, lambda count: count == 2)
     await code.command("cancelRun", uri=uri)
     result = await running
     house.hold = False

@@ -176,7 +176,7 @@ async def test_the_actions_of_the_file_are_offered_as_lenses_and_code_actions(ed
 async def test_no_light_bulb_stands_at_every_line(code: Editor) -> None:
     uri = opened(code)
     by_itself = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Automatic)
-    asked = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
+    invoked = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
     place = types.Range(types.Position(12, 4), types.Position(12, 4))
 
     async def titles(context: types.CodeActionContext) -> list[str]:
@@ -184,7 +184,7 @@ async def test_no_light_bulb_stands_at_every_line(code: Editor) -> None:
         return [action.title for action in await code.client.text_document_code_action_async(params)]
 
     assert await titles(by_itself) == []
-    assert (await titles(asked))[-1] == "Preview"
+    assert (await titles(invoked))[-1] == "Preview"
 
 
 async def test_an_include_is_a_link_to_its_file(editor: Editor) -> None:

@@ -25,7 +25,7 @@ def server() -> Iterator[ModelServer]:
         yield running
 
 
-def asked(editor: Editor, server: ModelServer, settings: str = "") -> dict[str, Any]:
+def arguments_of(editor: Editor, server: ModelServer, settings: str = "") -> dict[str, Any]:
     """The arguments for a dataset of documents in a folder of their own."""
     name = f"library_{server.url.rpartition(':')[2].partition('/')[0]}"
     office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n{settings}'
@@ -43,7 +43,7 @@ def asked(editor: Editor, server: ModelServer, settings: str = "") -> dict[str, 
 
 
 async def test_a_data_set_is_made_of_documents(code: Editor, server: ModelServer) -> None:
-    arguments = asked(code, server)
+    arguments = arguments_of(code, server)
     planned = await code.command("generateDataset", **arguments, onlyPlan=True)
     assert (planned.rows, planned.calls) == (4, 4)
     assert planned.message == "4 queries; 4 calls to make, 0 answered before"
@@ -65,7 +65,7 @@ async def test_one_that_costs_much_is_asked_about_first(code: Editor, server: Mo
         questions.append(params.message)
 
     code.client.protocol.fm._features[types.WINDOW_SHOW_MESSAGE_REQUEST] = answered
-    refused = await code.command("generateDataset", **asked(code, server, "input_price = 1000000\n"))
+    refused = await code.command("generateDataset", **arguments_of(code, server, "input_price = 1000000\n"))
     assert (refused.cancelled, refused.rows) == (True, 0)
     assert refused.message == "Nothing was made, and nothing was spent."
     assert questions[0].startswith("The dataset takes 4 calls, for about $")
@@ -73,7 +73,7 @@ async def test_one_that_costs_much_is_asked_about_first(code: Editor, server: Mo
 
 
 async def test_a_document_that_is_not_there_is_named(code: Editor, server: ModelServer) -> None:
-    arguments = {**asked(code, server), "documents": ["file:///nowhere/a.md"]}
+    arguments = {**arguments_of(code, server), "documents": ["file:///nowhere/a.md"]}
     with pytest.raises(JsonRpcException, match="the document does not exist"):
         await code.command("generateDataset", **arguments)
 
@@ -88,7 +88,7 @@ async def test_it_ends_when_its_progress_is_cancelled_and_writes_nothing(
 ) -> None:
     held = threading.Event()
     server.reply = lambda _body: Reply(wait=held)
-    arguments = asked(code, server)
+    arguments = arguments_of(code, server)
     code.client.progress_reports.clear()
     making = asyncio.ensure_future(code.command("generateDataset", **arguments))
 

@@ -112,7 +112,7 @@ async def test_a_request_that_is_cancelled_before_its_handler_runs_is_answered_a
 ) -> None:
     await wire.begin(tmp_path)
     uri = wire.open(tmp_path, "- name: a\n  content: x\n")
-    asked = {
+    request = {
         "jsonrpc": "2.0",
         "method": "textDocument/definition",
         "params": {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 3}},
@@ -120,7 +120,7 @@ async def test_a_request_that_is_cancelled_before_its_handler_runs_is_answered_a
     cancelled = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 2}}
 
     # One write, so that the three arrive together.
-    wire.write(framed({**asked, "id": 2}) + framed({**asked, "id": 3}) + framed(cancelled))
+    wire.write(framed({**request, "id": 2}) + framed({**request, "id": 3}) + framed(cancelled))
 
     assert (await wire.answer(2))["error"]["code"] == REQUEST_CANCELLED
     assert "result" in await wire.answer(3)

@@ -11,7 +11,7 @@ from plain_client import Wire
 PROMPT = '- name: greeting\n  content: "Hello {{ user }}"\n- name: b\n  content: "{{ user }}"\n'
 
 
-async def asked(wire: Wire, number: int, method: str, uri: str, **params: Any) -> Any:
+async def ask(wire: Wire, number: int, method: str, uri: str, **params: Any) -> Any:
     wire.send(id=number, method=method, params={"textDocument": {"uri": uri}, **params})
     return await wire.answer(number)
 
@@ -22,10 +22,10 @@ async def test_a_client_that_says_nothing_gets_the_plainest_forms(wire: Wire, tm
     uri = (tmp_path / "a.yml.j2").as_uri()
     place = {"position": {"line": 1, "character": 22}}
 
-    renamed = await asked(wire, 2, "textDocument/rename", uri, newName="person", **place)
-    outline = await asked(wire, 3, "textDocument/documentSymbol", uri)
-    found = await asked(wire, 4, "textDocument/definition", uri, **place)
-    folds = await asked(wire, 5, "textDocument/foldingRange", uri)
+    renamed = await ask(wire, 2, "textDocument/rename", uri, newName="person", **place)
+    outline = await ask(wire, 3, "textDocument/documentSymbol", uri)
+    found = await ask(wire, 4, "textDocument/definition", uri, **place)
+    folds = await ask(wire, 5, "textDocument/foldingRange", uri)
 
     assert answer["result"]["capabilities"]["renameProvider"] is True
     assert [edit["newText"] for edit in renamed["result"]["changes"][uri]] == ["person", "person"]
@@ -39,8 +39,8 @@ async def test_a_refused_rename_is_an_error_with_its_reason(wire: Wire, tmp_path
     wire.open(tmp_path, PROMPT)
     uri = (tmp_path / "a.yml.j2").as_uri()
 
-    prepared = await asked(wire, 2, "textDocument/prepareRename", uri, position={"line": 1, "character": 4})
-    renamed = await asked(
+    prepared = await ask(wire, 2, "textDocument/prepareRename", uri, position={"line": 1, "character": 4})
+    renamed = await ask(
         wire, 3, "textDocument/rename", uri, position={"line": 1, "character": 22}, newName="my user"
     )
 
@@ -56,7 +56,7 @@ async def test_colours_are_asked_for_again_when_another_file_makes_a_section_of_
     await wire.begin(tmp_path, capabilities=refreshes)
     wire.open(tmp_path, "Be brief, {{ user }}.\n")
     uri = (tmp_path / "a.yml.j2").as_uri()
-    before = await asked(wire, 2, "textDocument/semanticTokens/full", uri)
+    before = await ask(wire, 2, "textDocument/semanticTokens/full", uri)
 
     entry = tmp_path / "entry.yml.j2"
     entry.write_text('- name: e\n  content: x\n{% include "a.yml.j2" %}\n')
@@ -66,7 +66,7 @@ async def test_colours_are_asked_for_again_when_another_file_makes_a_section_of_
         pass
     wire.send(id=message["id"], result=None)
 
-    after = await asked(wire, 3, "textDocument/semanticTokens/full", uri)
+    after = await ask(wire, 3, "textDocument/semanticTokens/full", uri)
     assert before["result"]["data"] == []
     assert len(after["result"]["data"]) > 0
 
@@ -89,9 +89,7 @@ async def test_columns_count_what_the_initialization_options_say(
     await wire.begin(tmp_path, initializationOptions={"positionEncoding": encoding})
     uri = wire.open(tmp_path, f'- name: a\n{BEFORE}user }}}}"\n')
 
-    answer = await asked(
-        wire, 2, "textDocument/prepareRename", uri, position={"line": 1, "character": column}
-    )
+    answer = await ask(wire, 2, "textDocument/prepareRename", uri, position={"line": 1, "character": column})
 
     assert answer["result"]["range"]["start"] == {"line": 1, "character": column}
     assert answer["result"]["placeholder"] == "user"

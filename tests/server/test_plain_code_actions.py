@@ -13,14 +13,14 @@ EDITS = {"workspace": {"applyEdit": True}}
 RANGE = {"start": {"line": 4, "character": 16}, "end": {"line": 4, "character": 16}}
 
 
-async def asked(wire: Wire, number: int, method: str, **params: Any) -> Any:
+async def ask(wire: Wire, number: int, method: str, **params: Any) -> Any:
     wire.send(id=number, method=method, params=params)
     return await wire.answer(number)
 
 
 async def actions(wire: Wire, uri: str, number: int = 2) -> dict[str, Any]:
     """The commands that the client is offered at the wrong name, by their titles."""
-    answer = await asked(
+    answer = await ask(
         wire,
         number,
         "textDocument/codeAction",
@@ -68,7 +68,7 @@ async def test_an_edit_for_a_former_text_is_refused(wire: Wire, tmp_path: Path) 
     change = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": f"{PROMPT}\n"}]}
     wire.send(method="textDocument/didChange", params=change)
 
-    answer = await asked(
+    answer = await ask(
         wire,
         3,
         "workspace/executeCommand",

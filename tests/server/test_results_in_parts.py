@@ -22,11 +22,11 @@ async def test_a_long_list_comes_in_parts_to_a_client_that_takes_parts(
         tmp_path,
         capabilities={"textDocument": {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}},
     )
-    asked = {"textDocument": {"uri": wire.open(tmp_path, TEXT)}, **params}
+    arguments = {"textDocument": {"uri": wire.open(tmp_path, TEXT)}, **params}
 
-    wire.send(id=2, method=f"textDocument/{method}", params=asked)
+    wire.send(id=2, method=f"textDocument/{method}", params=arguments)
     whole = (await wire.answer(2))["result"]
-    wire.send(id=3, method=f"textDocument/{method}", params={**asked, "partialResultToken": "parts"})
+    wire.send(id=3, method=f"textDocument/{method}", params={**arguments, "partialResultToken": "parts"})
     parts = []
     while (message := await wire.receive()).get("id") != 3:
         if message.get("method") == "$/progress":
@@ -42,7 +42,7 @@ async def test_a_long_list_comes_in_parts_to_a_client_that_takes_parts(
 
 async def test_references_come_while_further_files_are_searched(wire: Wire, tmp_path: Path) -> None:
     context = {"includeDeclaration": True}
-    await asked_over_many_files(wire, tmp_path, "references", context=context, partialResultToken="parts")
+    await request_over_many_files(wire, tmp_path, "references", context=context, partialResultToken="parts")
     wire.send(id=3, method="textDocument/foldingRange", params={"textDocument": {"uri": "file:///none"}})
 
     order, found = [], []
@@ -83,7 +83,7 @@ def shared_by_many(folder: Path) -> None:
         (folder / f"p{number}.yml.j2").write_text(INCLUDER)
 
 
-async def asked_over_many_files(wire: Wire, folder: Path, method: str, **params: Any) -> None:
+async def request_over_many_files(wire: Wire, folder: Path, method: str, **params: Any) -> None:
     """Ask, as request 2, about an input that many files share; its progress is that of `shown`."""
     shared_by_many(folder)
     await wire.begin(folder)
@@ -92,14 +92,14 @@ async def asked_over_many_files(wire: Wire, folder: Path, method: str, **params:
     wire.send(id=2, method=f"textDocument/{method}", params={**place, **params})
 
 
-ASKED = [("references", {"context": {"includeDeclaration": True}}), ("rename", {"newName": "client"})]
+REQUESTS = [("references", {"context": {"includeDeclaration": True}}), ("rename", {"newName": "client"})]
 
 
-@pytest.mark.parametrize(("method", "params"), ASKED)
+@pytest.mark.parametrize(("method", "params"), REQUESTS)
 async def test_others_are_answered_while_many_files_are_searched(
     wire: Wire, tmp_path: Path, method: str, params: dict[str, Any]
 ) -> None:
-    await asked_over_many_files(wire, tmp_path, method, **params)
+    await request_over_many_files(wire, tmp_path, method, **params)
     wire.send(id=3, method="textDocument/foldingRange", params={"textDocument": {"uri": "file:///none"}})
 
     order, kinds = [], []
@@ -115,11 +115,11 @@ async def test_others_are_answered_while_many_files_are_searched(
     assert len(message["result"] if method == "references" else message["result"]["changes"]) == FILES + 1
 
 
-@pytest.mark.parametrize(("method", "params"), ASKED)
+@pytest.mark.parametrize(("method", "params"), REQUESTS)
 async def test_a_search_through_many_files_ends_when_it_is_cancelled(
     wire: Wire, tmp_path: Path, method: str, params: dict[str, Any]
 ) -> None:
-    await asked_over_many_files(wire, tmp_path, method, **params)
+    await request_over_many_files(wire, tmp_path, method, **params)
     wire.send(method="$/cancelRequest", params={"id": 2})
 
     assert (await wire.answer(2))["error"]["code"] == -32800

@@ -77,10 +77,10 @@ async def test_the_server_goes_on_when_the_process_of_a_run_is_killed_and_the_ru
     uri = opened(code, server)
     running = asyncio.ensure_future(code.command("runExperiment", uri=uri))
 
-    async def asked() -> int:
+    async def request_count() -> int:
         return len(server.requests)
 
-    await eventually(asked, lambda count: count == 4)
+    await eventually(request_count, lambda count: count == 4)
     assert await code.hover(uri, "name: question") is not None
     os.kill(process_of_a_run(), signal.SIGKILL)
     with pytest.raises(JsonRpcException, match=r"ended unexpectedly.*--resume"):

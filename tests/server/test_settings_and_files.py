@@ -148,9 +148,9 @@ async def test_folds_are_asked_for_again_when_a_file_becomes_a_section(code: Edi
 
     code.open("whole.yml.j2", '{% include "part.yml.j2" %}\n- name: a\n  content: x\n')
 
-    async def asked() -> int:
+    async def request_count() -> int:
         await asyncio.sleep(0)
         return code.client.refreshed.get(types.WORKSPACE_FOLDING_RANGE_REFRESH, 0)
 
-    await eventually(asked, lambda count: count > 0)
+    await eventually(request_count, lambda count: count > 0)
     assert await code.client.text_document_folding_range_async(folds)

@@ -111,14 +111,14 @@ async def test_what_is_typed_into_a_program_counts_before_it_is_saved(editor: Ed
 )
 async def test_what_is_no_prompts_name_is_left_to_others(editor: Editor, name: str, words: str) -> None:
     uri = opened(editor)[name]
-    asked = place(editor, uri, words)
+    arguments = place(editor, uri, words)
 
-    prepared = await editor.client.text_document_prepare_rename_async(types.PrepareRenameParams(**asked))
-    edit = await editor.client.text_document_rename_async(types.RenameParams(new_name="x", **asked))
+    prepared = await editor.client.text_document_prepare_rename_async(types.PrepareRenameParams(**arguments))
+    edit = await editor.client.text_document_rename_async(types.RenameParams(new_name="x", **arguments))
     found = await editor.client.text_document_references_async(
-        types.ReferenceParams(types.ReferenceContext(include_declaration=True), **asked)
+        types.ReferenceParams(types.ReferenceContext(include_declaration=True), **arguments)
     )
-    targets = await editor.client.text_document_definition_async(types.DefinitionParams(**asked))
+    targets = await editor.client.text_document_definition_async(types.DefinitionParams(**arguments))
 
     assert (prepared, edit, found or None, targets or None) == (None, None, None, None)
 
@@ -173,11 +173,11 @@ async def test_a_name_that_cannot_be_is_refused_with_the_reason(editor: Editor) 
 
 
 async def test_a_client_is_asked_for_programs_where_it_can_be(editor: Editor) -> None:
-    asked = types.TEXT_DOCUMENT_RENAME in editor.client.registered
+    is_registered = types.TEXT_DOCUMENT_RENAME in editor.client.registered
 
     can = editor.client.capabilities.text_document.rename.dynamic_registration
     syncs = editor.client.capabilities.text_document.synchronization.dynamic_registration
-    assert asked == bool(can and syncs)
+    assert is_registered == bool(can and syncs)
 
 
 async def test_a_program_that_is_saved_says_what_it_gives_to_a_prompt(editor: Editor) -> None:

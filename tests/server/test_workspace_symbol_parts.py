@@ -13,7 +13,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-async def asked(wire: Wire, number: int, **params: Any) -> tuple[Any, list[Any]]:
+async def ask(wire: Wire, number: int, **params: Any) -> tuple[Any, list[Any]]:
     """The answer to a question for names, and what came as parts of it."""
     wire.send(id=number, method="workspace/symbol", params=params)
     parts = []
@@ -28,8 +28,8 @@ async def test_names_come_in_parts_to_a_client_that_takes_them(wire: Wire, tmp_p
         write(tmp_path / f"{number}.yml.j2", PROMPT)
     await wire.begin(tmp_path)
 
-    found, parts = await asked(wire, 2, query="greet", partialResultToken="parts")
-    whole, none = await asked(wire, 3, query="")
+    found, parts = await ask(wire, 2, query="greet", partialResultToken="parts")
+    whole, none = await ask(wire, 3, query="")
 
     assert found == []
     assert [symbol["name"] for part in parts for symbol in part] == ["greeting"] * 110
@@ -40,12 +40,12 @@ async def test_names_come_in_parts_to_a_client_that_takes_them(wire: Wire, tmp_p
 async def test_names_follow_the_disk_and_unsaved_text(wire: Wire, tmp_path: Path) -> None:
     write(tmp_path / "a.yml.j2", PROMPT)
     await wire.begin(tmp_path)
-    before, _ = await asked(wire, 2, query="greeting")
+    before, _ = await ask(wire, 2, query="greeting")
     write(tmp_path / "a.yml.j2", PROMPT.replace("greeting", "salutation"))
     changes = [{"uri": (tmp_path / "a.yml.j2").as_uri(), "type": 2}]
     wire.send(method="workspace/didChangeWatchedFiles", params={"changes": changes})
-    after, _ = await asked(wire, 3, query="greeting")
+    after, _ = await ask(wire, 3, query="greeting")
     wire.open(tmp_path, "- name: greeting\n  content: x\n")
-    unsaved, _ = await asked(wire, 4, query="greeting")
+    unsaved, _ = await ask(wire, 4, query="greeting")
 
     assert [len(before), len(after), len(unsaved)] == [1, 0, 1]

@@ -42,7 +42,7 @@ INCLUDES = """\
 """
 
 
-def asked(
+def completions(
     fixture: str, *, trigger: str = "", render: bool = False
 ) -> tuple[CompletionList | None, str, Any, str]:
     """The completion at the cursor; with the file's text, the snapshot and the path."""
@@ -55,7 +55,7 @@ def asked(
 
 def labels(fixture: str, *, trigger: str = "", render: bool = False) -> list[str]:
     """The labels of what is offered at the cursor."""
-    found = asked(fixture, trigger=trigger, render=render)[0]
+    found = completions(fixture, trigger=trigger, render=render)[0]
     return [item.label for item in found.items] if found else []
 
 

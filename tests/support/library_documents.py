@@ -47,7 +47,7 @@ def write_documents(folder: Path) -> Path:
     return docs
 
 
-def asked_texts(body: dict[str, Any]) -> list[str]:
+def request_texts(body: dict[str, Any]) -> list[str]:
     """The texts that a request asks about."""
     content = str(body["messages"][-1]["content"])
     return re.findall(r"<text-(?:\d-)?[0-9a-f]{8}>\n(.*?)\n</text-", content, re.DOTALL)
@@ -61,7 +61,7 @@ def theme_of(body: dict[str, Any]) -> str:
 
 def good_reply(body: dict[str, Any]) -> Reply:
     """A query about the theme, unlike every other, and the first sentence of the first text as its answer."""
-    first = asked_texts(body)[0]
+    first = request_texts(body)[0]
     sentence = " ".join(line for line in first.splitlines() if line and line[0] != "#").split(". ")[0]
     # Numbers are not words, so that the query is about nothing but its theme.
     digest = sha256(json.dumps(body["messages"]).encode()).digest()

@@ -18,10 +18,10 @@ def shown(files: dict[str, Marked], name: str, mark: Mark) -> str:
 def check_occurrences(fixture: str, root: Path) -> None:
     """Assert that what is at the cursor occurs at the marked places, from wherever it is asked."""
     snapshot, files = opened(fixture, root)
-    (asked,) = (name for name, marked in files.items() if marked.cursor is not None)
-    cursor = files[asked].cursor
+    (current,) = (name for name, marked in files.items() if marked.cursor is not None)
+    cursor = files[current].cursor
     assert cursor is not None
-    symbol = symbol_at(snapshot, str(root / asked), cursor)
+    symbol = symbol_at(snapshot, str(root / current), cursor)
     assert symbol is not None, "there is no symbol at the cursor"
     found = [
         shown(files, Path(each.path).name, Mark(each.span, each.use))

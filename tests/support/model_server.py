@@ -43,7 +43,7 @@ class ModelServer:
         self.paths: list[str] = []
         self.queue: list[Reply] = []
         self.reply: Callable[[dict[str, Any]], Reply] = lambda _body: Reply()
-        self.asked = threading.Event()
+        self.received = threading.Event()
         self.stop = threading.Event()
         self.max_at_once = 0
         self._now = 0
@@ -52,7 +52,7 @@ class ModelServer:
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Reply:
         with self._lock:
             self.requests.append(body)
-            self.asked.set()
+            self.received.set()
             self.headers.append(headers)
             self._now += 1
             self.max_at_once = max(self.max_at_once, self._now)

@@ -12,7 +12,7 @@ import pytest
 
 from promptls.cli.main import main
 from support.grants import allow_key
-from support.library_documents import asked_texts, good_reply, theme_of, write_documents
+from support.library_documents import good_reply, request_texts, theme_of, write_documents
 from support.model_server import ModelServer, Reply, model_server
 
 KEY = "planted-generation-0123456789"
@@ -135,8 +135,8 @@ def test_what_is_no_good_is_asked_again_and_then_left_out_and_counted(
     first: list[str] = []
 
     def reply(body: dict[str, Any]) -> Reply:
-        first[:] = first or [theme_of(body) + asked_texts(body)[0]]
-        return Reply(content) if theme_of(body) + asked_texts(body)[0] == first[0] else good_reply(body)
+        first[:] = first or [theme_of(body) + request_texts(body)[0]]
+        return Reply(content) if theme_of(body) + request_texts(body)[0] == first[0] else good_reply(body)
 
     server.reply = reply
     assert generate("--size", "5", "--tries", "2", "--concurrency", "1") == 1
@@ -203,10 +203,12 @@ def test_a_model_may_read_the_documents_too(
     folder: Path, server: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def reply(body: dict[str, Any]) -> Reply:
-        asked = str(body["messages"][-1]["content"])
-        if "It is about" in asked:
+        question = str(body["messages"][-1]["content"])
+        if "It is about" in question:
             return good_reply(body)
-        return Reply(json.dumps({"found": "A summary." if "Summarize" in asked else ["Front Desk", "Mars"]}))
+        return Reply(
+            json.dumps({"found": "A summary." if "Summarize" in question else ["Front Desk", "Mars"]})
+        )
 
     server.reply = reply
     generate("--extraction", "model", "--plan")

@@ -30,10 +30,10 @@ async def test_it_tells_its_plan_its_progress_and_its_end(tmp_path: Path) -> Non
     events: list[Event] = []
     with model_server() as server:
         server.reply = good_reply
-        asked = request(tmp_path, server.url)
-        planned = await plan_in_process(asked, GENERATION)
+        generation = request(tmp_path, server.url)
+        planned = await plan_in_process(generation, GENERATION)
         assert (planned.rows, planned.calls, server.requests) == (4, 4, [])
-        finished = await run_in_process(asked, events.append, module=GENERATION)
+        finished = await run_in_process(generation, events.append, module=GENERATION)
     assert [type(each) for each in events] == [Planned, Started, *[RowFinished] * 4, Finished]
     assert finished.manifest["message"] == "t.csv: 4 rows"
     assert (tmp_path / "t.csv").is_file()
@@ -50,7 +50,7 @@ async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_p
             return good_reply(body) if len(first) == 1 else Reply(wait=held)
 
         server.reply = reply
-        asked = request(tmp_path, server.url, concurrency=1)
+        generation = request(tmp_path, server.url, concurrency=1)
         one_is_there = asyncio.Event()
 
         def see(event: Event) -> None:
@@ -58,7 +58,7 @@ async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_p
             if isinstance(event, RowFinished):
                 one_is_there.set()
 
-        running = asyncio.ensure_future(run_in_process(asked, see, module=GENERATION))
+        running = asyncio.ensure_future(run_in_process(generation, see, module=GENERATION))
         await asyncio.wait_for(one_is_there.wait(), 60)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -68,7 +68,7 @@ async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_p
         assert not (tmp_path / "t.csv").exists()
         server.reply = good_reply
         server.requests.clear()
-        finished = await run_in_process(asked, events.append, module=GENERATION)
+        finished = await run_in_process(generation, events.append, module=GENERATION)
         assert (finished.manifest["calls"], finished.manifest["cached"], len(server.requests)) == (3, 1, 3)
 
 

@@ -120,10 +120,10 @@ def test_a_graph_with_nothing_to_ask_about_is_said_to_be_one() -> None:
 def test_a_synthesizer_of_ones_own_says_what_is_asked() -> None:
     own = QuerySynthesizer("own", "Ask for a name.", lambda graph: [Group(graph.nodes[:2], ("names",))])
     ((synthesizer, scenario),) = draw_scenarios(KnowledgeGraph(NODES), [own], {"own": 1}, 1, Draw()).scenarios
-    asked = synthesizer.messages(scenario)[-1]["content"]
-    assert "piece 0" in asked
-    assert "piece 1" in asked
-    assert asked.endswith("Ask for a name.\nIt is about: names")
+    content = synthesizer.messages(scenario)[-1]["content"]
+    assert "piece 0" in content
+    assert "piece 1" in content
+    assert content.endswith("Ask for a name.\nIt is about: names")
 
 
 @pytest.mark.parametrize("text", ["nurse", ": looks up doses", "nurse:"])

@@ -20,19 +20,19 @@ def test_a_file_knows_who_names_it_after_an_edit_of_another() -> None:
 
 
 def test_an_edit_looks_up_only_the_names_of_the_edited_file() -> None:
-    asked: list[str] = []
+    looked_up: list[str] = []
 
     def exists(path: str) -> bool:
-        asked.append(path)
+        looked_up.append(path)
         return True
 
     before = graph(a=("b",), b=(), c=("b",))
     before.includers("/project/b", exists)
-    asked.clear()
+    looked_up.clear()
 
     before.with_names("/project/c", ("a",)).includers("/project/b", exists)
 
-    assert asked == ["/project/a"]
+    assert looked_up == ["/project/a"]
 
 
 def test_a_file_that_appears_is_found_by_those_that_name_it() -> None:

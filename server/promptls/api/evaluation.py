@@ -18,10 +18,10 @@ from promptls.dialects.prompt_poet.prompt_parts import PromptPart
 from promptls.dialects.prompt_poet.template_rendering import RenderOptions
 from promptls.rendering.evaluation_asking import (
     RowPrompts,
-    asked_row,
     asking_of,
     chat_messages,
     meta_templates,
+    requested_row,
 )
 
 
@@ -137,7 +137,7 @@ class EvaluationPrompt(PromptTemplate):
             asking = asking_of(
                 loaded, choices[chosen], (complete_rows(train), rows), counting.count, counting.token_limit
             )
-            index, row = asked_row(None, asking, rows, given)
+            index, row = requested_row(None, asking, rows, given)
             made = asking.prompts(index, row)
         except OpenCompassError as error:
             raise self._refused(error.message, _line_of(root, error.at)) from error
@@ -148,12 +148,12 @@ class EvaluationPrompt(PromptTemplate):
             _counting=self._counting,
             prompts=tuple(
                 LabelledPrompt(
-                    asked.label,
-                    asked.text,
-                    None if asked.messages is None else tuple(asked.messages),
-                    asked.tokens,
+                    prompt.label,
+                    prompt.text,
+                    None if prompt.messages is None else tuple(prompt.messages),
+                    prompt.tokens,
                 )
-                for asked in made.prompts
+                for prompt in made.prompts
             ),
             examples=tuple(each.text for each in made.chosen if not each.is_dropped),
             dropped=tuple(each.text for each in made.chosen if each.is_dropped),
@@ -185,12 +185,12 @@ def _line_of(node: Any, at: ConfigPath) -> int | None:
 
 def _parts(made: RowPrompts) -> tuple[PromptPart, ...]:
     parts = []
-    for asked in made.prompts:
-        if asked.label is not None or asked.messages is None:
-            name = "prompt" if asked.label is None else str(asked.label)
-            parts.append(PromptPart(name=name, content=asked.text))
+    for prompt in made.prompts:
+        if prompt.label is not None or prompt.messages is None:
+            name = "prompt" if prompt.label is None else str(prompt.label)
+            parts.append(PromptPart(name=name, content=prompt.text))
             continue
-        for number, message in enumerate(asked.messages, start=1):
+        for number, message in enumerate(prompt.messages, start=1):
             content = str(message.get("content", ""))
             parts.append(PromptPart(name=f"message {number}", role=str(message.get("role")), content=content))
     return tuple(parts)

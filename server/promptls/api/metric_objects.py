@@ -54,10 +54,10 @@ class MetricObject:
         TypeError for a missing argument, and UsageError if there is no judge.
         """
         llm, embeddings = given.pop("llm", None), given.pop(EMBEDDINGS, None)
-        asked = asks_for(self.metric)
-        if JUDGE in asked and JUDGE not in given:
+        needs = asks_for(self.metric)
+        if JUDGE in needs and JUDGE not in given:
             given[JUDGE] = as_judge(self.llm if llm is None else llm)
-        if EMBEDDER in asked and EMBEDDER not in given:
+        if EMBEDDER in needs and EMBEDDER not in given:
             given[EMBEDDER] = as_embedder(self.embeddings if embeddings is None else embeddings)
         return await self.metric.ascore(**{**self.metric.options, **given})
 

@@ -158,8 +158,8 @@ def _trust(folder: Path, settings: Project) -> Check:
         "is not trusted" if decision is False else "is not trusted yet: commands ask before they run its code"
     )
     default = Limits()
-    asked = limits_of(settings.rendering.timeout, settings.rendering.memory, trusted=True)
-    is_lowered = limits_of(settings.rendering.timeout, settings.rendering.memory, trusted=False) != asked
+    requested = limits_of(settings.rendering.timeout, settings.rendering.memory, trusted=True)
+    is_lowered = limits_of(settings.rendering.timeout, settings.rendering.memory, trusted=False) != requested
     limits = (
         f"; `rendering` is limited to {default.seconds:g} s and {MAX_MEGABYTES_UNTRUSTED} MB"
         if is_lowered

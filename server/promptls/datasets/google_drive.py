@@ -131,7 +131,7 @@ class GoogleDrive(Backend):
     def _search(self, query: str) -> Iterator[dict[str, Any]]:
         token = ""
         while True:
-            asked = {
+            parameters = {
                 "q": query,
                 "fields": "nextPageToken,files(id,name)",
                 "pageSize": 1000,
@@ -139,7 +139,7 @@ class GoogleDrive(Backend):
                 "includeItemsFromAllDrives": "true",
                 **({"pageToken": token} if token else {}),
             }
-            answer = self._send("get", f"/drive/v3/files?{urlencode(asked)}").json()
+            answer = self._send("get", f"/drive/v3/files?{urlencode(parameters)}").json()
             yield from answer.get("files", [])
             token = answer.get("nextPageToken", "")
             if not token:

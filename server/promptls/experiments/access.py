@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from promptls.models.keys import (
     Destination,
+    describe_grant,
     destination_of,
     granting,
     is_allowed,
@@ -19,7 +20,6 @@ from promptls.models.keys import (
     ray_grants,
     require,
     variables_named_by,
-    what_is_asked,
 )
 from promptls.models.model import ModelReference
 from promptls.security.processes import network_variables, readable_variables, restricted_environment
@@ -36,7 +36,7 @@ class KeyQuestion(NamedTuple):
 
     def words(self) -> str:
         """Return the question's text."""
-        what = what_is_asked(self.grant)
+        what = describe_grant(self.grant)
         verb, _, rest = what.partition(" ")
         begin = {"sending": "Send", "connecting": "Connect"}[verb]
         where = f" ({Path(self.place.path).name}:{(self.place.line or 0) + 1})" if self.place else ""

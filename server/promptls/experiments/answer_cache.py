@@ -262,23 +262,23 @@ class CallInFlight(NamedTuple):
     number: int
     model: str
     repeat: int
-    asked: str
+    called_model: str
     key: str
 
     @classmethod
     def from_json(cls, value: Sequence[Any]) -> CallInFlight:
         """Deserialize a call from the store; raises TypeError and ValueError if it is invalid."""
-        number, model, repeat, asked, key = value
+        number, model, repeat, called_model, key = value
         bytes.fromhex(str(key))
-        return cls(int(number), str(model), int(repeat), str(asked), str(key))
+        return cls(int(number), str(model), int(repeat), str(called_model), str(key))
 
 
 def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> CallNote:
     """Return the callback for the calls of one result; it records calls to models on other machines."""
 
-    def notify(asked: ModelReference, key: bytes | None) -> None:
-        if TABLE[asked.provider].route not in {"echo", "replay", "local"}:
-            note(number, model, repeat, asked.name, key)
+    def notify(reference: ModelReference, key: bytes | None) -> None:
+        if TABLE[reference.provider].route not in {"echo", "replay", "local"}:
+            note(number, model, repeat, reference.name, key)
 
     return notify
 

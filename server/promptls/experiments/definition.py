@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from promptls.settings.header import ExperimentKey, Header, NamedMetric
 
 
-def asked_rows(
+def evaluation_rows(
     template: Template, prompt: Path, dataset: Path, meta_templates: Mapping[str, Any]
 ) -> EvaluationJob:
     """Return the test rows of the experiment's dataset, and the rows for in-context examples."""
@@ -78,7 +78,7 @@ def define_experiment(
     dataset = _path_of(base, declared.dataset, prompt)
     named_metrics = {**settings.metrics, **(header.metrics or {})}
     judges, embedders = _judging(declared.metrics, named_metrics, project, prompt, base)
-    asked = evaluation_of(template.source.whole) if template.kind is Kind.EVALUATION else None
+    evaluation = evaluation_of(template.source.whole) if template.kind is Kind.EVALUATION else None
     chosen_models = _models(
         models or declared.models or [settings.default_model],
         project,
@@ -103,7 +103,7 @@ def define_experiment(
             if (value := getattr(declared, key)) is not None
         },
         json_schema=declared.json_schema or header.output_schema,
-        output_key=header.output_key or (asked.output_column if asked else None),
+        output_key=header.output_key or (evaluation.output_column if evaluation else None),
         input_keys=tuple(header.input_keys or ()),
         input_defaults=_defaults(header),
         unsaved=dict(unsaved or {}),
@@ -112,9 +112,11 @@ def define_experiment(
         token_limit=header.token_limit or settings.token_limit or -1,
         truncation_step=header.truncation_step or settings.truncation_step,
         rendering=JOB_KINDS.get(template.kind, "parts template"),
-        evaluation=asked_rows(template, prompt, dataset, settings.meta_templates) if asked else None,
+        evaluation=evaluation_rows(template, prompt, dataset, settings.meta_templates)
+        if evaluation
+        else None,
         ragas_version=settings.ragas_version,
-        rendering_seconds=settings.rendering.timeout + comparing_seconds(asked),
+        rendering_seconds=settings.rendering.timeout + comparing_seconds(evaluation),
         rendering_megabytes=settings.rendering.memory,
         output_is_json=(header.output_type or "").lower() == "json",
         budget=Budget(budget.calls, budget.tokens, budget.cost) if budget else Budget(),

@@ -72,7 +72,7 @@ Response = Callable[[int], str | None]
 
 
 @dataclass(slots=True)
-class Asked:
+class MeasuredUsage:
     """The average usage of a metric per response: calls, cached answers, and tokens."""
 
     calls: float = 0.0
@@ -90,7 +90,7 @@ async def measured(
     response: Response,
     cache: AnswerCache | None,
     count: Count,
-) -> dict[str, Asked]:
+) -> dict[str, MeasuredUsage]:
     """Measure the requests per response of each metric that uses models, by name; no model is called."""
     found = {}
     for metric in metrics:
@@ -100,11 +100,13 @@ async def measured(
         if (named.use if named else metric.name) in BUILTIN_METRICS:
             found[metric.name] = await _measured(experiment, metric, each, rows, response, cache, count)
         else:
-            found[metric.name] = Asked(each.calls, 0.0, each.tokens)
+            found[metric.name] = MeasuredUsage(each.calls, 0.0, each.tokens)
     return found
 
 
-def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) -> dict[str, MetricAsks]:
+def with_measures(
+    asks: Mapping[str, MetricAsks], found: Mapping[str, MeasuredUsage]
+) -> dict[str, MetricAsks]:
     """Return the usage of metrics, with defaults replaced by measured values."""
     return {
         name: each._replace(
@@ -118,7 +120,7 @@ def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) ->
 
 
 def judge_estimates(
-    asks: Mapping[str, MetricAsks], found: Mapping[str, Asked], answers: int
+    asks: Mapping[str, MetricAsks], found: Mapping[str, MeasuredUsage], answers: int
 ) -> Iterator[ModelEstimate]:
     """Yield the estimate of each judge and each embedder for scoring this many responses."""
     models: dict[str, ModelReference] = {}
@@ -150,7 +152,7 @@ async def _measured(
     response: Response,
     cache: AnswerCache | None,
     count: Count,
-) -> Asked:
+) -> MeasuredUsage:
     judge = _Judge(asks.judge, cache)
     embedder = _Embedder(asks.embedder)
     given: dict[str, Any] = {JUDGE: judge} if asks.judge is not None else {}
@@ -172,11 +174,11 @@ async def _measured(
         )
         await metric.ascore(**arguments, **given)
     if not scored:
-        return Asked()
+        return MeasuredUsage()
     if not judge.questions and not judge.cached and asks.judge is not None:
         # No request was made: a package is missing, or the rows lack required values.
-        return Asked(asks.calls, 0.0, asks.calls * ABOUT_TOKENS)
-    return Asked(
+        return MeasuredUsage(asks.calls, 0.0, asks.calls * ABOUT_TOKENS)
+    return MeasuredUsage(
         len(judge.questions) / scored,
         judge.cached / scored,
         sum(await count(judge.questions)) / scored,

@@ -163,7 +163,7 @@ def judging_references(asks: Mapping[str, MetricAsks]) -> list[ModelReference]:
     return [model for each in asks.values() for model in (each.judge, each.embedder) if model is not None]
 
 
-def asked_by(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, MetricAsks]:
+def model_usage(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, MetricAsks]:
     """Return the model usage of metrics by name, without metrics that do not use models.
 
     Raises `UsageError` with a remedy for a metric without a judge, and `ModelError` for a model
@@ -317,7 +317,7 @@ class _RowJudge:
                     before=lambda: self.note(reference, key),
                 )
 
-        answer, cached = await _asked(
+        answer, cached = await _awaited(
             self.account,
             self.answers.answer(key, _digest(messages), messages, complete, self._is_good(json_schema)),
             _JUDGE,
@@ -353,7 +353,7 @@ class _RowEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         reference = self.opened.reference
         if reference.provider == "local":
-            return (await _asked(self.account, self.opened.model.embed(texts), _MAKER)).vectors
+            return (await _awaited(self.account, self.opened.model.embed(texts), _MAKER)).vectors
         return list(await asyncio.gather(*(self._vector(text) for text in texts)))
 
     async def _vector(self, text: str) -> list[float]:
@@ -366,7 +366,7 @@ class _RowEmbedder:
             vector = json.dumps(made.vectors[0])
             return Completion(vector, made.input_tokens, 0, made.seconds, reference.model, "stop")
 
-        answer, cached = await _asked(
+        answer, cached = await _awaited(
             self.account, self.answers.answer(key, _digest(messages), messages, complete), _MAKER
         )
         price = self.opened.price
@@ -376,7 +376,7 @@ class _RowEmbedder:
         return vector
 
 
-async def _asked(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
+async def _awaited(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
     """Await the answer and record failures in the account; raises `UserError`, which says `who` failed."""
     try:
         found = await answer

@@ -211,8 +211,8 @@ def _sum(one: float | None, other: float | None, share: float) -> float | None:
 def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
     whole, plan = runs[0], left.whole.plan
     shown = [_shown(plan, variant.prepared.plan) for variant in left.variants]
-    asked = [run for run, (rows, _) in zip(runs[1:], shown, strict=True) if rows]
-    compared = iter(compare_with(whole, asked) if asked and whole.metrics else ())
+    with_rows = [run for run, (rows, _) in zip(runs[1:], shown, strict=True) if rows]
+    compared = iter(compare_with(whole, with_rows) if with_rows and whole.metrics else ())
     examples = []
     for variant, (rows, tokens) in zip(left.variants, shown, strict=True):
         comparison = next(compared, None) if rows else None

@@ -11,7 +11,7 @@ from promptls.datasets.dataset_files import DatasetFile, open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.estimate import ModelEstimate, estimate_of, judge_estimates, measured, with_measures
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.judging import MetricAsks, asked_by, judging_references
+from promptls.experiments.judging import MetricAsks, judging_references, model_usage
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRenderer, row_renderer
 from promptls.metrics.loading import check_binding, load_metric
@@ -130,7 +130,7 @@ async def plan_run(
         experiment.ray_from_project and missing_among(ray_grants(experiment.ray_address, ()))
     ):
         check_cluster(experiment.ray_address)
-    asks = asked_by(experiment, metrics)
+    asks = model_usage(experiment, metrics)
     choice = _choice(rows)
     cache = None
     if any(map(is_worth_keeping, [*experiment.models, *judging_references(asks)])):

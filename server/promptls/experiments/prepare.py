@@ -74,11 +74,11 @@ def unsure_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> 
 def _cost(plan: Plan, call: CallInFlight, tokens: int) -> float | None:
     """Return the approximate cost of a call in US dollars; None if the price is unknown."""
     for model in plan.experiment.models:
-        if model.name == call.asked == call.model and is_paid(model):
+        if model.name == call.called_model == call.model and is_paid(model):
             longest = parameters_of(plan.experiment, model, call.repeat).get("max_tokens")
             return price_of(model).cost(tokens, longest if isinstance(longest, int) else None)
     for asks in plan.asks.values():
-        if asks.judge is not None and asks.judge.name == call.asked and is_paid(asks.judge):
+        if asks.judge is not None and asks.judge.name == call.called_model and is_paid(asks.judge):
             return price_of(asks.judge).cost(asks.tokens // max(asks.calls, 1), None)
     return None
 

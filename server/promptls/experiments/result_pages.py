@@ -308,15 +308,15 @@ _Pair = tuple[int | None, int | None]
 
 @lru_cache(maxsize=4)
 def _pairs(before: ResultTable, after: ResultTable, *, by_model: bool) -> list[_Pair]:
-    asked = _asked(before, by_model=by_model)
-    if asked == _asked(after, by_model=by_model):
-        return [(place, place) for place in range(len(asked))]
+    row_keys = _row_keys(before, by_model=by_model)
+    if row_keys == _row_keys(after, by_model=by_model):
+        return [(place, place) for place in range(len(row_keys))]
     old, new = _keys(before, by_model=by_model), _keys(after, by_model=by_model)
     pairs: list[_Pair] = [(place, new.get(key)) for key, place in old.items()]
     return pairs + [(None, place) for key, place in new.items() if key not in old]
 
 
-def _asked(index: ResultTable, *, by_model: bool) -> list[tuple[str, str, str]]:
+def _row_keys(index: ResultTable, *, by_model: bool) -> list[tuple[str, str, str]]:
     """Return the id, the repeat and, if `by_model`, the model of each line."""
     columns = index.columns_of("id", "repeat", "model")
     models = columns["model"] if by_model else [""] * len(columns["id"])
@@ -326,7 +326,7 @@ def _asked(index: ResultTable, *, by_model: bool) -> list[tuple[str, str, str]]:
 def _keys(index: ResultTable, *, by_model: bool) -> dict[tuple[str, str, str, int], int]:
     found: dict[tuple[str, str, str, int], int] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    for place, key in enumerate(_asked(index, by_model=by_model)):
+    for place, key in enumerate(_row_keys(index, by_model=by_model)):
         seen[key] = seen.get(key, 0) + 1
         found[key[0], key[1], key[2], seen[key]] = place
     return found

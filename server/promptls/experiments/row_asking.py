@@ -115,13 +115,13 @@ class Scorer:
         """
         metrics = [each for each in self._plan.metrics if again is None or each.name in again]
         accounts: dict[str, RowAccount] = {}
-        asked: dict[str, Mapping[str, Any]] = {}
+        judges: dict[str, Mapping[str, Any]] = {}
         for metric in metrics:
             if (asks := self._plan.asks.get(metric.name)) is not None:
                 account = accounts[metric.name] = RowAccount()
-                asked[metric.name] = self._judges.of(asks, repeat, account, note, again=again is not None)
-        scores = [self._score(metric, row, response, answer, asked.get(metric.name)) for metric in metrics]
-        found = await asyncio.gather(*scores) if asked else [await score for score in scores]
+                judges[metric.name] = self._judges.of(asks, repeat, account, note, again=again is not None)
+        scores = [self._score(metric, row, response, answer, judges.get(metric.name)) for metric in metrics]
+        found = await asyncio.gather(*scores) if judges else [await score for score in scores]
         by_name = {metric.name: score for metric, score in zip(metrics, found, strict=True)}
         total = RowAccount()
         for account in accounts.values():
@@ -140,14 +140,14 @@ class Scorer:
         row: Row,
         response: str,
         answer: Mapping[str, Any],
-        asked: Mapping[str, Any] | None,
+        judges: Mapping[str, Any] | None,
     ) -> Score:
         experiment = self._plan.experiment
         # No timeout here: each judge request has its own, and may wait for the rate limit.
-        limit = experiment.timeout if asked is None else None
+        limit = experiment.timeout if judges is None else None
         try:
             arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
-            result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
+            result = await asyncio.wait_for(metric.ascore(**arguments, **(judges or {})), limit)
         except asyncio.TimeoutError:
             return Score(None, f"the metric took longer than {plural(experiment.timeout, 'second')}")
         except Exception as error:  # noqa: BLE001 - a scoring error must not end the run
@@ -460,10 +460,10 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
         return None
     from promptls.models.ray_cluster import connected_cluster
 
-    asked = (
+    judging = (
         each for each in judging_references(plan.asks) if (each.provider, each.model) != ("local", MINILM)
     )
-    references = {each.name: each for each in (*experiment.models, *asked)}
+    references = {each.name: each for each in (*experiment.models, *judging)}
     limit = min(experiment.concurrency, plan.results)
     cluster = await connected_cluster(
         list(references.values()), experiment.ray_address, limit, from_project=experiment.ray_from_project

@@ -178,7 +178,7 @@ def _condition(expression: str) -> Callable[[Row], bool]:
 
     remedy = 'write a condition over the columns, such as `priority == "P0" and text | length > 200`'
     try:
-        asked = ConditionEnvironment().compile_expression(expression, undefined_to_none=False)
+        condition = ConditionEnvironment().compile_expression(expression, undefined_to_none=False)
     except TemplateError as error:
         raise UsageError(f"`{expression}` cannot be read: {error}", remedy=remedy) from None
     except RecursionError:
@@ -186,7 +186,7 @@ def _condition(expression: str) -> Callable[[Row], bool]:
 
     def fits(row: Row) -> bool:
         try:
-            return bool(asked(**_variables(row)))
+            return bool(condition(**_variables(row)))
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             listed = ", ".join(f"`{column}`" for column in row.values)
             raise UsageError(

@@ -267,25 +267,25 @@ class EditorAnswers:
     def __init__(self, ask: AskEditor | None, send: Callable[[Any], Awaitable[None]]) -> None:
         self._ask = ask
         self._send = send
-        self._asked: dict[int, asyncio.Task[None]] = {}
+        self._requests: dict[int, asyncio.Task[None]] = {}
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """Process one of the `QUESTIONS`."""
         number = event["id"]
         if event["event"] == "AskEditor":
             question = {name: event[name] for name in ("model", "messages", "parameters")}
-            self._asked[number] = asyncio.ensure_future(self._answer(number, question))
-        elif (asked := self._asked.pop(number, None)) is not None:
-            asked.cancel()
+            self._requests[number] = asyncio.ensure_future(self._answer(number, question))
+        elif (request := self._requests.pop(number, None)) is not None:
+            request.cancel()
 
     def close(self) -> None:
         """Cancel all requests."""
-        for asked in self._asked.values():
-            asked.cancel()
-        self._asked.clear()
+        for request in self._requests.values():
+            request.cancel()
+        self._requests.clear()
 
     async def _answer(self, number: int, question: Mapping[str, Any]) -> None:
         assert self._ask is not None
         answer = await self._ask(question)
-        self._asked.pop(number, None)
+        self._requests.pop(number, None)
         await self._send({"id": number, "answer": answer})

@@ -71,12 +71,12 @@ class UnfinishedRun:
                 self.store.query("DELETE FROM results WHERE id = ?", number)
         self.count -= len(damaged)
 
-    def note_call(self, number: int, model: str, repeat: int, asked: str, key: bytes | None) -> None:
+    def note_call(self, number: int, model: str, repeat: int, called_model: str, key: bytes | None) -> None:
         """Record that this call is about to be made; raises `UserError` if that fails.
 
-        `asked` is the called model, or a judge of its answer, and `key` is the cache key of the answer.
+        `called_model` is the model or a judge of its answer, and `key` the cache key of the answer.
         """
-        call = CallInFlight(number, model, repeat, asked, key.hex() if key else "")
+        call = CallInFlight(number, model, repeat, called_model, key.hex() if key else "")
         with self._explained():
             self.store.query(
                 "INSERT INTO calls VALUES (?, ?, ?, ?, ?)",

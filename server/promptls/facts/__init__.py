@@ -48,21 +48,21 @@ class Reads:
         if self.whole is None or self.whole[0] != question:
             self.answers[question] = answer
 
-    def hold(self, subject: object, asked: dict[Question, object] | None = None) -> bool:
+    def hold(self, subject: object, known: dict[Question, object] | None = None) -> bool:
         """Return whether all questions have the same answers for `subject`.
 
-        `asked` caches the answers of questions about `subject`; those that are answered here are added,
+        `known` caches the answers of questions about `subject`; those that are answered here are added,
         because many results depend on the same few questions.
         """
         if not self.answers:
             return True
-        if asked is None:
-            asked = {}
+        if known is None:
+            known = {}
         for question, before in self.answers.items():
-            if question in asked:
-                now = asked[question]
+            if question in known:
+                now = known[question]
             else:
-                now = asked[question] = unrecorded(question.ask, subject, *question.arguments)
+                now = known[question] = unrecorded(question.ask, subject, *question.arguments)
             if now is not before and now != before:
                 return False
         return True
@@ -138,14 +138,14 @@ def question(
     """Make a function a question about its first argument; the others are hashable and positional."""
 
     @wraps(ask)
-    def asked(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
+    def recorded(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
         reads = current.get()
         answer = unrecorded(ask, subject, *arguments, **named)
         if reads is not None:
             reads.note(Question(ask, arguments), answer)
         return answer
 
-    return asked
+    return recorded
 
 
 def note(ask: Callable[..., Any], arguments: tuple[object, ...], answer: object) -> None:

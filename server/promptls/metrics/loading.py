@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS
-from promptls.metrics.grading import ASKED
+from promptls.metrics.grading import MODEL_PARAMETERS
 from promptls.metrics.metric import Metric, signature_of
 from promptls.security.files import is_file, names_in
 from promptls.settings.header import NamedMetric
@@ -214,7 +214,7 @@ EXPECTED_PREFIX = "expected_"
 def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None) -> None:
     """Raise `UsageError` if a row with `columns` cannot provide a required parameter of `metric`."""
     for parameter in metric_parameters(metric).required:
-        if is_asked(metric, parameter):
+        if takes_model(metric, parameter):
             continue
         name = metric.columns.get(parameter, parameter)
         if parameter not in metric.options and _source(name, columns, output_key) is None:
@@ -228,15 +228,17 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
             )
 
 
-def is_asked(metric: Metric, parameter: str) -> bool:
+def takes_model(metric: Metric, parameter: str) -> bool:
     """Return whether the parameter is a judge or an embedder, and not bound to a column by `columns`."""
-    return parameter in ASKED and parameter not in metric.columns and parameter not in metric.options
+    return (
+        parameter in MODEL_PARAMETERS and parameter not in metric.columns and parameter not in metric.options
+    )
 
 
 def asks_for(metric: Metric) -> tuple[str, ...]:
     """Return which of `judge` and `embedder` the metric uses."""
     parameters = metric_parameters(metric)
-    return tuple(name for name in (*parameters.required, *parameters.optional) if is_asked(metric, name))
+    return tuple(name for name in (*parameters.required, *parameters.optional) if takes_model(metric, name))
 
 
 def is_bound(parameter: str, columns: Sequence[str], output_key: str | None) -> bool:
@@ -266,7 +268,7 @@ def bound_arguments(
         names += ["response", *(column for column in columns if column not in names)]
     arguments: dict[str, Any] = {}
     for name in names:
-        if is_asked(metric, name):
+        if takes_model(metric, name):
             continue
         source = _source(metric.columns.get(name, name), columns, output_key)
         if name in metric.options:

@@ -549,7 +549,7 @@ def _judge_class(base: Any) -> Any:
 
         def __init__(self, judge: JudgeModel) -> None:
             self._judge = judge
-            self._asked: Counter[str] = Counter()
+            self._request_counts: Counter[str] = Counter()
             self.failure: UserError | None = None
 
         async def agenerate(self, prompt: str, response_model: Any) -> Any:
@@ -566,10 +566,10 @@ def _judge_class(base: Any) -> Any:
 
         async def _answer(self, prompt: str, response_model: Any) -> Any:
             # A repeated request is a request for another sample.
-            self._asked[prompt] += 1
+            self._request_counts[prompt] += 1
             schema = response_model.model_json_schema()
             text = await self._judge.ask(
-                [{"role": "user", "content": prompt}], json_schema=schema, sample=self._asked[prompt]
+                [{"role": "user", "content": prompt}], json_schema=schema, sample=self._request_counts[prompt]
             )
             verdict = read_verdict(text, schema)
             try:

@@ -68,8 +68,8 @@ class EditorModel:
         ask = EDITOR.get()
         assert ask is not None
         began = time.perf_counter()
-        asked = {"model": self._model, "messages": list(messages), "parameters": dict(parameters)}
-        answer = await ask(asked)
+        request = {"model": self._model, "messages": list(messages), "parameters": dict(parameters)}
+        answer = await ask(request)
         if "error" in answer:
             raise self._error(answer["error"])
         return Completion(

@@ -306,14 +306,14 @@ def require(missing: Iterable[KeyGrant], place: FilePlace | None = None) -> None
         return
     options = " ".join(f"--allow-key {grant}" for grant in grants)
     raise NotAllowedError(
-        f"{what_is_asked(grants[0])} is not allowed, and the project's settings ask for it",
+        f"{describe_grant(grants[0])} is not allowed, and the project's settings ask for it",
         place,
         f"if you want that, allow it once with `promptls run {options}`, or for good with "
         f"`promptls trust --key {grants[0]}`",
     )
 
 
-def what_is_asked(grant: KeyGrant) -> str:
+def describe_grant(grant: KeyGrant) -> str:
     """Return a description of what a grant allows, for use within a sentence."""
     if grant.variable == RAY_ADDRESS:
         return f"connecting to the Ray cluster at {grant.origin}"

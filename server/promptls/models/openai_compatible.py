@@ -327,11 +327,11 @@ class OpenAiCompatible:
     async def _token_scores(self, prompt: str) -> list[float]:
         """Return the log-probabilities of the tokens of a prompt except the first."""
         body = {"model": self.name, "prompt": prompt, "max_tokens": 1, "temperature": 0}
-        for asked in self._score_requests:
-            content, _ = await self._request("completions", {**body, **asked})
+        for parameters in self._score_requests:
+            content, _ = await self._request("completions", {**body, **parameters})
             scores = _scores_of(content)
             if scores is not None:
-                self._score_requests = (asked,)
+                self._score_requests = (parameters,)
                 return scores
         raise ModelError(
             f"`{self._shown_url}` gives no log-probabilities of prompts, by which labels are compared",

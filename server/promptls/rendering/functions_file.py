@@ -15,7 +15,7 @@ from typing import Any, Final
 from promptls.rendering.outcome import RenderFailure
 from promptls.security.files import read_text
 
-_ASKED_OF_ALL: Final = frozenset({"unsafe_callable", "alters_data", "jinja_pass_arg"})
+_LOOKED_UP_ON_ALL: Final = frozenset({"unsafe_callable", "alters_data", "jinja_pass_arg"})
 """Attributes that Jinja and its sandbox look up on callables, and those with `_` on every object."""
 
 
@@ -40,7 +40,7 @@ class Answer(str):
         return iter((self._below(" 1"), self._below(" 2")))
 
     def __getattr__(self, name: str) -> Answer:
-        if name.startswith("_") or name in _ASKED_OF_ALL:
+        if name.startswith("_") or name in _LOOKED_UP_ON_ALL:
             raise AttributeError(name)
         return self._below(f".{name}")
 

@@ -213,8 +213,8 @@ def _show(variables: Mapping[str, str]) -> None:
 
 def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) -> dict[str, Any]:
     """Return the outcome of the job or the exploration in `request`, as JSON."""
-    asked = LabRequest.from_json(request["lab"]) if "lab" in request else None
-    job = asked.job if asked else RenderJob.from_json(request["job"])
+    lab_request = LabRequest.from_json(request["lab"]) if "lab" in request else None
+    job = lab_request.job if lab_request else RenderJob.from_json(request["job"])
     try:
         with reading_within(lambda: FileScope(job.roots)):
             if job.counts:
@@ -236,8 +236,8 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
     faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
     try:
         with reporter.watching(request["id"], seconds), reading_within(lambda: scope):
-            if asked is not None:
-                return _answer_lab(asked, _progress_sender(outbox, request["id"], seconds))
+            if lab_request is not None:
+                return _answer_lab(lab_request, _progress_sender(outbox, request["id"], seconds))
             if "rows" in request:
                 return packed_rows(execute_rows(job, map(unpack, request["rows"])))
             return {"outcome": packed_outcome(execute(job))}

@@ -159,8 +159,10 @@ def limits_of(seconds: float, megabytes: int, *, trusted: bool) -> Limits:
     if not trusted:
         seconds, megabytes = min(seconds, MAX_SECONDS_UNTRUSTED), min(megabytes, MAX_MEGABYTES_UNTRUSTED)
     physical = physical_memory()
-    asked = megabytes << 20
-    return Limits(seconds, asked if physical is None else min(asked, int(physical * _SHARE_OF_MEMORY)))
+    requested = megabytes << 20
+    return Limits(
+        seconds, requested if physical is None else min(requested, int(physical * _SHARE_OF_MEMORY))
+    )
 
 
 def physical_memory() -> int | None:

@@ -187,14 +187,14 @@ def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
     """
     from promptls.results_view.view import results_view
 
-    return results_view(_asked(arguments), quick=arguments.get("quick") is True)
+    return results_view(_requested_runs(arguments), quick=arguments.get("quick") is True)
 
 
 def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the report of the same runs as `html`, with the shown `run` and its `name`."""
     from promptls.results_view.html_report import report_html
 
-    runs = _asked(arguments)
+    runs = _requested_runs(arguments)
     return {"html": report_html(runs), "run": str(runs[-1].results), "name": runs[-1].name}
 
 
@@ -209,7 +209,7 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return _compared(compare_with(before, [after])[0])
 
 
-def _asked(arguments: Mapping[str, Any]) -> list[RunSummary]:
+def _requested_runs(arguments: Mapping[str, Any]) -> list[RunSummary]:
     """Return the runs to compare with, followed by the shown one."""
     named = optional(arguments, "run", str)
     against = optional(arguments, "against", list)

@@ -51,7 +51,7 @@ class ResultsProcess:
         try:
             return await running.ask(question, arguments)
         finally:
-            if not running.is_asked and running is self._running:
+            if not running.has_requests and running is self._running:
                 self._ending = asyncio.get_running_loop().call_later(self._idle_seconds, running.end)
 
     async def close(self) -> None:
@@ -96,7 +96,7 @@ class _Running:
         return self._process.pid
 
     @property
-    def is_asked(self) -> bool:
+    def has_requests(self) -> bool:
         return bool(self._waiting)
 
     async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

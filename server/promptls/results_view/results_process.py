@@ -55,11 +55,11 @@ def main() -> NoReturn:
     output, sys.stdout = sys.stdout, sys.stderr
     writing = threading.Lock()
 
-    def work(asked: Mapping[str, Any]) -> None:
-        roots = asked["roots"]
+    def work(request: Mapping[str, Any]) -> None:
+        roots = request["roots"]
         scope = FileScope(None if roots is None else tuple(roots))
         with reading_within(lambda: scope):
-            line = json.dumps({"id": asked["id"], **_answered(asked)}, default=str)
+            line = json.dumps({"id": request["id"], **_response(request)}, default=str)
         with writing:
             output.write(line + "\n")
             output.flush()
@@ -73,15 +73,15 @@ def main() -> NoReturn:
     os._exit(0)
 
 
-def _answered(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _response(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return {"answer": QUESTIONS[asked["question"]](asked["arguments"])}
+        return {"answer": QUESTIONS[request["question"]](request["arguments"])}
     except UserError as failure:
         return {"failure": _failure_json(failure)}
     except OSError as error:
         return {"failure": _failure_json(UserError(f"a file cannot be used: {error.strerror or error}"))}
     except Exception as error:
-        log.exception("the question %s", asked["question"])
+        log.exception("the question %s", request["question"])
         name = type(error).__name__
         return {
             "failure": _failure_json(UserError(f"the results cannot be read ({name}); the log says more"))

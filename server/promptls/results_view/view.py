@@ -38,7 +38,7 @@ def cached_by_tables(
     """
     known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
 
-    def asked(runs: Sequence[RunSummary]) -> Answer:
+    def cached(runs: Sequence[RunSummary]) -> Answer:
         key = tuple((run.results, stamp_of_table(run)) for run in runs)
         if key not in known:
             while len(known) >= _MAX:
@@ -46,7 +46,7 @@ def cached_by_tables(
             known[key] = answer(runs)
         return known[key]
 
-    return asked
+    return cached
 
 
 # The number of bars in a distribution.

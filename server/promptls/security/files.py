@@ -308,8 +308,8 @@ def kept_by_file(limit: int) -> Callable[[_Function], _Function]:
 
     def keeping(function: _Function) -> _Function:
         @lru_cache(maxsize=limit)
-        def known(_stamp: Stamp, *asked: Any) -> Any:
-            return function(*asked)
+        def known(_stamp: Stamp, *arguments: Any) -> Any:
+            return function(*arguments)
 
         @wraps(function)
         def answer(path: AnyPath, *more: Any) -> Any:

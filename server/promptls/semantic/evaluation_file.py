@@ -331,7 +331,7 @@ class Evaluation:
         return tuple(template for template in (self.ice, self.prompt) if template)
 
     @property
-    def asked(self) -> EvaluationTemplate | None:
+    def question_template(self) -> EvaluationTemplate | None:
         """The template of the question: `prompt_template`, or else `ice_template`."""
         return self.prompt or self.ice
 
@@ -363,7 +363,7 @@ class Evaluation:
 
     def used_bodies(self, template: EvaluationTemplate) -> tuple[Node, ...]:
         """Return the texts and dialogues of a prompt; of unscored labels, only those of the first."""
-        if template is not self.asked:
+        if template is not self.question_template:
             return () if self.retrieves is False else template.bodies
         weighs = self.inferencer_class is None or self.inferencer_class in LABEL_INFERENCERS
         return template.bodies if weighs else template.bodies[:1]

@@ -176,13 +176,13 @@ class UnstablePrefix:
 class _Piece(NamedTuple):
     """A piece of a part's content: fixed text, or a tag that prints one of the names.
 
-    `asked` are the names that are tested by an `if` outside of other blocks whose output depends on them.
+    `tested` are the names that are tested by an `if` outside of other blocks whose output depends on them.
     """
 
     text: str
     tag: Span
     names: tuple[str, ...]
-    asked: tuple[str, ...] = ()
+    tested: tuple[str, ...] = ()
 
 
 Included: TypeAlias = Callable[[TemplateReference], Template | None]
@@ -222,7 +222,7 @@ def unstable_prefixes(
             if found is None and piece.tag.start >= held_to:
                 found = _first(piece.names, changing, piece.tag.shifted(start))
                 if asking is None and depth == 0:
-                    asking = _first(piece.asked, changing, piece.tag.shifted(start))
+                    asking = _first(piece.tested, changing, piece.tag.shifted(start))
             if piece.text and depth == 0:
                 if found is not None:
                     texts.append(piece.text)
@@ -295,7 +295,7 @@ def _enum(schema: dict[str, Any]) -> list[Any]:
 
 @chunk_fact
 def _names(chunk: Chunk) -> frozenset[str]:
-    return frozenset(name for piece in _pieces(chunk) for name in (*piece.names, *piece.asked))
+    return frozenset(name for piece in _pieces(chunk) for name in (*piece.names, *piece.tested))
 
 
 def _reads(chunk: Chunk, names: dict[str, str]) -> bool:
@@ -332,7 +332,7 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
         tested: tuple[str, ...] = ()
         if depth == 0:
             pieces += _texts_between(chunk, spans, position, tag.span.start)
-            tested = _asked(chunk, index, spans) if is_sent else ()
+            tested = _tested_names(chunk, index, spans) if is_sent else ()
         depth += _step(chunk, index)
         pieces.append(_Piece("", tag.span, _printed(chunk, index) if is_sent else (), tested))
         position = tag.span.end
@@ -374,7 +374,7 @@ def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
     return (*named_in(expressions), *called_in(expressions))
 
 
-def _asked(chunk: Chunk, index: int, spans: list[Span]) -> tuple[str, ...]:
+def _tested_names(chunk: Chunk, index: int, spans: list[Span]) -> tuple[str, ...]:
     """Return the names that the tag tests if it is an `if` whose block prints something."""
     tag = chunk.tags[index]
     if tag.kind != "statement" or tag_tree(tag).statement.keyword != "if" or not _prints(chunk, index, spans):

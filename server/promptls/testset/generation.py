@@ -344,19 +344,19 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
     longest = parameters_of(plan.reference, plan.asking, 1).get("max_tokens")
     calls = cached = tokens = 0
     if plan.drawn is not None:
-        asked = [(each.messages(scenario), SAMPLE_SCHEMA) for each, scenario in plan.drawn.scenarios]
+        requests = [(each.messages(scenario), SAMPLE_SCHEMA) for each, scenario in plan.drawn.scenarios]
     else:
         leaves = [node.text for node in plan.graph.leaves]
         extractors = _extractors(_NOBODY)
-        asked = [
+        requests = [
             (extraction_messages(each.task, text, "found"), each.schema)
             for text in leaves
             for each in extractors
         ]
         calls = plan.request.size
         # The prompt of a query is not known yet; assume two contexts of average length.
-        tokens = calls * (about_tokens(asked[0][0]) + 2 * sum(map(len, leaves)) // len(leaves) // 4)
-    for messages, schema in asked:
+        tokens = calls * (about_tokens(requests[0][0]) + 2 * sum(map(len, leaves)) // len(leaves) // 4)
+    for messages, schema in requests:
         key = asking_key(plan.reference, plan.asking, messages, schema, 1)
         if plan.cache is not None and key is not None and plan.cache.get(key) is not None:
             cached += 1

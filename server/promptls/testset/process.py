@@ -111,7 +111,7 @@ def _manifest(plan: GenerationPlan, samples: Samples, asker: ModelAsker, seconds
         "synthesizers": dict(made),
         "left_out": dict(samples.left_out.most_common()),
         "duplicates": samples.duplicates,
-        "not_asked": samples.not_asked,
+        "not_requested": samples.not_requested,
         "stopped": samples.stopped,
         "documents": plan.documents,
         "nodes": len(plan.graph.nodes),
@@ -137,7 +137,7 @@ def _message(plan: GenerationPlan, samples: Samples) -> str:
     if samples.duplicates:
         words.append(f"{plural(samples.duplicates, 'duplicate')} dropped")
     if samples.stopped:
-        words.append(f"{samples.stopped}, so {samples.not_asked} were not asked for")
+        words.append(f"{samples.stopped}, so {samples.not_requested} were not asked for")
     return ", ".join(words)
 
 

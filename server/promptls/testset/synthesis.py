@@ -56,7 +56,7 @@ class Samples:
     samples: list[GeneratedSample] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
-    not_asked: int = 0
+    not_requested: int = 0
     stopped: str | None = None
     """Why not all scenarios were processed; None if all were."""
 
@@ -69,7 +69,7 @@ async def generate_sample(
     Raises `BudgetSpentError`, and `ModelError` if the model does not answer.
     """
     try:
-        made = await synthesizer.asked_sample(scenario, asker, tries)
+        made = await synthesizer.request_sample(scenario, asker, tries)
     except (BudgetSpentError, ModelError):
         raise
     except Exception as error:  # noqa: BLE001 - user code may raise anything
@@ -135,7 +135,7 @@ def _has_answered(outcomes: dict[int, GeneratedSample | str], failures: Sequence
 
 
 def _sorted_out(outcomes: dict[int, GeneratedSample | str], count: int, stopped: str | None) -> Samples:
-    made = Samples(not_asked=count - len(outcomes), stopped=stopped)
+    made = Samples(not_requested=count - len(outcomes), stopped=stopped)
     known: list[frozenset[str]] = []
     for _, outcome in sorted(outcomes.items(), key=lambda each: each[0]):
         if isinstance(outcome, str):

@@ -51,9 +51,9 @@ const MAX_CELL = 300;
 export const TOOLS: Record<string, Tool> = {
   check_prompts: async ({ paths }, { execute, uriOf, shown }) => {
     const named = textsOf(paths);
-    const asked =
+    const targets =
       named.length === 0 ? [{}] : await Promise.all(named.map(async (path) => ({ uri: await uriOf(path) })));
-    const found = (await Promise.all(asked.map((each) => execute<Found[]>("promptls.check", each)))).flat();
+    const found = (await Promise.all(targets.map((each) => execute<Found[]>("promptls.check", each)))).flat();
     const lines = found.map(
       ({ path, range: { start }, code, message }) =>
         `${shown(path)}:${String(start.line + 1)}:${String(start.character + 1)} ${code}: ${message}`,

@@ -232,11 +232,11 @@ export class PreviewPanel implements vscode.Disposable {
       if (command === undefined) {
         throw new Error(`there is no question ${question}`);
       }
-      const asked = definedOnly({ ...argument, uri: this.#uri });
+      const request = definedOnly({ ...argument, uri: this.#uri });
       const result =
         command === QUESTIONS.model
-          ? await this.#askModel(asked)
-          : await this.#client.execute<unknown>(command, asked);
+          ? await this.#askModel(request)
+          : await this.#client.execute<unknown>(command, request);
       this.#post({ type: "answer", id, result });
     } catch (error) {
       this.#post({ type: "answer", id, error: errorMessage(error) });

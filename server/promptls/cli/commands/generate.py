@@ -291,7 +291,7 @@ def _print(finished: Finished, arguments: argparse.Namespace) -> None:
     for reason, count in list(made["left_out"].items())[:SHOWN_REASONS]:
         print(paint(f"{count} left out: ", "yellow") + reason)
     if made["stopped"]:
-        print(paint(f"{made['stopped']}: {made['not_asked']} queries were not asked for", "yellow"))
+        print(paint(f"{made['stopped']}: {made['not_requested']} queries were not asked for", "yellow"))
         print(paint("what was answered is kept: run it again with a larger budget and `--force`", "dim"))
     if arguments.graph:
         print(f"graph: {printed_path(arguments.graph)}")

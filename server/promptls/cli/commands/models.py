@@ -77,8 +77,8 @@ def execute(arguments: argparse.Namespace) -> int:
         print_json([asdict(state) for state in states])
     else:
         _print(states, is_trial=arguments.is_trial)
-    asked = bool(arguments.names) or arguments.is_trial
-    return int(asked and not all(state.ready for state in states))
+    requested = bool(arguments.names) or arguments.is_trial
+    return int(requested and not all(state.ready for state in states))
 
 
 def _install(names: list[str]) -> None:

@@ -249,7 +249,7 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
         print(f"note: the values are made up, as there are no rows: {why}", file=sys.stderr)
     for problem in outcome.problems:
         print_failure(problem, path)
-    rest = viewer["asked"] - len(viewer["all"])
+    rest = viewer["selected"] - len(viewer["all"])
     if rest > 0 and arguments.row is None and arguments.rows is None:
         print(f"note: {plural(rest, 'more row')}; `--rows N` and `--all` show them", file=sys.stderr)
     return int(failed)
@@ -292,15 +292,15 @@ def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> 
             "leave `--viewer` out, or give the prompt an `infer_cfg`",
         )
     rows = 0 if arguments.all else arguments.rows or 1
-    asked = evaluation_job(
+    evaluation = evaluation_job(
         snapshot, path, row=arguments.row, rows=rows, meta_template=arguments.meta_template
     )
     data: Mapping[str, Any] = {}
-    if arguments.data is not None or (asked.data.test is None and not asked.data.examples):
+    if arguments.data is not None or (evaluation.data.test is None and not evaluation.data.examples):
         # Without rows, fields are shown with values from the arguments, or else made-up ones.
-        data, asked = chosen_sample(snapshot, path, arguments).data, replace(asked, row=None)
+        data, evaluation = chosen_sample(snapshot, path, arguments).data, replace(evaluation, row=None)
     job = job_for(snapshot, path, data, token_limit=arguments.limit, with_stand_ins=True)
-    return replace(job, evaluation=asked)
+    return replace(job, evaluation=evaluation)
 
 
 def with_choice(job: RenderJob, arguments: argparse.Namespace) -> RenderJob:

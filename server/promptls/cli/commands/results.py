@@ -56,9 +56,9 @@ async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.pages.page_server import Page, opened_in_browser, serving
     from promptls.results_view.results_client import ResultsProcess
 
-    asked, folder, name = _asked(list(dict.fromkeys(arguments.runs)))
+    view, folder, name = _initial_view(list(dict.fromkeys(arguments.runs)))
     process = ResultsProcess()
-    live = LiveResults(asked, folder, process, trusted=arguments.trust)
+    live = LiveResults(view, folder, process, trusted=arguments.trust)
     watching = asyncio.ensure_future(live.watch())
     try:
         page = Page("results", "promptls results", live.converse)
@@ -72,7 +72,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
         await process.close()
 
 
-def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
+def _initial_view(words: list[str]) -> tuple[dict[str, Any], Path, str]:
     """Return the arguments of the first view, the folder of its runs, and a title."""
     from promptls.experiments.history import find_run
     from promptls.experiments.manifest import results_folder

@@ -160,15 +160,15 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "the folder of the report does not exist", FilePlace(arguments.junit), "make it, or name another"
         )
-    asked = _requests(arguments)
+    requests = _requests(arguments)
     if not arguments.trust:
-        for request in asked:
+        for request in requests:
             require_trust(folders_of_run(request), partial(code_of_run, request))
-    with keys_allowed(asked, arguments.allow_key, asks=not arguments.dry_run):
+    with keys_allowed(requests, arguments.allow_key, asks=not arguments.dry_run):
         if arguments.leave_one_out:
             with interrupted_by_signals():
-                return run_left_out(asked, arguments)
-        requests, code_defined = in_python(asked)
+                return run_left_out(requests, arguments)
+        requests, code_defined = in_python(requests)
         with interrupted_by_signals():
             ended = asyncio.run(_run_all(requests, arguments)) if requests else []
             ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
@@ -315,10 +315,10 @@ def _python_heading(ready: PreparedPython, folder: Path) -> str:
     source = f" of {os.path.relpath(path, folder)}" if path is not None else ""
     chosen = f" ({rows.choice.text})" if rows.choice.expression else ""
     calls = plural(ready.planned.calls, "call")
-    asked = f", {ready.plan.requested_model}" if ready.plan.requested_model else ""
-    asked += " on Ray" if ready.plan.engine == "ray" else ""
+    model = f", {ready.plan.requested_model}" if ready.plan.requested_model else ""
+    model += " on Ray" if ready.plan.engine == "ray" else ""
     repeats = f", {ready.plan.repeats} times each" if ready.plan.repeats > 1 else ""
-    return f"{plural(ready.planned.rows, 'row')}{source}{chosen}{asked}{repeats}: {calls} of the function"
+    return f"{plural(ready.planned.rows, 'row')}{source}{chosen}{model}{repeats}: {calls} of the function"
 
 
 def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Namespace) -> Finished | None:

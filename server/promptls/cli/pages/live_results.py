@@ -41,14 +41,14 @@ class LiveResults:
     """The runs of one folder for any number of pages."""
 
     def __init__(
-        self, asked: Mapping[str, Any], folder: Path, process: ResultsProcess, *, trusted: bool = False
+        self, arguments: Mapping[str, Any], folder: Path, process: ResultsProcess, *, trusted: bool = False
     ) -> None:
-        """`asked` are the arguments of the initial `view` request; `folder` is that of the runs.
+        """`arguments` are the arguments of the initial `view` request; `folder` is that of the runs.
 
         With `trusted`, experiments are rerun regardless of the user's decision on their folder.
         """
         self.trusted: Final = trusted
-        self._asked: Final = asked
+        self._arguments: Final = arguments
         self._folder: Final = folder
         self._process: Final = process
         self._unfinished: Final = UnfinishedRuns(folder)
@@ -58,7 +58,7 @@ class LiveResults:
 
     async def converse(self, connection: ServerConnection) -> None:
         """Serve a page until it is closed."""
-        await talk_among(self._pages, ResultsPage(self, connection, self._asked))
+        await talk_among(self._pages, ResultsPage(self, connection, self._arguments))
 
     async def watch(self) -> None:
         """Notify the pages of runs in progress, and of files that have changed, until cancelled."""
@@ -101,9 +101,9 @@ class LiveResults:
         """Return the message to pages about unfinished runs."""
         return {"type": "running", "runs": self._running}
 
-    async def view(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    async def view(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the view of the requested runs; raises UserError if they cannot be shown."""
-        return await self._process.ask("view", asked)
+        return await self._process.ask("view", arguments)
 
     async def answer(self, question: str, argument: Mapping[str, Any]) -> dict[str, Any]:
         """Return the response to a page's request; raises UserError."""
@@ -165,10 +165,10 @@ def _stamp(path: Path) -> Iterator[tuple[int, int]]:
 class ResultsPage(ShownPage):
     """One page, which shows the runs that it chose, and follows the latest one if that is shown."""
 
-    def __init__(self, live: LiveResults, connection: ServerConnection, asked: Mapping[str, Any]) -> None:
+    def __init__(self, live: LiveResults, connection: ServerConnection, arguments: Mapping[str, Any]) -> None:
         super().__init__(connection)
         self._live: Final = live
-        self._asked = asked
+        self._arguments = arguments
         self._follows = False
         self._has_shown = False
         self._numbers: Final = itertools.count(1)
@@ -197,34 +197,34 @@ class ResultsPage(ShownPage):
 
     # -- what is shown ---------------------------------------------------------------
 
-    def _choose(self, asked: Mapping[str, Any]) -> None:
-        self._asked = asked
+    def _choose(self, arguments: Mapping[str, Any]) -> None:
+        self._arguments = arguments
         self._follows = False
         self.refresh()
 
     async def show(self) -> None:
         """Show a quick view first, then the complete one unless a different view is requested meanwhile."""
-        asked = self._asked
-        prompt = optional(asked, "path", str)
+        arguments = self._arguments
+        prompt = optional(arguments, "path", str)
         if prompt is not None and last_run(Path(prompt)) is None:
             self.prompts = frozenset([prompt])
             self._follows = True
             await self.send({"type": "nothing", "prompt": prompt, "name": Path(prompt).name})
             return
-        view = await self._live.view({**asked, "quick": True})
+        view = await self._live.view({**arguments, "quick": True})
         latest = view["history"][-1]["path"] if view["history"] else None
         if self._follows and latest not in {None, view["runs"][-1]["path"]}:
             # A run has ended since: it replaces the one that was the latest.
-            asked = self._asked = {"run": latest}
-            view = await self._live.view({**asked, "quick": True})
+            arguments = self._arguments = {"run": latest}
+            view = await self._live.view({**arguments, "quick": True})
         self._follows = latest == view["runs"][-1]["path"]
         self.prompts = frozenset(run["prompt"] for run in view["runs"])
         self._has_shown = True
         await self.send({"type": "show", "view": view})
-        if asked is self._asked:
-            await self.send({"type": "show", "view": await self._live.view(asked)})
+        if arguments is self._arguments:
+            await self.send({"type": "show", "view": await self._live.view(arguments)})
 
-    # -- what is asked ---------------------------------------------------------------
+    # -- questions of the page ---------------------------------------------------------------
 
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
         """Return the response to a request about the runs; raises UserError."""

@@ -346,8 +346,8 @@ class ShownPage(PageConversation):
         argument = message.get("argument")
         answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
         try:
-            asked = argument if isinstance(argument, dict) else {}
-            answer["result"] = await self.answered(str(message.get("question")), asked)
+            arguments = argument if isinstance(argument, dict) else {}
+            answer["result"] = await self.answered(str(message.get("question")), arguments)
         except Exception as error:  # noqa: BLE001 - the page must not wait forever, whatever it is
             answer["error"] = sentence(error)
         await self.send(answer)

@@ -142,12 +142,12 @@ class EvaluationConfig:
     def generating(self, row: Row, examples: Prompt) -> Prompt:
         """Return the prompt of `row` for a model that generates the answer; raises OpenCompassError."""
         mask = self.inferencer.get("gen_field_replace_token", "")
-        return self._asked().generating(row, examples, self.reader.output_column, mask)
+        return self._question_template().generating(row, examples, self.reader.output_column, mask)
 
     @explained
     def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
         """Return the prompt of `row` with `label` as its answer; raises OpenCompassError."""
-        return self._asked().labelled(row, examples, label, keep_separator=keep_separator)
+        return self._question_template().labelled(row, examples, label, keep_separator=keep_separator)
 
     def _picks_by_loss(
         self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None, loss: Losses | None
@@ -187,38 +187,38 @@ class EvaluationConfig:
 
             def prompts(candidate: Sequence[int]) -> tuple[str, list[str]]:
                 examples = _text(own.joined(own.examples(train, candidate)))
-                asked = [_text(own.labelled(test[index], examples, label)) for label in labels]
-                return examples + retriever.eos, asked
+                labelled_prompts = [_text(own.labelled(test[index], examples, label)) for label in labels]
+                return examples + retriever.eos, labelled_prompts
 
             drawn = [[rows[place] for place in each] for each in draws(index)]
             return shortest([rows[: retriever.count], *drawn], prompts, loss)
 
         return pick
 
-    def _asked(self) -> AnyTemplate:
+    def _question_template(self) -> AnyTemplate:
         """Return the template of the question: `prompt_template`, or else `ice_template`."""
         if self.prompt is not None and self.ice is None:
             return self.prompt
-        asked = self.prompt if self.prompt is not None else self.ice
-        if asked is None:
+        template = self.prompt if self.prompt is not None else self.ice
+        if template is None:
             raise OpenCompassError(
                 "There is neither a `prompt_template` nor an `ice_template`.",
                 cause="NotImplementedError",
                 said="Leaving prompt as empty is not supported",
             )
-        if asked.ice_token is None:
+        if template.ice_token is None:
             why = (
                 "because there is an `ice_template` as well"
                 if self.prompt is not None
                 else "because it writes the question too, even where no example is shown"
             )
             raise OpenCompassError(
-                f"`{asked.name}` needs an `ice_token`, {why}.",
+                f"`{template.name}` needs an `ice_token`, {why}.",
                 cause="NotImplementedError",
-                said=f"ice_token of {asked.name} is not provided",
-                at=(asked.name,),
+                said=f"ice_token of {template.name} is not provided",
+                at=(template.name,),
             )
-        return asked
+        return template
 
     def _output_of(self, row: Row) -> Any:
         column = self.reader.output_column

@@ -50,9 +50,9 @@ class LegacyChoice:
 
 
 def nearest_by_words(
-    texts: Sequence[str], asked: Callable[[int], str], count: Any
+    texts: Sequence[str], query: Callable[[int], str], count: Any
 ) -> Callable[[int], list[int]]:
-    """Return a function from the index of a row, with text `asked(index)`, to its `count` nearest `texts`.
+    """Return a function from the index of a row, with text `query(index)`, to its `count` nearest `texts`.
 
     Raises OpenCompassError if the packages of the extra `opencompass` are missing.
     """
@@ -70,7 +70,7 @@ def nearest_by_words(
     bm25 = BM25Okapi([words(text) for text in texts])
 
     def pick(index: int) -> list[int]:
-        scores = bm25.get_scores(words(asked(index)))
+        scores = bm25.get_scores(words(query(index)))
         return [int(row) for row in np.argsort(scores)[::-1][:count]]
 
     return pick
@@ -122,7 +122,7 @@ class SentenceModel(NamedTuple):
 
 
 def nearest(
-    texts: Sequence[str], asked: Callable[[int], str], count: Any, model: SentenceModel
+    texts: Sequence[str], query: Callable[[int], str], count: Any, model: SentenceModel
 ) -> Callable[[int], list[int]]:
     """Return a function from the index of a row to the `count` `texts` with the largest inner products.
 
@@ -133,7 +133,7 @@ def nearest(
     known = _matrix(texts, model, np)
 
     def pick(index: int) -> list[int]:
-        products = known @ np.asarray(model.embed([asked(index)]), dtype="<f4")[0]
+        products = known @ np.asarray(model.embed([query(index)]), dtype="<f4")[0]
         found = [int(row) for row in np.argsort(-products, kind="stable")[:count]]
         return found + [-1] * (count - len(found))
 

@@ -107,7 +107,7 @@ async def _on_cluster(plan: PythonPlan, timeout: float | None, limit: int) -> As
 async def _called(nodes: RayNodes, row: Any, repeat: int) -> FunctionOutcome | ModelError:
     """Call the function on a node; return the outcome, or the error if the node was lost."""
     try:
-        outcome = await nodes.asked("", lambda actor: actor.call.remote(repeat, row))
+        outcome = await nodes.call("", lambda actor: actor.call.remote(repeat, row))
     except ModelError as error:
         return error
     except TypeError as error:

@@ -237,13 +237,13 @@ def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
 
 def _builtin_signature(metric: Metric) -> str:
     """Return the signature of the metric, with its columns and options."""
-    from promptls.metrics.grading import ASKED
+    from promptls.metrics.grading import MODEL_PARAMETERS
 
     parameters = inspect.signature(metric.function).parameters.values()
     shown = ", ".join(
         each.name if each.default is each.empty else f"{each.name}={each.default!r}"
         for each in parameters
-        if each.name not in ASKED
+        if each.name not in MODEL_PARAMETERS
     )
     return f"```python\n{metric.name}({shown})\n```"
 

@@ -120,7 +120,7 @@ def named_metrics(file: File) -> dict[str, NamedMetric]:
 
 def taken_by(use: str, folder: Path) -> MetricParameters | None:
     """Return the parameters of a metric; None if unknown. Its file is relative to `folder`."""
-    from promptls.metrics.grading import ASKED
+    from promptls.metrics.grading import MODEL_PARAMETERS
 
     file, colon, attribute = use.rpartition(":")
     if not colon or not file.endswith(".py"):
@@ -131,14 +131,18 @@ def taken_by(use: str, folder: Path) -> MetricParameters | None:
         if ready is None:
             return None
         parameters = metric_parameters(ready)
-        return MetricParameters(_without(parameters.required, ASKED), _without(parameters.optional, ASKED))
+        return MetricParameters(
+            _without(parameters.required, MODEL_PARAMETERS), _without(parameters.optional, MODEL_PARAMETERS)
+        )
     for function in functions_in(str(folder / file)) or ():
         if function.name == attribute and set(function.decorators) <= _DECORATORS:
             known = [each for each in function.parameters if each.kind in {"any", "keyword"}]
             required = [each.name for each in known if each.is_required]
             optional = [each.name for each in known if not each.is_required]
             takes_any = len(known) < len(function.parameters)
-            return MetricParameters(_without(required, ASKED), _without(optional, ASKED), takes_any)
+            return MetricParameters(
+                _without(required, MODEL_PARAMETERS), _without(optional, MODEL_PARAMETERS), takes_any
+            )
     return None
 
 

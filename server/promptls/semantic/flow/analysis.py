@@ -40,7 +40,7 @@ from promptls.semantic.types.shape import OTHERS, Shape, interned, merged_all, u
 class Around(NamedTuple):
     """The enclosing conditions of a use: the values, types and comparisons that they test."""
 
-    asked: tuple[Path, ...] = ()
+    present: tuple[Path, ...] = ()
     typed: tuple[Narrowed, ...] = ()
     where: Conditions = ()
 
@@ -56,15 +56,23 @@ class Frame:
     """
 
     __slots__ = (
-        "asked", "asked_else", "keyword", "names", "recorded_uses", "tested", "typed", "typed_else", "where",
+        "keyword",
+        "names",
+        "present",
+        "present_else",
+        "recorded_uses",
+        "tested",
+        "typed",
+        "typed_else",
+        "where",
         "where_else",
     )  # fmt: skip
 
     def __init__(
         self,
         keyword: str,
-        asked: tuple[Path, ...] = (),
-        asked_else: tuple[Path, ...] = (),
+        present: tuple[Path, ...] = (),
+        present_else: tuple[Path, ...] = (),
         typed: tuple[Narrowed, ...] = (),
         typed_else: tuple[Narrowed, ...] = (),
         where: Conditions = (),
@@ -72,8 +80,8 @@ class Frame:
     ) -> None:
         self.keyword = keyword
         self.names: dict[str, Path] = {}
-        self.asked = asked
-        self.asked_else = asked_else
+        self.present = present
+        self.present_else = present_else
         self.typed = typed
         self.typed_else = typed_else
         self.where = where
@@ -85,8 +93,8 @@ class Frame:
         """Return a block with the same names and no recorded uses."""
         other = Frame(
             self.keyword,
-            self.asked,
-            self.asked_else,
+            self.present,
+            self.present_else,
             self.typed,
             self.typed_else,
             self.where,
@@ -184,7 +192,7 @@ class FlowAnalysis:
         resolved = self.resolved(path)
         if resolved and not is_macro(resolved[0].key):
             if is_looked_up(resolved):
-                for tested in self._around.asked:
+                for tested in self._around.present:
                     resolved = under_question(resolved, tested)
                 self.waiting[resolved, id(shape)] = shape
             around = self._around
@@ -198,7 +206,7 @@ class FlowAnalysis:
         callee = self.resolved(handed.callee)
         if callee:
             path = self.resolved(handed.path) if handed.path else ()
-            tested = (*self._all_resolved(handed.asked), *self._around.asked)
+            tested = (*self._all_resolved(handed.present), *self._around.present)
             where = (*self._all_about(handed.where), *self._around.where)
             self.passes[Pass(path, callee, handed.argument, handed.block, tested, where)] = None
 
@@ -240,8 +248,8 @@ class FlowAnalysis:
             frame = Frame(event.keyword)
             frame.names = {bind.name: self.resolved(bind.path) if bind.path else () for bind in event.bound}
             self.frames.append(frame)
-            frame.asked = self._all_resolved(event.asked)
-            frame.asked_else = self._all_resolved(event.asked_else)
+            frame.present = self._all_resolved(event.present)
+            frame.present_else = self._all_resolved(event.present_else)
             frame.typed = self._resolved_types(event.typed)
             frame.typed_else = self._resolved_types(event.typed_else)
             if event.where or event.where_else:
@@ -258,7 +266,7 @@ class FlowAnalysis:
         typed: list[Narrowed] = []
         where: list[Condition] = []
         for frame in self.frames:
-            tested += frame.asked
+            tested += frame.present
             typed += frame.typed
             where += frame.where
         is_alone = not tested and not typed and not where
@@ -274,13 +282,13 @@ class FlowAnalysis:
         frame.recorded_uses.clear()
         if frame.keyword == "for":  # a loop's variable is not defined in its `else`
             frame.names.clear()
-            frame.asked = frame.where = ()
+            frame.present = frame.where = ()
         if frame.keyword != "if":
             return
         for name in frame.names:
             frame.names[name] = ()
-        frame.asked = (*frame.asked_else, *self._all_resolved(event.asked))
-        frame.asked_else = (*frame.asked_else, *self._all_resolved(event.asked_else))
+        frame.present = (*frame.present_else, *self._all_resolved(event.present))
+        frame.present_else = (*frame.present_else, *self._all_resolved(event.present_else))
         if frame.where or frame.where_else or event.where or event.where_else:
             frame.where = (*frame.where_else, *self._all_about(event.where))
             frame.where_else = (*frame.where_else, *self._all_about(event.where_else))
@@ -328,7 +336,7 @@ class FlowAnalysis:
             for condition in around.where:
                 if condition.path[0].key == name or not is_no_input(condition.path[0].key):
                     whole = under(whole, name, condition)
-            for tested in around.asked:
+            for tested in around.present:
                 if tested[0].key == name:
                     whole = guarded(whole, tested)
             for each in around.typed:

@@ -261,25 +261,25 @@ def _optional(shape: Shape, tested: Step) -> Shape:
     )
 
 
-def guarded(shape: Shape, asked: Path, depth: int = 1) -> Shape:
-    """Return the shape of the variable that `asked` begins at, if the value at its end has been tested.
+def guarded(shape: Shape, tested: Path, depth: int = 1) -> Shape:
+    """Return the shape of the variable that `tested` begins at, if the value at its end has been tested.
 
     With a different `depth`, the shape of the value after that many steps.
     """
-    path = asked[depth:]
+    path = tested[depth:]
     if not path:
-        return _optional(shape, asked[-1])
+        return _optional(shape, tested[-1])
     if shape.kind == "union":
-        inside = [guarded(each, asked, depth) for each in shape.alternatives]
+        inside = [guarded(each, tested, depth) for each in shape.alternatives]
         return replace(shape, alternatives=tuple(inside))
     if isinstance(path[0].key, str):
         keys = tuple(
-            (name, guarded(below, asked, depth + 1) if name == path[0].key else below)
+            (name, guarded(below, tested, depth + 1) if name == path[0].key else below)
             for name, below in shape.keys
         )
         return replace(shape, keys=keys)
     return (
-        shape if shape.element is None else replace(shape, element=guarded(shape.element, asked, depth + 1))
+        shape if shape.element is None else replace(shape, element=guarded(shape.element, tested, depth + 1))
     )
 
 
@@ -379,13 +379,13 @@ def named_key(node: Filter) -> str:
     return ""
 
 
-def asked_for(test: Expression) -> tuple[Path, ...]:
+def present_if_true(test: Expression) -> tuple[Path, ...]:
     """Return the values that exist whenever a condition is true."""
     match test:
         case Operation(operators=("and", *_), operands=operands):
-            return tuple(path for operand in operands for path in asked_for(operand))
+            return tuple(path for operand in operands for path in present_if_true(operand))
         case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
-            return refused_by(operand)
+            return present_if_false(operand)
         case Operation(operators=("in",), operands=(Constant(value=str() as key), target)):
             return (*_some(path_of(target)), *_holding(target, key))
         case Operation(operators=("==" | ">" | ">=" | "in",), operands=operands):
@@ -402,13 +402,13 @@ def asked_for(test: Expression) -> tuple[Path, ...]:
             return _some(path_of(test))
 
 
-def refused_by(test: Expression) -> tuple[Path, ...]:
+def present_if_false(test: Expression) -> tuple[Path, ...]:
     """Return the values that exist whenever a condition is false."""
     match test:
         case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
-            return asked_for(operand)
+            return present_if_true(operand)
         case Operation(operators=("or", *_), operands=operands):
-            return tuple(path for operand in operands for path in refused_by(operand))
+            return tuple(path for operand in operands for path in present_if_false(operand))
         case Operation(operators=("==",), operands=(first, Constant(value=value))) if value in _EMPTY:
             return _sized(first)
         case Operation(operators=("not in",), operands=(Constant(value=str() as key), target)):

@@ -137,7 +137,7 @@ def _add_uses(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: M
         whole = shape_along(path, found_shape)
         for condition in handed.where:
             whole = under(whole, name, condition)
-        for question in handed.asked:
+        for question in handed.present:
             if question[0].key == name:
                 whole = guarded(whole, question)
         shapes[name] = interned(merged(shapes[name], whole) if name in shapes else whole)
@@ -196,10 +196,10 @@ def known_constants(template: Template, path: Path, offset: int) -> tuple[str, .
     return tuple(texts) if len(texts) == len(found or ()) else ()
 
 
-def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
+def resolved_each(template: Template, queries: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
     """Return the result of `resolved_at` for each path at its offset, in one pass over the file."""
     paths: dict[int, list[Path]] = {}
-    for path, offset in asked:
+    for path, offset in queries:
         paths.setdefault(offset, []).append(path)
     return {
         (path, offset): analysis.resolved(path) if path else ()

@@ -16,11 +16,11 @@ from promptls.semantic.flow.paths import (
     Step,
     View,
     ViewKind,
-    asked_for,
     caller_root,
     extended,
     macro_root,
-    refused_by,
+    present_if_false,
+    present_if_true,
     with_optional_end,
 )
 from promptls.semantic.flow.use import (
@@ -88,8 +88,8 @@ class TagReader:
             types = type_tests(test)
             with self._uses.telling(types, is_last=statement.keyword == "elif"):
                 self._uses.truth(test)
-            tested += asked_for(test)
-            refused += refused_by(test)
+            tested += present_if_true(test)
+            refused += present_if_false(test)
             holds += types.holds
             fails += types.fails
             where += conditions_of(test)
@@ -111,7 +111,7 @@ class TagReader:
                 where += selected(over, target.name)
         tested: tuple[Path, ...] = ()
         if statement.loop_test is not None:
-            tested = asked_for(statement.loop_test)
+            tested = present_if_true(statement.loop_test)
             where += conditions_of(statement.loop_test)
         self._events.append(Open("for", tuple(bound), tested, where=tuple(where)))
         if statement.loop_test is not None:

@@ -170,7 +170,7 @@ class Pass(NamedTuple):
     """A value that a call passes to a possible macro, as the argument with this index or name.
 
     `path` is empty if the value is unknown, `block` names the parameters of the call block around the call,
-    and `asked` contains the values without which the call is not reached. `where` are the conditions of
+    and `present` contains the values without which the call is not reached. `where` are the conditions of
     the call.
     """
 
@@ -178,7 +178,7 @@ class Pass(NamedTuple):
     callee: Path
     argument: int | str
     block: str = ""
-    asked: tuple[Path, ...] = ()
+    present: tuple[Path, ...] = ()
     where: Conditions = ()
 
 
@@ -204,8 +204,8 @@ class Open(NamedTuple):
 
     keyword: str
     bound: tuple[Bind, ...] = ()
-    asked: tuple[Path, ...] = ()
-    asked_else: tuple[Path, ...] = ()
+    present: tuple[Path, ...] = ()
+    present_else: tuple[Path, ...] = ()
     typed: tuple[Narrowed, ...] = ()
     typed_else: tuple[Narrowed, ...] = ()
     where: Conditions = ()
@@ -219,8 +219,8 @@ class Middle(NamedTuple):
     """
 
     keyword: str
-    asked: tuple[Path, ...] = ()
-    asked_else: tuple[Path, ...] = ()
+    present: tuple[Path, ...] = ()
+    present_else: tuple[Path, ...] = ()
     typed: tuple[Narrowed, ...] = ()
     typed_else: tuple[Narrowed, ...] = ()
     where: Conditions = ()

@@ -16,10 +16,10 @@ from promptls.semantic.flow.paths import (
     Path,
     Step,
     along,
-    asked_for,
     named_key,
     path_of,
-    refused_by,
+    present_if_false,
+    present_if_true,
     under_question,
     with_optional_end,
 )
@@ -268,7 +268,7 @@ class ExpressionUses:
     def __init__(self) -> None:
         self.events: Final[list[Event]] = []
         self.call_block = ""
-        self._asked: list[Path] = []
+        self._present: list[Path] = []
         self._typed: list[Narrowed] = []
         self._where: Conditions = ()
         self._types = TypeTests()
@@ -283,7 +283,7 @@ class ExpressionUses:
             path, shape, need = path[:-1], SEQUENCE, ""  # text can be indexed by numbers too
         if need and shape.kind in {"text", "number"}:
             shape = refusing_null(shape)
-        for tested in self._asked:
+        for tested in self._present:
             path = under_question(path, tested)
         for narrow in self._typed:
             if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
@@ -332,7 +332,7 @@ class ExpressionUses:
 
     def _logic(self, node: Operation, shape: Shape | None) -> None:
         """Visit the operands of `and`, `or` and `not`: `and` implies the earlier ones, `or` refutes them."""
-        tested, where = len(self._asked), self._where
+        tested, where = len(self._present), self._where
         is_all = node.operators[0] == "and"
         last = len(node.operands) - 1
         for index, operand in enumerate(node.operands):
@@ -340,12 +340,12 @@ class ExpressionUses:
                 self.truth(operand)
             else:
                 self.use(operand, shape)
-            if len(self._asked) < _MAX_CONDITIONS:
-                self._asked += asked_for(operand) if is_all else refused_by(operand)
+            if len(self._present) < _MAX_CONDITIONS:
+                self._present += present_if_true(operand) if is_all else present_if_false(operand)
             if index < last and len(self._where) < _MAX_CONDITIONS:
                 self._where += conditions_of(operand, holds=is_all)
             self.branches += index == 0
-        del self._asked[tested:]
+        del self._present[tested:]
         self._where = where
         self.branches -= 1
 
@@ -408,21 +408,21 @@ class ExpressionUses:
         types = type_tests(node.test)
         with self.telling(types):
             self.truth(node.test)
-        tested, typed, where = len(self._asked), len(self._typed), self._where
+        tested, typed, where = len(self._present), len(self._typed), self._where
         self._where += conditions_of(node.test)
-        self._asked += asked_for(node.test)
+        self._present += present_if_true(node.test)
         self._typed += types.holds
         self.branches += 1
         self.use(node.then, shape)
-        del self._asked[tested:], self._typed[typed:]
+        del self._present[tested:], self._typed[typed:]
         if node.otherwise is not None:
             for each in types.decisive:
                 self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
             self._where = where + conditions_of(node.test, holds=False)
-            self._asked += refused_by(node.test)
+            self._present += present_if_false(node.test)
             self._typed += types.fails
             self.use(node.otherwise, shape)
-            del self._asked[tested:], self._typed[typed:]
+            del self._present[tested:], self._typed[typed:]
         self._where = where
         self.branches -= 1
 
@@ -436,7 +436,7 @@ class ExpressionUses:
         else:
             is_decisive = any(node is each for each in self._types.decisive)
             is_refused = any(node is each for each in self._types.refused)
-            shape = _type_asked_for(node.name, is_decisive=is_decisive, is_refused=is_refused)
+            shape = _tested_type(node.name, is_decisive=is_decisive, is_refused=is_refused)
             may_lack = is_decisive and not self._is_last
             self.emit(with_optional_end(path) if may_lack else path, shape, node.target)
             self._visit_path(node.target)
@@ -477,7 +477,7 @@ class ExpressionUses:
         block, self.call_block = self.call_block, ""
         if not 0 < len(callee) <= _MAX_NAMES:
             return
-        tested = tuple(self._asked)
+        tested = tuple(self._present)
         for number, argument in enumerate(node.arguments):
             named = argument if isinstance(argument, Keyword) else None
             path = path_of(named.value if named is not None else argument)
@@ -496,7 +496,7 @@ def _same_key(step: Step, other: Step) -> bool:
     return step.key == other.key
 
 
-def _type_asked_for(test: str, *, is_decisive: bool, is_refused: bool) -> Shape:
+def _tested_type(test: str, *, is_decisive: bool, is_refused: bool) -> Shape:
     """Return what a test reveals about the value that it tests.
 
     `is_decisive` is True if branches depend on it alone, `is_refused` if the first is for other types.

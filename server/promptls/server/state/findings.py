@@ -299,11 +299,11 @@ class ProgramFindings:
             self._context.start(self._check(path, known), "the check of a configuration")
         return known.findings
 
-    async def _check(self, path: str, asked: _Configured) -> None:
+    async def _check(self, path: str, configured: _Configured) -> None:
         """Check a configuration in a thread: it may import hundreds of files."""
-        found = await asyncio.to_thread(_findings_in, path, asked)
-        if self._configured.get(path) is asked:
-            self._configured[path] = asked._replace(findings=found)
+        found = await asyncio.to_thread(_findings_in, path, configured)
+        if self._configured.get(path) is configured:
+            self._configured[path] = configured._replace(findings=found)
             self.refresh()
 
 
@@ -315,14 +315,14 @@ class _Configured(NamedTuple):
     findings: tuple[Finding, ...] | None
 
 
-def _findings_in(path: str, asked: _Configured) -> tuple[Finding, ...]:
+def _findings_in(path: str, configured: _Configured) -> tuple[Finding, ...]:
     from promptls.ide.opencompass_python import findings_in_configuration
     from promptls.workspace.configuration_files import ConfigurationFiles
 
-    if asked.project.excludes(path):
+    if configured.project.excludes(path):
         return ()
-    files = ConfigurationFiles(path, asked.project)
-    return findings_in_configuration(asked.text, files, asked.project.settings) or ()
+    files = ConfigurationFiles(path, configured.project)
+    return findings_in_configuration(configured.text, files, configured.project.settings) or ()
 
 
 def report_problems(context: Context) -> None:

@@ -215,7 +215,7 @@ class QuerySynthesizer:
         from promptls.api.judge import as_judge
 
         del callbacks
-        made = await self.asked_sample(scenario, as_judge(self.llm))
+        made = await self.request_sample(scenario, as_judge(self.llm))
         if isinstance(made, str):
             raise UserError(
                 f"`{self.name}` got no query for the scenario: {made}", remedy="take another model"
@@ -245,7 +245,7 @@ class QuerySynthesizer:
             ],
         )
 
-    async def asked_sample(
+    async def request_sample(
         self, scenario: Scenario, asker: Asker, tries: int = DEFAULT_TRIES
     ) -> SingleTurnSample | MultiTurnSample | str:
         """Request the query of a scenario with its reference; return it, or why the last answer was rejected.

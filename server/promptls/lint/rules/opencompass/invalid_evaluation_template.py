@@ -161,7 +161,7 @@ def _end(
 ) -> Iterator[Finding]:
     """Yield the `end` of a dialogue, depending on whether OpenCompass reaches it."""
     entry = dialogue.entry("end")
-    if entry is None or template is not evaluation.asked or dialogue.entry("round") is None:
+    if entry is None or template is not evaluation.question_template or dialogue.entry("round") is None:
         return
     meta = evaluation.meta_template
     removed = without_entry(chunk, dialogue.span, dialogue.entries, entry)

@@ -88,13 +88,13 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield from _never_generates(entry, model_meta)
     if evaluation.meta is None:
         return
-    meta, asked = evaluation.meta_template, evaluation.asked
+    meta, question = evaluation.meta_template, evaluation.question_template
     yield from _in_meta(chunk, evaluation.meta, meta, used)
     if evaluation.inferencer_class not in {None, *LABEL_INFERENCERS}:
         yield from _never_generates(evaluation.meta, meta)
-    if meta is None or asked is None or meta.is_api or meta.is_unsure:
+    if meta is None or question is None or meta.is_api or meta.is_unsure:
         return
-    if asked.form is Form.MESSAGES:
+    if question.form is Form.MESSAGES:
         message = "messages go only to a model with an API, and no role here has an `api_role`"
         yield Finding(evaluation.meta.key.span, message)
 

@@ -78,9 +78,9 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             for found in _value(label):
                 is_used = label.entry.value in used or not is_built
                 yield found if is_used else replace(found, severity="warning")
-    if evaluation.asked is not None:
-        yield from _compared(evaluation, evaluation.asked)
-        yield from _same_labels(chunk, evaluation, evaluation.asked)
+    if evaluation.question_template is not None:
+        yield from _compared(evaluation, evaluation.question_template)
+        yield from _same_labels(chunk, evaluation, evaluation.question_template)
     yield from _without_example(evaluation)
 
 
@@ -116,17 +116,17 @@ def _value(label: Label) -> Iterator[Finding]:
         yield Finding(label.entry.key.span, "the dialogue of this label has no `round`")
 
 
-def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Finding]:
+def _compared(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
     inferencer = evaluation.inferencer_class
-    body = asked.body
-    if inferencer in LABEL_INFERENCERS and asked.form not in {Form.LABELS, Form.DIALOGUE}:
+    body = question.body
+    if inferencer in LABEL_INFERENCERS and question.form not in {Form.LABELS, Form.DIALOGUE}:
         for template in evaluation.templates:
             if template.form is Form.MESSAGES:
                 message = f"`{inferencer}` weighs labels, and a list of messages has none: OpenCompass fails"
                 yield Finding(template.entry.key.span, message)
     if (
         inferencer == "PPLInferencer"
-        and asked.form is Form.DIALOGUE
+        and question.form is Form.DIALOGUE
         and isinstance(body, Mapping)
         and body.entries
     ):
@@ -135,23 +135,25 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
         yield Finding(_class_span(evaluation), message)
     elif (
         inferencer == "PPLInferencer"
-        and asked.form is Form.TEXT
+        and question.form is Form.TEXT
         and "labels" not in _inferencer_keys(evaluation)
     ):
         message = (
             "`PPLInferencer` gets the same prompt for every label: write a mapping from each label to a text"
         )
-        yield Finding(_key_of(asked), message, severity="warning")
-    elif inferencer == "PPLInferencer" and asked.form is Form.LABELS and _is_alone(evaluation, asked):
-        message = f"`PPLInferencer` has one label to choose from, `{asked.labels[0].name}`: every row gets it"
-        yield Finding(_key_of(asked), message, severity="warning")
+        yield Finding(_key_of(question), message, severity="warning")
+    elif inferencer == "PPLInferencer" and question.form is Form.LABELS and _is_alone(evaluation, question):
+        message = (
+            f"`PPLInferencer` has one label to choose from, `{question.labels[0].name}`: every row gets it"
+        )
+        yield Finding(_key_of(question), message, severity="warning")
     elif (
         inferencer == "GenInferencer"
-        and asked.form is Form.LABELS
-        and len(asked.labels) > 1
-        and not _strays(asked)
+        and question.form is Form.LABELS
+        and len(question.labels) > 1
+        and not _strays(question)
     ):
-        message = f"`GenInferencer` uses the first label only, `{asked.labels[0].name}`"
+        message = f"`GenInferencer` uses the first label only, `{question.labels[0].name}`"
         yield Finding(_class_span(evaluation), message, severity="warning")
 
 
@@ -163,12 +165,12 @@ def _class_span(evaluation: Evaluation) -> Span:
     return kind.span if kind else entry.key.span
 
 
-def _same_labels(chunk: Chunk, evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Finding]:
+def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield a label whose template is that of another one, so that the model cannot tell them apart."""
-    if evaluation.inferencer_class != "PPLInferencer" or asked.form is not Form.LABELS:
+    if evaluation.inferencer_class != "PPLInferencer" or question.form is not Form.LABELS:
         return
     seen: dict[str, str] = {}
-    for label in asked.labels:
+    for label in question.labels:
         span = label.entry.value.span
         text = chunk.text[span.start : span.end].strip()
         if not text or any(tag.kind != "raw" for tag in chunk.tags_at(span)):
@@ -180,9 +182,9 @@ def _same_labels(chunk: Chunk, evaluation: Evaluation, asked: EvaluationTemplate
         seen.setdefault(text, label.name)
 
 
-def _is_alone(evaluation: Evaluation, asked: EvaluationTemplate) -> bool:
+def _is_alone(evaluation: Evaluation, question: EvaluationTemplate) -> bool:
     """Return whether a mapping certainly has exactly one label."""
-    return len(asked.labels) == 1 and not evaluation.is_open and not _strays(asked)
+    return len(question.labels) == 1 and not evaluation.is_open and not _strays(question)
 
 
 def _without_example(evaluation: Evaluation) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         return  # These use the messages of a column instead of a template.
     if any(is_typo(key_text(entry) or "", "ice_token") for entry in template.mapping.entries):
         return  # `unknown-evaluation-key` reports it.
-    if template is evaluation.asked and evaluation.ice and not evaluation.is_open:
+    if template is evaluation.question_template and evaluation.ice and not evaluation.is_open:
         message = (
             "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"
             if evaluation.prompt
@@ -82,7 +82,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         )
         yield Finding(template.entry.key.span, message, _adding_token(chunk.text, template))
         return
-    if template is not evaluation.asked:
+    if template is not evaluation.question_template:
         return
     # `invalid-ppl-template` reports the key in the template.
     misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]
@@ -105,7 +105,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
             if not body.dynamic and body.tag == "str" and mark not in body.text:
                 yield Finding(place or token.span, f"`{mark}`, the `ice_token`, is not in this text")
         elif (
-            template is evaluation.asked
+            template is evaluation.question_template
             and body in used
             and isinstance(body, Mapping)
             and body.value("round") is not None
@@ -121,7 +121,11 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
 def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     token = template.ice_token
     mark = scalar_text(token) if token else USUAL_ICE_MARK
-    if mark is None or not isinstance(template.body, Sequence) or template is not evaluation.asked:
+    if (
+        mark is None
+        or not isinstance(template.body, Sequence)
+        or template is not evaluation.question_template
+    ):
         return
     items = [item for item in template.body.items if isinstance(item, Scalar)]
     if any(item.dynamic or item.text == mark for item in items):

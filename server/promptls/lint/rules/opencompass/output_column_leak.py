@@ -58,7 +58,7 @@ from promptls.syntax.yaml.nodes import scalar_text
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the places of the answer's column where it is not masked."""
     evaluation = evaluation_of(chunk)
-    template = evaluation.asked if evaluation else None
+    template = evaluation.question_template if evaluation else None
     if evaluation is None or template is None or not evaluation.output_column:
         return
     why = _why(evaluation, template)

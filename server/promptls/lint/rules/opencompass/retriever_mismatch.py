@@ -188,11 +188,11 @@ def _without_argument(
 
 def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
     """Yield texts with the token if the examples are messages, which fails even if no example is shown."""
-    ice, asked = evaluation.ice, evaluation.asked
-    mark = scalar_text(asked.ice_token) if asked else None
-    if ice is None or asked is None or ice.form is not Form.MESSAGES or asked.is_raw or not mark:
+    ice, question = evaluation.ice, evaluation.question_template
+    mark = scalar_text(question.ice_token) if question else None
+    if ice is None or question is None or ice.form is not Form.MESSAGES or question.is_raw or not mark:
         return
-    for body in evaluation.used_bodies(asked):
+    for body in evaluation.used_bodies(question):
         for scalar in scalars_in(body):
             if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, DIALOGUE_KEYS):
                 message = "`ice_template` makes messages, and not even none of them can go into this text"
@@ -208,27 +208,27 @@ def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
 
 def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Finding]:
     """Yield examples of a form that cannot be inserted into the prompt."""
-    asked = evaluation.asked
-    if asked is None:
+    question = evaluation.question_template
+    if question is None:
         return
     unsure = {Form.UNKNOWN, Form.OTHER, Form.MISSING}
-    if ice.form in unsure or asked.form in unsure:
+    if ice.form in unsure or question.form in unsure:
         return
-    if asked.is_raw != ice.is_raw:
+    if question.is_raw != ice.is_raw:
         message = (
             "the prompt is a list of messages, and these examples are none: they are silently lost"
-            if asked.is_raw
+            if question.is_raw
             else "these examples are messages, which cannot go into a `PromptTemplate`"
         )
         yield Finding(ice.entry.key.span, message)
         return
-    mark = scalar_text(asked.ice_token)
-    if not mark or asked.is_raw:
+    mark = scalar_text(question.ice_token)
+    if not mark or question.is_raw:
         return
     if not any(_is_dialogue(body) for body in ice.bodies):
-        yield from _lost_texts(evaluation, asked, mark)
+        yield from _lost_texts(evaluation, question, mark)
         return
-    for body in evaluation.used_bodies(asked):
+    for body in evaluation.used_bodies(question):
         if not isinstance(body, Scalar):
             yield from _misplaced(evaluation, body, mark)
         elif not body.dynamic and mark in body.text:
@@ -251,12 +251,12 @@ def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Findin
             yield Finding(scalar.span, message)
 
 
-def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) -> Iterator[Finding]:
+def _lost_texts(evaluation: Evaluation, question: EvaluationTemplate, mark: str) -> Iterator[Finding]:
     """Yield tokens for text examples at positions that are ignored for models with an API."""
     meta = evaluation.meta_template
     if meta is None or not meta.is_api or meta.is_unsure:
         return
-    for body in evaluation.used_bodies(asked):
+    for body in evaluation.used_bodies(question):
         if not _is_dialogue(body):
             continue
         with_mark = [each for each in scalars_in(body) if each.dynamic or mark in each.text]

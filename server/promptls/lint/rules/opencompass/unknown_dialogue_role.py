@@ -110,7 +110,7 @@ def _lacks_role(turn: Mapping) -> bool:
 
 def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:
     """Return whether OpenCompass renders the turns of a section for a model."""
-    if template is not evaluation.asked:
+    if template is not evaluation.question_template:
         # Only the rounds of examples are used.
         return section == "round"
     meta = evaluation.meta_template
