@@ -105,6 +105,8 @@ def _misnamed(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, words
         elif len(meant) == 1:
             yield name, (meant[0],)
+        elif len(unused) == len(keys) == 1:
+            yield name, tuple(keys)
 
 
 def _declaration(file: File, name: str) -> Span | None:

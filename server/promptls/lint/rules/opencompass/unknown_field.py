@@ -182,8 +182,8 @@ def _doubled(field: Field) -> Finding:
     return Finding(span, message, (fix,), severity="hint")
 
 
-_FOREIGN: Final = re.compile(r"%\((\w+)\)[sdr]|\uff5b(\w+)\uff5d|\[\[(\w+)\]\]|<<(\w+)>>")
-"""Fields in other notations: of Python's `%`, in full-width braces, and in double brackets."""
+_FOREIGN: Final = re.compile(r"%\((\w+)\)[sdr]|\$\{(\w+)\}(?!\$)|\uff5b(\w+)\uff5d|\[\[(\w+)\]\]|<<(\w+)>>")
+"""Fields in other notations: of Python's `%`, of shells, in full-width braces, and in double brackets."""
 
 
 def _foreign(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
