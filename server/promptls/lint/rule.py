@@ -11,12 +11,12 @@ from pathlib import Path
 from sys import modules
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from promptls.facts import current, unrecorded
 from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, ChunkList
-from promptls.syntax.facts import chunk_fact_given
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
@@ -195,22 +195,30 @@ def each_chunk_given(
 ) -> Callable[[Callable[[Chunk, Basis], Iterable[Finding]]], Check]:
     """Make a check from a function that checks one chunk and takes a second value, returned by `basis`.
 
-    All chunks are checked again if that value, or an element of it if it is a tuple, is a different object.
+    All chunks are checked again if that value changes.
     """
 
     def decorate(find: Callable[[Chunk, Basis], Iterable[Finding]]) -> Check:
-        @chunk_fact_given
-        def in_chunk(chunk: Chunk, given: Basis) -> tuple[Finding, ...]:
-            return tuple(islice(find(chunk, given), MAX_FINDINGS + 1))
-
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:
             given = basis(file)
+
+            def in_chunk(chunk: Chunk) -> tuple[Finding, ...]:
+                """Return the findings in a chunk, which caches them for the last `given`."""
+                known: Any = chunk.facts.get(find)
+                if known is None or known[0] != given:
+                    found = unrecorded(lambda: tuple(islice(find(chunk, given), MAX_FINDINGS + 1)))
+                    known = chunk.facts[find] = (given, found)
+                return known[1]  # type: ignore[no-any-return]  # stored above
+
+            reads = current.get()
+            if reads is not None:
+                reads.columns[in_chunk] = None
             source = file.template.source
             if file.kind is Kind.EVALUATION:
                 source = source.uncut()  # entries of an evaluation have no meaning on their own
             for start, chunk in zip(source.starts, source.chunks, strict=False):
-                for finding in in_chunk(chunk, given):
+                for finding in in_chunk(chunk):
                     yield finding.shifted(start)
 
         return check

@@ -20,18 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import lru_cache, wraps
-from operator import attrgetter, is_
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from operator import attrgetter
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from promptls.facts import Reads, current, recorded, unrecorded
+from promptls.facts import Reads, current, recorded
 from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Memo, Piece, chunk_fact, fact_values
 from promptls.text.positions import Span
 
 Fact = TypeVar("Fact")
 Item = TypeVar("Item")
-Basis = TypeVar("Basis")
 Arguments = ParamSpec("Arguments")
 _is_off = False
 
@@ -45,52 +44,6 @@ def turned_off() -> Iterator[None]:
         yield
     finally:
         _is_off = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ChunkFactGiven(Generic[Basis, Fact]):
-    """A chunk fact for one basis; two are equal if their bases are the same objects."""
-
-    find: Callable[[Chunk, Basis], Fact]
-    basis: Basis
-
-    def __call__(self, chunk: Chunk) -> Fact:
-        known: tuple[Basis, Fact] | None = chunk.facts.get(self.find)  # type: ignore[assignment]  # stored below
-        if known is None or not _is_same(known[0], self.basis):
-            known = chunk.facts[self.find] = (self.basis, self.find(chunk, self.basis))
-        assert known is not None
-        return known[1]
-
-    def __hash__(self) -> int:
-        return hash(self.find)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _ChunkFactGiven)
-            and self.find is other.find
-            and _is_same(self.basis, other.basis)
-        )
-
-
-def _is_same(one: object, other: object) -> bool:
-    """Return whether two bases are the same object, or tuples of the same objects."""
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(is_, one, other))
-    return one is other
-
-
-def chunk_fact_given(find: Callable[[Chunk, Basis], Fact]) -> Callable[[Chunk, Basis], Fact]:
-    """Make a function of a chunk and another object a chunk fact; only the last value is cached."""
-
-    @wraps(find)
-    def fact(chunk: Chunk, basis: Basis) -> Fact:
-        bound = _ChunkFactGiven(find, basis)
-        reads = current.get()
-        if reads is not None:
-            reads.columns[bound] = None
-        return unrecorded(bound, chunk)
-
-    return fact
 
 
 def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
