@@ -91,7 +91,7 @@ async def test_selected_rows_are_run_again_once_the_reader_says_yes(folder: Fold
         await page.send(**again)
         question = await page.received("question")
         assert question["title"] == "Run 2 rows of main again?"
-        assert "2 calls to make" in question["words"]
+        assert "2 calls to make" in question["message"]
         await page.send(type="confirm", id=question["id"], yes=False)
         await page.send(**again)
         question = await page.received("question")

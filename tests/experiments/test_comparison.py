@@ -34,7 +34,9 @@ async def test_a_real_difference_is_said_in_points_with_interval_and_p(folder: F
     after = await answered(folder, set(range(1, 25)))
     (metric,) = compared(before, after).metrics
     assert (metric.verdict, metric.difference.pairs) == ("better", 30)
-    assert metric.words.startswith(f"{after.name} is better by 47 points (95 % interval 30 to 63, p < 0.001")
+    assert metric.message.startswith(
+        f"{after.name} is better by 47 points (95 % interval 30 to 63, p < 0.001"
+    )
 
 
 async def test_a_fall_is_called_worse(folder: Folder) -> None:
@@ -42,7 +44,7 @@ async def test_a_fall_is_called_worse(folder: Folder) -> None:
     after = await answered(folder, set(range(1, 11)))
     (metric,) = compared(before, after).metrics
     assert metric.verdict == "worse"
-    assert f"{after.name} is worse by 47 points (95 % interval 30 to 63, p < 0.001" in metric.words
+    assert f"{after.name} is worse by 47 points (95 % interval 30 to 63, p < 0.001" in metric.message
 
 
 async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_needed(folder: Folder) -> None:
@@ -50,15 +52,15 @@ async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_neede
     after = await answered(folder, {3, 4, 5, 6, 7})
     (metric,) = compared(before, after).metrics
     assert metric.verdict == "undecided"
-    assert metric.words.startswith("cannot be told apart at n = 30 (difference +3 points")
-    assert "rows would be needed" in metric.words
+    assert metric.message.startswith("cannot be told apart at n = 30 (difference +3 points")
+    assert "rows would be needed" in metric.message
 
 
 async def test_equal_runs_cannot_be_told_apart(folder: Folder) -> None:
     before = await answered(folder, {1, 2})
     after = await answered(folder, {1, 2})
     comparison = compared(before, after)
-    assert "each row scores the same in both" in comparison.metrics[0].words
+    assert "each row scores the same in both" in comparison.metrics[0].message
     assert comparison.changes == ()
 
 
@@ -87,7 +89,7 @@ async def test_numbers_are_compared_as_they_are(folder: Folder) -> None:
     after = read_run(Path((await folder.run()).manifest_path))
     (metric,) = compared(before, after).metrics
     assert metric.difference.difference == 2
-    assert "is better by 2 (95 % interval 2 to 2" in metric.words
+    assert "is better by 2 (95 % interval 2 to 2" in metric.message
 
 
 async def test_repeats_of_a_row_count_as_one_row(folder: Folder) -> None:
@@ -126,7 +128,7 @@ async def test_several_runs_are_each_compared_with_the_first_and_corrected_toget
     assert (alone.verdict, alone.p_value) == ("undecided", together.difference.p_value)
     assert together.p_value == alone.p_value
     assert comparisons[0].metrics[0].p_value == 2 * comparisons[0].metrics[0].difference.p_value
-    assert "among 2 comparisons" in together.words
+    assert "among 2 comparisons" in together.message
 
 
 async def test_a_difference_that_counts_alone_may_be_chance_among_others(folder: Folder) -> None:
@@ -137,7 +139,7 @@ async def test_a_difference_that_counts_alone_may_be_chance_among_others(folder:
     (metric,) = compare_with(first, [second, first])[0].metrics
 
     assert metric.verdict == "undecided"
-    assert "looked at alone it would count" in metric.words
+    assert "looked at alone it would count" in metric.message
 
 
 @pytest.mark.parametrize(

@@ -412,4 +412,4 @@ def test_every_key_of_a_provider_is_known_to_the_policy() -> None:
 def test_a_providers_own_destination_is_named() -> None:
     found = destination_of(find_model("openai:gpt-4.1-mini"))
     assert found is not None
-    assert found.words() == "sends OPENAI_API_KEY to https://api.openai.com"
+    assert found.description() == "sends OPENAI_API_KEY to https://api.openai.com"

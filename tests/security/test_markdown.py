@@ -308,7 +308,14 @@ def test_no_page_of_a_comparison_holds_more_than_text() -> None:
 
 
 def test_no_page_of_examples_holds_more_than_text() -> None:
-    example = {"number": 1, "label": PAYLOAD, "shown": 1, "tokens": 1.0, "verdict": "costs", "words": PAYLOAD}
+    example = {
+        "number": 1,
+        "label": PAYLOAD,
+        "shown": 1,
+        "tokens": 1.0,
+        "verdict": "costs",
+        "message": PAYLOAD,
+    }
     report = {
         "prompt": f"/{LINE}",
         "experiment": PAYLOAD,

@@ -136,4 +136,4 @@ def test_null_is_taken_where_it_renders(text: str, takes: bool) -> None:
     ],
 )
 def test_a_sum_says_what_its_terms_are(text: str, expected: dict[str, str]) -> None:
-    assert {name: shape.words for name, shape in shapes_of(text).items()} == expected
+    assert {name: shape.description for name, shape in shapes_of(text).items()} == expected

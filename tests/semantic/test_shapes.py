@@ -25,7 +25,7 @@ SCALAR = "text, number or boolean"
 def words(text: str) -> dict[str, str]:
     """The words for each input, with `?` behind those that may be missing."""
     shapes = input_shapes(Template(Source.of(text)))
-    return {name: shape.words + "?" * shape.optional for name, shape in shapes.items()}
+    return {name: shape.description + "?" * shape.optional for name, shape in shapes.items()}
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_a_loop_around_parts_binds_its_variable_in_every_part() -> None:
 
     shapes = input_shapes(Template(Source.of(text)))
 
-    assert shapes["history"].words == "list of mappings with author, files, text"
-    assert shapes["m"].words == SCALAR
+    assert shapes["history"].description == "list of mappings with author, files, text"
+    assert shapes["m"].description == SCALAR
     files = shapes["history"].element.key("files")  # type: ignore[union-attr]  # the test fails where it is None
     assert files is not None
-    assert files.words == "list of mappings with path"
+    assert files.description == "list of mappings with path"
 
 
 def test_what_a_local_variable_stands_for_is_known_at_its_place() -> None:
@@ -212,7 +212,7 @@ def test_what_a_local_variable_stands_for_is_known_at_its_place() -> None:
     shape = shape_under(inputs, resolved_at(template, path_of(expression), offset))
 
     assert shape is not None
-    assert shape.words == "mapping with name"
+    assert shape.description == "mapping with name"
 
 
 PIECES = (
@@ -338,4 +338,4 @@ def test_a_key_that_a_filter_goes_by_has_a_type(text: str, expected: str) -> Non
     assert element is not None
     key = element.key("x")
     assert key is not None
-    assert key.words == expected
+    assert key.description == expected

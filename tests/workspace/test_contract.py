@@ -81,7 +81,7 @@ def test_needs_are_whole_where_every_include_can_be_followed(fixture: str, *, is
 def test_shapes_come_through_includes(fixture: str, expected: dict[str, str]) -> None:
     inputs = inputs_of(opened(fixture)[0], ENTRY)
 
-    assert {each.name: each.shape.words for each in inputs} == expected
+    assert {each.name: each.shape.description for each in inputs} == expected
 
 
 def test_an_include_under_a_condition_makes_its_inputs_optional() -> None:

@@ -101,11 +101,11 @@ def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> 
     return left
 
 
-def _rule_names(option: str, words: Iterable[str]) -> frozenset[str]:
+def _rule_names(option: str, values: Iterable[str]) -> frozenset[str]:
     from promptls.lint.registry import RULES_BY_NAME
     from promptls.text.suggest import nearest
 
-    names = [name for word in words for part in word.split(",") if (name := part.strip())]
+    names = [name for value in values for part in value.split(",") if (name := part.strip())]
     if not names:
         raise UsageError(f"`{option}` names no rule", remedy="`promptls rules` lists them")
     for name in names:

@@ -42,8 +42,8 @@ class ChosenFiles:
         return tuple(dict.fromkeys([*self.named, *self.found]))
 
 
-def choose(words: Sequence[str]) -> ChosenFiles:
-    """Return the files at the paths `words`, searching folders for prompt files.
+def choose(arguments: Sequence[str]) -> ChosenFiles:
+    """Return the files at the paths `arguments`, searching folders for prompt files.
 
     The default is the working directory. Files matched by the setting `include` are also prompt files.
 
@@ -52,7 +52,7 @@ def choose(words: Sequence[str]) -> ChosenFiles:
     For a file outside of any project, only nearby files are read, since its folder may contain anything.
     Raises UsageError for a path that does not exist or cannot be read.
     """
-    paths = [existing(word) for word in words or ["."]]
+    paths = [existing(argument) for argument in arguments or ["."]]
     workspace = _around(paths)
     named = tuple(str(path) for path in paths if not path.is_dir())
     snapshot = workspace.snapshot

@@ -185,7 +185,7 @@ def _model(name: str, settings: Project) -> Check:
         installs = name if isinstance(failure, MissingModelError) else None
         return Check("models", name, "absent", failure.message, failure.remedy, installs)
     destination = destination_of(reference)
-    sends = "" if destination is None else f"; {destination.words()}"
+    sends = "" if destination is None else f"; {destination.description()}"
     return Check("models", name, "fine", f"ready{default}{sends}")
 
 

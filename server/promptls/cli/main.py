@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0 means success, 1 findings or failures, 2 a usage error, 130 an interrupt.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     # Imports make many objects that stay: looking for garbage among them takes a tenth of a short command.
     gc.set_threshold(100_000, 20, 20)
     terminal.open_closed_streams()
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     safe_stream.install()
     try:
         with reading_within(lambda: ANYWHERE):  # until the arguments of the command are known
-            code = _dispatch(words)
+            code = _dispatch(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes again at exit, which must not raise for the closed pipe.
@@ -107,11 +107,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
 
 
-def _dispatch(words: list[str]) -> int:
-    first = words[0] if words else "server"
+def _dispatch(arguments: list[str]) -> int:
+    first = arguments[0] if arguments else "server"
     if first in {"-h", "--help", "help"}:
-        if len(words) > 1 and first == "help":
-            return _dispatch([words[1], "--help"])
+        if len(arguments) > 1 and first == "help":
+            return _dispatch([arguments[1], "--help"])
         print(_help())
         return FINE
     if first in {"-V", "--version"}:
@@ -120,10 +120,10 @@ def _dispatch(words: list[str]) -> int:
     if first.startswith("-"):
         _refuse_near_miss(first)
         # Editors start language servers as `promptls --stdio`.
-        return _run_command("server", words)
+        return _run_command("server", arguments)
     if first not in COMMANDS:
         raise UsageError(f"there is no command `{first}`", remedy=_unknown_command_remedy(first))
-    return _run_command(first, words[1:])
+    return _run_command(first, arguments[1:])
 
 
 def _refuse_near_miss(option: str) -> None:
@@ -150,9 +150,9 @@ def parser_of(name: str) -> Parser:
     return parser
 
 
-def _run_command(name: str, words: list[str]) -> int:
+def _run_command(name: str, options: list[str]) -> int:
     try:
-        arguments = parser_of(name).parse_args(words)
+        arguments = parser_of(name).parse_args(options)
     except SystemExit as finished:  # raised by argparse after `--help`
         return int(finished.code or 0)
     if name != "server":  # the server sets the scope for each message
@@ -195,11 +195,11 @@ def _unknown_command_remedy(word: str) -> str:
     return "`promptls --help` lists the commands"
 
 
-def _without_keys(words: str | None) -> str:
+def _without_keys(text: str | None) -> str:
     """Return the message with secrets of the environment masked, since a user's code may have raised it."""
     from promptls.models.keys import key_mask
 
-    return key_mask().mask(words or "")
+    return key_mask().mask(text or "")
 
 
 def _explained(failure: OSError) -> tuple[str, FilePlace | None, str | None]:

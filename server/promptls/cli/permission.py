@@ -198,7 +198,7 @@ def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -
     """Describe which keys are sent where, and which variables are read, one line for each."""
     from promptls.models.keys import Destination
 
-    lines = list(dict.fromkeys(Destination(**each).words() for each in sends))
+    lines = list(dict.fromkeys(Destination(**each).description() for each in sends))
     if environment:
         lines.append(f"functions and metrics may read {', '.join(environment)}")
     return lines
@@ -208,7 +208,7 @@ def _ask_for_key(question: KeyQuestion) -> None:
     from promptls.models.keys import NotAllowedError
     from promptls.security.trust import TrustStore
 
-    sys.stderr.write(f"{question.words()} [y/N] ")
+    sys.stderr.write(f"{question.text()} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise NotAllowedError("nothing was run, and no key was sent", question.place, "choose another model")

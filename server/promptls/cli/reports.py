@@ -265,9 +265,9 @@ def _lines_in_github(checked: Checked) -> Iterator[str]:
         for finding in file.findings:
             yield _finding_in_github(file, finding)
     if checked.gone and checked.baseline is not None:
-        words = f"gone from {printed_path(checked.baseline)}: {plural(len(checked.gone), 'finding')}"
+        message = f"gone from {printed_path(checked.baseline)}: {plural(len(checked.gone), 'finding')}"
         yield _command(
-            "notice", {"title": "promptls baseline"}, f"{words}; `--write-baseline` takes them out"
+            "notice", {"title": "promptls baseline"}, f"{message}; `--write-baseline` takes them out"
         )
 
 

@@ -66,14 +66,14 @@ def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
 
 def _calls(planned: Planned) -> str:
     judging = f" ({planned.judging:,} of them by metrics)" if planned.judging else ""
-    words = f"{plural(planned.calls, 'call')}{judging}, about {plural(planned.tokens, 'input token')}"
+    estimate = f"{plural(planned.calls, 'call')}{judging}, about {plural(planned.tokens, 'input token')}"
     if planned.cached:
-        words += f", {planned.cached:,} answered from the cache"
+        estimate += f", {planned.cached:,} answered from the cache"
     if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:
-        words += f", {in_dollars(planned.prompt_cost or 0)} to {in_dollars(planned.longest_cost)}"
+        estimate += f", {in_dollars(planned.prompt_cost or 0)} to {in_dollars(planned.longest_cost)}"
     elif planned.prompt_cost is not None:
-        words += f", {in_dollars(planned.prompt_cost)} and the answers'"
-    return words
+        estimate += f", {in_dollars(planned.prompt_cost)} and the answers'"
+    return estimate
 
 
 # The number of rows with an error shown; the table has all of them.
@@ -216,8 +216,8 @@ def _print_cut(run: RunSummary) -> None:
     cut = sum(str(line.get("finish_reason")).lower() in CUT_REASONS for line in lines)
     if cut:
         were = "was" if cut == 1 else "were"
-        words = f"{plural(cut, 'answer')} {were} cut off at the longest that is allowed"
-        print(paint(words, "yellow") + ": a larger `max_tokens` lets the model finish")
+        message = f"{plural(cut, 'answer')} {were} cut off at the longest that is allowed"
+        print(paint(message, "yellow") + ": a larger `max_tokens` lets the model finish")
 
 
 def _print_answers(run: RunSummary) -> None:
@@ -294,15 +294,15 @@ def _print_rows(run: RunSummary, column: str, count: int) -> None:
 
 
 def _taken(run: RunSummary) -> str:
-    words = f"{plural(run.rows, 'row')} in {run.seconds:g} s; {run.token_text}"
+    summary = f"{plural(run.rows, 'row')} in {run.seconds:g} s; {run.token_text}"
     if run.cached:
-        words += f"; {plural(run.cached, 'answer')} from the cache"
+        summary += f"; {plural(run.cached, 'answer')} from the cache"
     if run.cost is not None:
         paid = (
             f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""
         )
-        words += f", {in_dollars(run.cost)}{paid}"
-    return words
+        summary += f", {in_dollars(run.cost)}{paid}"
+    return summary
 
 
 def _metric_row(metric: MetricSummary, before: RunSummary | None) -> TableRow:

@@ -148,7 +148,7 @@ def _tables(schema: dict[str, Any], title: str) -> str:
     tables = [_table(f"## {title}", schema, definitions)]
     tables += [
         _table(
-            f"## {_words(places)}\n\n{definition.get('description', name).rstrip('.')}.",
+            f"## {_list_places(places)}\n\n{definition.get('description', name).rstrip('.')}.",
             definition,
             definitions,
         )
@@ -179,7 +179,7 @@ def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str
         yield from _references(f"{place}.<name>", declared["additionalProperties"])
 
 
-def _words(places: tuple[str, ...]) -> str:
+def _list_places(places: tuple[str, ...]) -> str:
     return ", ".join(f"`{place}`" for place in places)
 
 

@@ -34,7 +34,7 @@ class KeyQuestion(NamedTuple):
     grant: KeyGrant
     place: FilePlace | None
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the question's text."""
         what = describe_grant(self.grant)
         verb, _, rest = what.partition(" ")
@@ -109,7 +109,7 @@ async def may_send_keys(access: Access, confirm: Callable[[str, str], Awaitable[
     `confirm` gets the question, and the label of the button that agrees.
     """
     for question in access.questions():
-        if not await confirm(question.words(), "Send"):
+        if not await confirm(question.text(), "Send"):
             return False
         TrustStore().give([question.grant])
     return True

@@ -198,8 +198,8 @@ class _RunningProcess:
 
     def _death(self, code: int) -> UserError:
         self._messages.seek(0)
-        words = self._messages.read().decode(errors="replace").strip()
-        last = self._mask.mask(words.splitlines()[-1])[-QUOTED:] if words else ""
+        output = self._messages.read().decode(errors="replace").strip()
+        last = self._mask.mask(output.splitlines()[-1])[-QUOTED:] if output else ""
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return UserError(
             f"the process of the run ended unexpectedly ({ended}){f': {last}' if last else ''}",

@@ -90,7 +90,7 @@ def _rounded(rows: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """The comparison of a metric in two runs; `words` describes the difference.
+    """The comparison of a metric in two runs; `message` describes the difference.
 
     `p_value` is corrected for the number of differences that were tested
     together, `compared`. The spreads are standard deviations of a row's repeats from the row's
@@ -105,7 +105,7 @@ class MetricComparison:
     compared: int
     before_spread: float | None
     after_spread: float | None
-    words: str
+    message: str
 
 
 class RowChange(NamedTuple):
@@ -360,9 +360,9 @@ def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> Me
     verdict: Verdict = "undecided"
     if is_clear(p_value):
         verdict = "better" if (found.difference > 0) is not metric.lower_is_better else "worse"
-    words = describe_difference(metric.kind, verdict, found, Chance(p_value, compared), name)
+    message = describe_difference(metric.kind, verdict, found, Chance(p_value, compared), name)
     return MetricComparison(
-        metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, words
+        metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, message
     )
 
 

@@ -17,7 +17,13 @@ from typing import Any, NamedTuple
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary, read_run
-from promptls.experiments.leave_one_out_report import FORMAT, ExampleWorth, report_path, verdict_of, words_of
+from promptls.experiments.leave_one_out_report import (
+    FORMAT,
+    ExampleWorth,
+    describe_worth,
+    report_path,
+    verdict_of,
+)
 from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepared
@@ -259,9 +265,9 @@ def _worth(
     metrics = comparison.metrics if comparison is not None else ()
     verdict = verdict_of(metrics, shown)
     failed = variant.prepared.plan.failing
-    words = words_of(verdict, metrics, shown, plan.rows, tokens)
+    message = describe_worth(verdict, metrics, shown, plan.rows, tokens)
     if len(failed) > len(plan.failing):
-        words += f"; without it {len(failed)} rows cannot be rendered"
+        message += f"; without it {len(failed)} rows cannot be rendered"
     return ExampleWorth(
         file=relative(Path(variant.path), plan.experiment.folder),
         line=text.count("\n", 0, example.span.start),
@@ -271,7 +277,7 @@ def _worth(
         shown=shown,
         tokens=round(tokens, 1),
         verdict=verdict,
-        words=words,
+        message=message,
         metrics=[
             {
                 "name": each.metric,

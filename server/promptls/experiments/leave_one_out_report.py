@@ -13,7 +13,7 @@ from promptls.experiments.manifest import prompt_stem
 from promptls.security.files import kept_by_file, read_text
 from promptls.text.errors import parse_json
 
-FORMAT = 1
+FORMAT = 2
 """The format version, incremented on incompatible changes."""
 
 Worth: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not shown"]
@@ -36,7 +36,7 @@ class ExampleWorth:
     shown: int
     tokens: float
     verdict: Worth
-    words: str
+    message: str
     metrics: list[dict[str, Any]]
 
 
@@ -84,7 +84,7 @@ def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
     return "undecided"
 
 
-def words_of(
+def describe_worth(
     verdict: Worth, metrics: Sequence[MetricComparison], shown: int, rows: int, tokens: float
 ) -> str:
     """Return a sentence with the verdict and its reasons, for readers without knowledge of statistics."""

@@ -73,8 +73,8 @@ def _no_json(answer: str, error: ValueError) -> str:
         return "no JSON: the answer breaks off; a larger `max_tokens` may help"
     if place == 0:
         return f"no JSON: the answer begins with “{text[:40]}”"
-    words = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return f"no JSON: {words[:1].lower()}{words[1:]} at character {place + 1}"
+    reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return f"no JSON: {reason[:1].lower()}{reason[1:]} at character {place + 1}"
 
 
 class Scored(NamedTuple):

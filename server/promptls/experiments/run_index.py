@@ -74,21 +74,21 @@ def run_notes(run: KnownRun) -> str:
     """Return what is unusual about the run: failures, chosen rows, answers from the cache."""
     from promptls.experiments.row_choice import is_of_examples
 
-    words: list[str] = []
+    notes: list[str] = []
     if run.status != "finished":
-        words.append(run.status)
+        notes.append(run.status)
     if run.failed:
-        words.append(f"{run.failed:,} failed")
+        notes.append(f"{run.failed:,} failed")
     if run.invalid:
-        words.append(f"{plural(run.invalid, 'answer')} of the wrong form")
+        notes.append(f"{plural(run.invalid, 'answer')} of the wrong form")
     if run.chosen:
         first = "the first " if run.chosen.isdigit() else "" if is_of_examples(run.chosen) else "rows "
-        words.append(f"partial: {first}{run.chosen.rstrip(',')}")
+        notes.append(f"partial: {first}{run.chosen.rstrip(',')}")
     if run.cached:
-        words.append(f"{run.cached:,} from the cache")
+        notes.append(f"{run.cached:,} from the cache")
     if run.continues:
-        words.append(f"retries {run.continues}")
-    return ", ".join(words)
+        notes.append(f"retries {run.continues}")
+    return ", ".join(notes)
 
 
 def known_runs(

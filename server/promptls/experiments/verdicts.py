@@ -347,7 +347,7 @@ class Threshold(NamedTuple):
             "thresholds hold for complete runs only"
         )
 
-    def words(self, run: RunSummary) -> str:
+    def message(self, run: RunSummary) -> str:
         """Return the message for a missed threshold."""
         found = run.metric(self.metric)
         score = self._score(run)
@@ -434,7 +434,7 @@ def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Thre
         case = SubElement(suite, "testcase", name=xml_text(f"threshold of {limit.metric}"), time="0")
         if limit.is_missed_by(run):
             failures += 1
-            SubElement(case, "failure", message=xml_text(limit.words(run)))
+            SubElement(case, "failure", message=xml_text(limit.message(run)))
     counts = {"tests": tests, "failures": failures, "errors": errors}
     for name, count in counts.items():
         suite.set(name, str(count))

@@ -93,14 +93,14 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
         related = (RelatedInformation(target, each.span, note),)
     match each.kind:
         case "missing":
-            when = f", which is read where {each.words}" if each.words else ""
+            when = f", which is read where {each.detail}" if each.detail else ""
             suggestion = f"; `{each.meant}` is, which it does not read" if each.meant else ""
             message = f"`{each.name}` is not given to {name}{when}{suggestion}"
             return Finding(_place(each, text, each.meant), message, related=related)
         case "misfit":
-            return Finding(_place(each, text, each.name), f"{name}: {each.words}", related=related)
+            return Finding(_place(each, text, each.name), f"{name}: {each.detail}", related=related)
         case "broken":
-            message = f"{name} fails with this `{each.name}`: {each.words}"
+            message = f"{name} fails with this `{each.name}`: {each.detail}"
             return Finding(_place(each, text, each.name), message, related=related, severity="error")
         case "refused":
             message = f"Prompt Poet refuses `{each.name}` in the data"

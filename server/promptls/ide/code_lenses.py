@@ -58,7 +58,7 @@ def plan_text(planned: Planned) -> str:
         texts.append(f"{planned.failing} rows cannot be rendered")
     if planned.over_limit:
         texts.append(f"{planned.over_limit} rows are over the token limit")
-    texts += dict.fromkeys(Destination(**each).words() for each in planned.sends)
+    texts += dict.fromkeys(Destination(**each).description() for each in planned.sends)
     return "; ".join(texts)
 
 

@@ -484,8 +484,8 @@ def contract_actions(snapshot: Snapshot, path: str, offset: int) -> tuple[Action
     ):
         return ()
     return tuple(
-        Action(f"Show the inputs as {words}", CONTRACT, {"format": form, "show": True})
-        for form, words in FORMATS.items()
+        Action(f"Show the inputs as {description}", CONTRACT, {"format": form, "show": True})
+        for form, description in FORMATS.items()
     )
 
 

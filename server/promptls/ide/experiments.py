@@ -102,7 +102,7 @@ class KnownWorth(NamedTuple):
     experiment: str
     verdict: str
     tokens: float
-    words: str
+    message: str
     stale: bool
 
 
@@ -134,7 +134,7 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
             worth = verdicts.get(hash_of_text(text[example.span.start : example.span.end]))
             if worth is not None:
                 found.append(
-                    KnownWorth(example, name, worth["verdict"], worth["tokens"], worth["words"], stale)
+                    KnownWorth(example, name, worth["verdict"], worth["tokens"], worth["message"], stale)
                 )
     return tuple(found)
 

@@ -63,7 +63,7 @@ def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[
         line = template.source.line_span(template.source.line_column(each.example.span.start).line)
         stale = ", stale" if each.stale else ""
         yield InlayHint(
-            line.end, f"{each.tokens:.0f} tokens: {each.verdict}{stale}", f"{each.experiment}: {each.words}"
+            line.end, f"{each.tokens:.0f} tokens: {each.verdict}{stale}", f"{each.experiment}: {each.message}"
         )
 
 

@@ -241,21 +241,21 @@ def _finished(run: RunSummary) -> Answer:
 def run_line(run: RunSummary) -> str:
     """Return what a run did, on one line."""
     chosen = f" (only {run.rows_chosen})" if run.rows_chosen else ""
-    words = [
+    notes = [
         f"{plural(run.rows, 'row')}{chosen} of {shown_path(run.prompt)}, {' + '.join(run.models)}",
         f"{run.token_text} in {run.seconds:g} s",
     ]
     if run.failed:
-        words.append(f"{run.failed:,} failed")
+        notes.append(f"{run.failed:,} failed")
     if run.invalid:
-        words.append(f"{run.invalid:,} of the wrong form")
+        notes.append(f"{run.invalid:,} of the wrong form")
     if run.cached:
-        words.append(f"{run.cached:,} from the cache")
+        notes.append(f"{run.cached:,} from the cache")
     if run.cost:
-        words.append(f"{in_dollars(run.cost)}, {in_dollars(run.paid or 0)} of it paid now")
+        notes.append(f"{in_dollars(run.cost)}, {in_dollars(run.paid or 0)} of it paid now")
     if run.stale:
-        words.append("the prompt has changed since")
-    return f"{run.name}: {'; '.join(words)}"
+        notes.append("the prompt has changed since")
+    return f"{run.name}: {'; '.join(notes)}"
 
 
 async def compare_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
@@ -271,7 +271,7 @@ def _compared(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     (comparison,) = compare_with(before, [after])
     data = comparison_json(comparison)
     lines = [f"before: {run_line(before)}", f"after: {run_line(after)}"]
-    lines += [f"{metric.metric}: {metric.words}" for metric in comparison.metrics]
+    lines += [f"{metric.metric}: {metric.message}" for metric in comparison.metrics]
     lines += [f"note: {note}" for note in comparison.notes]
     if before.results == after.results:
         lines.append("note: this is one run, compared with itself")

@@ -279,8 +279,8 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 
 def _with_count(reason: str, same: int, given: int, failed: Sequence[UserError]) -> str:
-    words = f"{same} of {given} verdicts: {reason}" if given > 1 else reason
-    return f"{words} ({len(failed)} gave no verdict: {failed[0].message})" if failed else words
+    text = f"{same} of {given} verdicts: {reason}" if given > 1 else reason
+    return f"{text} ({len(failed)} gave no verdict: {failed[0].message})" if failed else text
 
 
 _GRADE = re.compile(r"\s*(?:score)?\s*(-?\d+)\s*(?:_?description)?\s*", re.IGNORECASE)
@@ -299,11 +299,11 @@ def read_rubrics(value: object) -> dict[int, str] | str:
     if not isinstance(value, Mapping):
         return "the rubrics are not a mapping from grades to what they stand for"
     found = {}
-    for key, words in value.items():
+    for key, text in value.items():
         grade = _GRADE.fullmatch(str(key))
         if grade is None:
             return f"`{key}` is not a grade: write `1`, or `score1_description`"
-        found[int(grade[1])] = str(words)
+        found[int(grade[1])] = str(text)
     if len(found) < 2:  # noqa: PLR2004 - a single grade is meaningless
         return "rubrics have at least two grades"
     return dict(sorted(found.items()))
@@ -316,6 +316,6 @@ async def graded_by(
     grades = read_rubrics(rubrics)
     if isinstance(grades, str):
         return MetricResult(None, grades)
-    listed = "\n".join(f"{grade}: {words}" for grade, words in grades.items())
+    listed = "\n".join(f"{grade}: {text}" for grade, text in grades.items())
     task = f"Which of these grades does the response deserve?\n{listed}"
     return await graded(judge, task, material, (min(grades), max(grades)), repeats)

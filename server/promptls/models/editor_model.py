@@ -86,13 +86,13 @@ class EditorModel:
 
     def _error(self, error: Mapping[str, Any]) -> ModelError:
         code, said = str(error.get("code") or ""), str(error.get("message") or "").strip()
-        words = {
+        message = {
             "notFound": f"VS Code has no model `{self._model}`",
             "noPermissions": f"promptls may not use the model `{self._model}` of VS Code",
             "blocked": f"VS Code blocks requests to the model `{self._model}`",
         }.get(code, f"the model `{self._name}` did not answer")
         return ModelError(
-            f"{words}: {said}" if said else words,
+            f"{message}: {said}" if said else message,
             _REMEDIES.get(code),
             retryable=code not in _REMEDIES and _PASSING.search(said) is not None,
         )

@@ -227,7 +227,7 @@ class Destination:
     allowed: bool
     """Whether the user allows sending the key there."""
 
-    def words(self) -> str:
+    def description(self) -> str:
         """Return a description of what is sent where, for display in a plan."""
         what = self.variable or ("prompts without a key" if self.model else "the models and their keys")
         return f"sends {what} to {self.host}" + ("" if self.allowed else " (not allowed yet)")

@@ -94,12 +94,12 @@ def installation(name: str) -> list[str]:
     return pip_install("--no-deps", "--require-hashes", "-r", str(requirements))
 
 
-def pip_install(*words: str) -> list[str]:
+def pip_install(*arguments: str) -> list[str]:
     """Return the command that installs packages into this Python environment, also one that uv made."""
     uv = find_program("uv")
     if uv is not None and find_spec("pip") is None:
-        return [uv, "pip", "install", "--python", sys.executable, *words]
-    return [sys.executable, "-m", "pip", "install", *words]
+        return [uv, "pip", "install", "--python", sys.executable, *arguments]
+    return [sys.executable, "-m", "pip", "install", *arguments]
 
 
 def _packaged(name: str) -> Path | None:
@@ -259,8 +259,8 @@ class LocalModel:
         if self._messages is None:
             return ""
         self._messages.seek(0)
-        words = self._messages.read().decode(errors="replace").strip()
-        return f": …{words[-QUOTED:]}" if words else ""
+        output = self._messages.read().decode(errors="replace").strip()
+        return f": …{output[-QUOTED:]}" if output else ""
 
     async def _end(self) -> None:
         process, self._process = self._process, None

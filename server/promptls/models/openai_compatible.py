@@ -439,23 +439,23 @@ class OpenAiCompatible:
             return ModelError(
                 f"`{self._shown_url}` is not an address", "begin `base_url` with `http://` or `https://`"
             )
-        words = self._without_key(str(error)) or type(error).__name__
+        message = self._without_key(str(error)) or type(error).__name__
         return ModelError(
-            f"the connection to `{self._shown_url}` broke: {words}",
+            f"the connection to `{self._shown_url}` broke: {message}",
             "run again later, or with a smaller `concurrency`",
             retryable=True,
         )
 
     def _quoted(self, content: bytes) -> str:
         detail = error_message_in(content)
-        words = content[: 16 * QUOTED].decode(errors="replace") if detail is None else detail
-        words = re.sub(r"\s+", " ", words).strip()
+        message = content[: 16 * QUOTED].decode(errors="replace") if detail is None else detail
+        message = re.sub(r"\s+", " ", message).strip()
         # OpenAI's message about an invalid key quotes parts of it.
-        words = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(words))
-        return f"“{words[:QUOTED]}{'…' if len(words) > QUOTED else ''}”" if words else "(no text)"
+        message = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(message))
+        return f"“{message[:QUOTED]}{'…' if len(message) > QUOTED else ''}”" if message else "(no text)"
 
-    def _without_key(self, words: str) -> str:
-        return words.replace(self._key, "[key]") if self._key else words
+    def _without_key(self, message: str) -> str:
+        return message.replace(self._key, "[key]") if self._key else message
 
 
 class _Clients:

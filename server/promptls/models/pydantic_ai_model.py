@@ -233,9 +233,9 @@ def _said(error: Any) -> str:
     return _one_line(str(body or error))
 
 
-def _one_line(words: str) -> str:
-    words = re.sub(r"\s+", " ", re.sub(r"\bsk-[\w*.-]{4,}", "[key]", words)).strip()
-    return words if len(words) <= QUOTED else f"{words[:QUOTED]}…"
+def _one_line(text: str) -> str:
+    text = re.sub(r"\s+", " ", re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)).strip()
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
 
 
 def _reasoning(usage: RequestUsage) -> int | None:

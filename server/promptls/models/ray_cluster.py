@@ -267,10 +267,10 @@ class RayNodes:
             opening = worker.actor.open.remote(*self._opening)
             opened = await asyncio.wait_for(_of(opening), START_SECONDS)
         except (asyncio.TimeoutError, ray.exceptions.RayError) as error:
-            words = str(error).strip().splitlines()
+            lines = str(error).strip().splitlines()
             raise UserError(
                 f"the node {worker.node} of the Ray cluster starts no worker: "
-                f"{words[-1] if words else type(error).__name__}",
+                f"{lines[-1] if lines else type(error).__name__}",
                 remedy=f"install promptls {promptls.__version__} with the same extras on every node",
             ) from None
         if isinstance(opened, Declined):
@@ -305,9 +305,9 @@ def check_cluster(address: str | None) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
-        words = getattr(error, "strerror", None) or str(error)
+        message = getattr(error, "strerror", None) or str(error)
         raise UserError(
-            f"no Ray cluster can be reached at `{named}`: {words.lower()}",
+            f"no Ray cluster can be reached at `{named}`: {message.lower()}",
             remedy="check the address with `ray status`, or start a cluster with `ray start --head`",
         ) from None
 
@@ -349,10 +349,10 @@ def _initialize(address: str | None) -> None:
                 return
         ray.init("local", include_dashboard=False, object_store_memory=OBJECT_BYTES, **quiet)
     except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
-        words = str(error).strip().splitlines()
+        lines = str(error).strip().splitlines()
         raise UserError(
             f"the Ray cluster{f' at `{named}`' if named else ''} takes no connection"
-            f"{f': {words[0]}' if words else ''}",
+            f"{f': {lines[0]}' if lines else ''}",
             remedy="check that it runs, with the same releases of Ray and Python, with `ray status`",
         ) from None
 

@@ -221,11 +221,11 @@ class SteadyModel:
             completion = await self.complete(messages, parameters=parameters, json_schema=json_schema)
             on_text(completion.text)
             return completion
-        words = _Words(self._mask, on_text)
+        forwarder = _Words(self._mask, on_text)
         completion = await self._model.stream(
-            messages, parameters=parameters, json_schema=json_schema, on_text=words.add
+            messages, parameters=parameters, json_schema=json_schema, on_text=forwarder.add
         )
-        words.close()
+        forwarder.close()
         return replace(completion, text=self._mask.mask(completion.text))
 
     async def close(self) -> None:

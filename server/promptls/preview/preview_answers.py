@@ -43,15 +43,15 @@ async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> pr
     }
 
 
-async def rows_of(snapshot: Snapshot, path: str, words: str, start: int) -> preview_wire.DatasetRowsAnswer:
-    """Return the rows of the file's dataset that contain some words; raises UserError without a dataset."""
+async def rows_of(snapshot: Snapshot, path: str, query: str, start: int) -> preview_wire.DatasetRowsAnswer:
+    """Return the rows of the file's dataset that match `query`; raises UserError without a dataset."""
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
         raise UsageError(
             "there is no dataset to take a row from", FilePlace(path), "declare an experiment in the header"
         )
-    return await asyncio.to_thread(matching_rows, dataset, words, start)
+    return await asyncio.to_thread(matching_rows, dataset, query, start)
 
 
 async def committed(
@@ -113,12 +113,14 @@ _MAX_SHOWN: Final = 160
 """The maximum number of characters shown of a row."""
 
 
-def matching_rows(dataset: Path, words: str, start: int = 0) -> preview_wire.DatasetRowsAnswer:
-    """Return the rows with all words, ignoring case, starting with match `start`, and the match count.
+def matching_rows(dataset: Path, query: str, start: int = 0) -> preview_wire.DatasetRowsAnswer:
+    """Return the rows with all words of `query`, starting with match `start`, and the match count.
+
+    Case is ignored.
 
     This reads the whole dataset row by row, so call it on a thread. Raises UserError if it cannot be read.
     """
-    terms = words.casefold().split()
+    terms = query.casefold().split()
     found: list[preview_wire.DatasetRow] = []
     matching = total = 0
     for row in open_dataset(dataset).rows():
@@ -211,9 +213,9 @@ def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
 
 
 async def _commit(top: Path, path: str, revision: str | None) -> Commit:
-    words = ("log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
+    arguments = ("log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
     try:
-        output = await run_git_async(top, *words, "--end-of-options", revision or "HEAD", "--")
+        output = await run_git_async(top, *arguments, "--end-of-options", revision or "HEAD", "--")
     except UserError:
         if revision is not None:
             raise UserError(f"there is no prompt or commit `{revision}`", FilePlace(Path(path))) from None

@@ -151,7 +151,7 @@ def missed(run: RunSummary, threshold: Threshold) -> str | None:
     """
     if not threshold.is_missed_by(run):
         return None
-    lines = [for_terminal_line(threshold.words(run))]
+    lines = [for_terminal_line(threshold.message(run))]
     rows = failed_rows(run)
     lines += [for_terminal_line(f"  row {row.number}: {row.message}") for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:

@@ -276,7 +276,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
     if culprit is None:
         return failure
     if culprit.value is None and VALUES_HINT in failure.message:
-        found = (remedy for words, remedy in REMEDIES.items() if words in failure.message)
+        found = (remedy for text, remedy in REMEDIES.items() if text in failure.message)
         message = failure.message.replace(VALUES_HINT, next(found, OTHER_REMEDY))
         failure = replace(failure, message=message)
     where = [f"in {', '.join(culprit.iterations)}"] if culprit.iterations else []
@@ -302,8 +302,8 @@ def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJ
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
     if not iterations:
         return replace(failure, include_line=outside)
-    described, words = describe_iterations(iterations), describe_item(iterations[-1])
-    where = [f"in {', '.join(described)}", *([f"where {words}"] if words else [])]
+    described, item = describe_iterations(iterations), describe_item(iterations[-1])
+    where = [f"in {', '.join(described)}", *([f"where {item}"] if item else [])]
     return replace(_with_location(failure, where), iterations=described, include_line=outside)
 
 

@@ -236,7 +236,12 @@ def _as_json(request: LabRequest, growth: _Growth, found: Findings) -> LabJson:
         "inputs": list(growth.names),
         "limit": _limit(request.job),
         "step": request.job.truncation_step,
-        "cache": {"name": cache.name, "least": cache.least, "block": cache.block, "words": cache.words},
+        "cache": {
+            "name": cache.name,
+            "least": cache.least,
+            "block": cache.block,
+            "description": cache.description,
+        },
         "chats": found.chats,
         "limits": found.limits,
         "steps": found.steps,

@@ -60,8 +60,8 @@ def report_html(runs: Sequence[RunSummary], max_cells: int = MAX_CELLS) -> str:
     """
     view = results_view(runs)
     tables, left_out = packed_rows(runs, max_cells)
-    for run, words in zip(view["runs"], left_out, strict=True):
-        run["leftOut"] = words
+    for run, notes in zip(view["runs"], left_out, strict=True):
+        run["leftOut"] = notes
     pairs = [packed_pairs(runs[0], other) for other in runs[1:]]
     value: results_wire.Report = {"view": view, "tables": tables, "pairs": pairs}
     # Keys in results that were written before they were known as keys must not be passed on in a file.

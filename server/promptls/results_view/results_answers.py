@@ -300,7 +300,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
     return {
         "before": {"run": str(found.before.results), "name": found.before.name},
         "after": {"run": str(found.after.results), "name": found.after.name},
-        "sentences": [*(f"{metric.metric}: {metric.words}" for metric in found.metrics), *found.notes],
+        "sentences": [*(f"{metric.metric}: {metric.message}" for metric in found.metrics), *found.notes],
         "changes": [
             {
                 "id": change.id,
@@ -311,7 +311,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
             }
             for change in found.changes[:_MAX_CHANGES]
         ],
-        "message": "; ".join(f"{metric.metric}: {metric.words}" for metric in found.metrics),
+        "message": "; ".join(f"{metric.metric}: {metric.message}" for metric in found.metrics),
     }
 
 

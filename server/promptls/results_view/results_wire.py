@@ -173,7 +173,7 @@ class MetricComparisonJson(TypedDict):
     name: str
     kind: str
     verdict: Verdict
-    words: str
+    message: str
     before: float
     after: float
     difference: float
@@ -329,7 +329,7 @@ class RunningRun(TypedDict):
 
     id: str
     experiment: str
-    words: str
+    message: str
     share: float
     """From 0 to 1."""
     canCancel: bool

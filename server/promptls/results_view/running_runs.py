@@ -43,7 +43,7 @@ class WatchedRun:
         return {
             "id": str(self.path),
             "experiment": self.experiment,
-            "words": progress_text(self.done, self.total, self.rate, left),
+            "message": progress_text(self.done, self.total, self.rate, left),
             "share": self.done / self.total if self.total else 0.0,
             "canCancel": can_cancel,
         }

@@ -219,7 +219,7 @@ def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> re
                 "name": metric.metric,
                 "kind": metric.kind,
                 "verdict": metric.verdict,
-                "words": metric.words,
+                "message": metric.message,
                 "points": _spread(points[metric.metric]),
                 "moves": _moves(points[metric.metric]),
                 "pValue": metric.p_value,

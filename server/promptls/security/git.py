@@ -46,14 +46,14 @@ _PROGRAMS: Final = re.compile(
 """Configuration keys with programs that `git status` may run."""
 
 
-def run_git(folder: Path, *words: str) -> str:
+def run_git(folder: Path, *arguments: str) -> str:
     """Return the output of a git command in the folder.
 
     Raises UserError if git is missing, fails, takes too long, or its output is not UTF-8.
     """
     try:
         done = subprocess.run(  # noqa: S603 - git, without a shell
-            _command(folder, words),
+            _command(folder, arguments),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
@@ -67,11 +67,11 @@ def run_git(folder: Path, *words: str) -> str:
     return _text(folder, done.returncode, done.stdout, done.stderr)
 
 
-async def run_git_async(folder: Path, *words: str) -> str:
+async def run_git_async(folder: Path, *arguments: str) -> str:
     """Run git like `run_git`, without blocking the event loop."""
     try:
         process = await asyncio.create_subprocess_exec(
-            *_command(folder, words),
+            *_command(folder, arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -100,24 +100,24 @@ def is_dirty(folder: Path) -> bool | None:
         if _runs_programs(folder):
             return None
         # Git does not apply the settings above in the work tree of a submodule.
-        words = ("--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
-        return bool(run_git(folder, "status", *words).strip())
+        arguments = ("--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
+        return bool(run_git(folder, "status", *arguments).strip())
     except UserError:
         return None
 
 
 def _runs_programs(folder: Path) -> bool:
-    words = ("config", "--includes", "--show-scope", "--name-only", "--list", "-z")
-    listed = run_git(folder, *words).split("\0")
+    arguments = ("config", "--includes", "--show-scope", "--name-only", "--list", "-z")
+    listed = run_git(folder, *arguments).split("\0")
     return any(
         scope not in _OWN_SCOPES and _PROGRAMS.fullmatch(name)
         for scope, name in zip(listed[::2], listed[1::2], strict=False)
     )
 
 
-def _command(folder: Path, words: tuple[str, ...]) -> list[str]:
+def _command(folder: Path, arguments: tuple[str, ...]) -> list[str]:
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-    return [_program(), "--no-pager", *settings, "-C", str(folder.absolute()), *words]
+    return [_program(), "--no-pager", *settings, "-C", str(folder.absolute()), *arguments]
 
 
 def _program() -> str:

@@ -131,14 +131,14 @@ def _manifest(plan: GenerationPlan, samples: Samples, asker: ModelAsker, seconds
 
 
 def _message(plan: GenerationPlan, samples: Samples) -> str:
-    words = [f"{plan.output.name}: {plural(len(samples.samples), 'row')}"]
+    notes = [f"{plan.output.name}: {plural(len(samples.samples), 'row')}"]
     if left := sum(samples.left_out.values()):
-        words.append(f"{left} left out")
+        notes.append(f"{left} left out")
     if samples.duplicates:
-        words.append(f"{plural(samples.duplicates, 'duplicate')} dropped")
+        notes.append(f"{plural(samples.duplicates, 'duplicate')} dropped")
     if samples.stopped:
-        words.append(f"{samples.stopped}, so {samples.not_requested} were not asked for")
-    return ", ".join(words)
+        notes.append(f"{samples.stopped}, so {samples.not_requested} were not asked for")
+    return ", ".join(notes)
 
 
 async def _generate(request: GenerationRequest, notify: Notify, may_go: MayGo) -> None:

@@ -187,7 +187,7 @@ def _no_gain(smallest: Trial, uncut: float, cache: PrefixCache) -> str:
     if uncut <= smallest.cache_rate + _MIN_DIFFERENCE and uncut < _MIN_STABLE_RATE:
         why = "the prompt's beginning differs from turn to turn ahead of what is cut"
     elif smallest.limit < cache.least:
-        why = f"this cache keeps a beginning {cache.words} only"
+        why = f"this cache keeps a beginning {cache.description} only"
     else:
         why = "what is cut does not be ahead of what could be read"
     return (

@@ -99,7 +99,7 @@ class CacheJson(TypedDict):
     """The minimum length of a shared beginning that is cached, in tokens."""
     block: int
     """The granularity of the cache: it stores multiples of this many tokens."""
-    words: str
+    description: str
 
 
 class UnstableJson(TypedDict):

@@ -55,7 +55,7 @@ class PrefixCache(NamedTuple):
     """The minimum length of a shared beginning that is cached, in tokens."""
     block: int
     """The granularity of the cache: it stores multiples of this many tokens."""
-    words: str
+    description: str
     """The rules as part of a sentence."""
 
     def readable(self, shared: int) -> int:

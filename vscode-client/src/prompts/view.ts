@@ -135,7 +135,7 @@ function runItem(run: ListedRun): vscode.TreeItem {
   });
   const item = new vscode.TreeItem(started);
   const scores = Object.entries(run.scores).map(([metric, score]) => `${metric} ${score}`);
-  item.description = [...scores, run.notes].filter((words) => words !== "").join(" · ");
+  item.description = [...scores, run.notes].filter((text) => text !== "").join(" · ");
   item.tooltip = [run.name, run.models.join(", "), item.description].join("\n");
   item.iconPath = new vscode.ThemeIcon(STATUS_ICONS[run.status]);
   item.contextValue = "run";

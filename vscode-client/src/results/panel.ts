@@ -84,7 +84,7 @@ export class ResultsPanel implements vscode.Disposable {
   running(run: symbol, experiment: string, message: string, share: number): void {
     const id = this.#running.get(run)?.id ?? randomUUID();
     // It is cancelled in its notification.
-    this.#running.set(run, { id, experiment, words: message, share, canCancel: false });
+    this.#running.set(run, { id, experiment, message, share, canCancel: false });
     this.#tellRunning();
   }
 

@@ -70,8 +70,8 @@ def _print(report: Classification) -> None:
     model = f", {report.model}" if report.model else ""
     print(paint(f"{report.predicted} against {report.expected}{model}", "bold"))
     left_out = [
-        f"{plural(number, 'row')} {words}"
-        for number, words in (
+        f"{plural(number, 'row')} {reason}"
+        for number, reason in (
             (report.failed, "failed"),
             (report.unlabelled, "without an expected class"),
         )

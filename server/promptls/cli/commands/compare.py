@@ -109,7 +109,7 @@ def _exit_code(arguments: argparse.Namespace, comparisons: Sequence[Comparison])
         metric for comparison in comparisons for metric in comparison.metrics if metric.verdict == "worse"
     ]
     for metric in worse:
-        print(paint(f"{metric.metric}: {metric.words}", "red", sys.stderr), file=sys.stderr)
+        print(paint(f"{metric.metric}: {metric.message}", "red", sys.stderr), file=sys.stderr)
     return int(bool(worse))
 
 
@@ -127,7 +127,7 @@ def _print_comparison(comparison: Comparison, shown_rows: int) -> None:
     print(table(columns, [_metric_row(metric) for metric in comparison.metrics]))
     print()
     for metric in comparison.metrics:
-        print(f"{paint(metric.metric, 'bold')}: {metric.words}")
+        print(f"{paint(metric.metric, 'bold')}: {metric.message}")
     for note in comparison.notes:
         print(paint(f"note: {note}", "yellow"))
     _print_changes(comparison, shown_rows)

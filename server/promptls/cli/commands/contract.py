@@ -83,7 +83,7 @@ def _row(snapshot: Snapshot, each: NeededInput) -> TableRow:
     needed = "no" if each.shape.optional else "yes"
     if where := condition_text(each.shape):
         needed = f"where {where}"
-    return TableRow((each.name, each.shape.words, needed, declared, read))
+    return TableRow((each.name, each.shape.description, needed, declared, read))
 
 
 def _place(snapshot: Snapshot, place: InputPlace) -> str:
@@ -110,7 +110,7 @@ def contract_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
         "inputs": [
             {
                 "name": each.name,
-                "type": each.shape.words,
+                "type": each.shape.description,
                 "optional": each.shape.optional,
                 "needed_where": condition_text(each.shape) or None,
                 "declared": None if each.declared is None else place(each.declared),

@@ -155,7 +155,7 @@ def _conclusion(files: Sequence[FormattedFile], *, only_look: bool) -> str:
         ("unchanged", "already formatted"),
         ("refused", "left with errors"),
     )
-    shown = [f"{plural(outcomes[outcome], 'prompt')} {words}" for outcome, words in said if outcomes[outcome]]
+    shown = [f"{plural(outcomes[outcome], 'prompt')} {text}" for outcome, text in said if outcomes[outcome]]
     others = outcomes["no prompt"]
     left_alone = f" ({plural(others, 'other file')} left alone)" if others else ""
     if not shown:

@@ -213,13 +213,13 @@ def _reading_spinner(arguments: argparse.Namespace) -> AbstractContextManager[An
 
 
 @contextmanager
-def _spinner(words: str) -> Iterator[None]:
+def _spinner(message: str) -> Iterator[None]:
     from rich.progress import SpinnerColumn, TextColumn
 
     from promptls.cli.safe_stream import live_progress
 
     with live_progress(SpinnerColumn(), TextColumn("{task.description}")) as display:
-        display.add_task(words, total=None)
+        display.add_task(message, total=None)
         yield
 
 
@@ -268,14 +268,14 @@ def _heading(ready: PreparedGeneration) -> list[str]:
 
 
 def _calls(planned: Planned) -> str:
-    words = f"{plural(planned.calls, 'call')}, about {plural(planned.tokens, 'input token')}"
+    estimate = f"{plural(planned.calls, 'call')}, about {plural(planned.tokens, 'input token')}"
     if planned.cached:
-        words += f", {planned.cached:,} answered before"
+        estimate += f", {planned.cached:,} answered before"
     if planned.longest_cost is not None:
-        words += f", at most {in_dollars(planned.longest_cost)} without second tries"
+        estimate += f", at most {in_dollars(planned.longest_cost)} without second tries"
     elif planned.prompt_cost is not None:
-        words += f", {in_dollars(planned.prompt_cost)} and the answers'"
-    return words
+        estimate += f", {in_dollars(planned.prompt_cost)} and the answers'"
+    return estimate
 
 
 def _print(finished: Finished, arguments: argparse.Namespace) -> None:

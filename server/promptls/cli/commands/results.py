@@ -72,20 +72,20 @@ async def _serve(arguments: argparse.Namespace) -> None:
         await process.close()
 
 
-def _initial_view(words: list[str]) -> tuple[dict[str, Any], Path, str]:
+def _initial_view(runs: list[str]) -> tuple[dict[str, Any], Path, str]:
     """Return the arguments of the first view, the folder of its runs, and a title."""
     from promptls.experiments.history import find_run
     from promptls.experiments.manifest import results_folder
     from promptls.experiments.run_index import known_runs
 
-    if not words:
+    if not runs:
         folder = results_folder(Path.cwd() / "any")
         latest = next((run for run in known_runs(folder) if run.status == "finished"), None)
         if latest is None:
             raise UsageError("there is no run here yet", remedy="make one: `promptls run FILE`")
-        words = [latest.path]
-    *against, last = words
-    others = {"against": [str(find_run(word).results.absolute()) for word in against]} if against else {}
+        runs = [latest.path]
+    *against, last = runs
+    others = {"against": [str(find_run(name).results.absolute()) for name in against]} if against else {}
     prompt = Path(last)
     if not against and prompt.is_file() and prompt.suffix not in {".csv", ".json"}:
         # Also for a prompt whose first run has not ended yet.

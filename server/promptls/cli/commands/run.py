@@ -184,7 +184,7 @@ def execute(arguments: argparse.Namespace) -> int:
     elif len(runs) > 1:
         print_matrix(runs)
     for run, limit in missed:
-        print(paint(limit.words(run), "red", sys.stderr), file=sys.stderr)
+        print(paint(limit.message(run), "red", sys.stderr), file=sys.stderr)
     if arguments.junit is not None:
         from promptls.experiments.verdicts import render
 
@@ -446,5 +446,5 @@ def _leave_one_out_report(report: dict[str, Any]) -> str:
         )
         for each in examples
     ]
-    why = [f"example {each['number']} {each['words']}" for each in examples]
+    why = [f"example {each['number']} {each['message']}" for each in examples]
     return "\n".join([f"with all of them: {scores}", "", table(_EXAMPLE_COLUMNS, rows), "", *why])

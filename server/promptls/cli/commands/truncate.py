@@ -195,7 +195,7 @@ def _heading(found: LabJson, request: LabRequest, limit: int) -> Iterator[str]:
     yield f"{path} with {names} ({first['source']}), {found['encoding']}"
     grows = f"`{found['input']}` grows over {plural(turns, 'turn')}{made_up}"
     yield f"{grows}, to {max(first['tokens']):,} tokens; the limit is {limit:,}"
-    yield paint(f"cache: {found['cache']['name']}, {found['cache']['words']}", "dim")
+    yield paint(f"cache: {found['cache']['name']}, {found['cache']['description']}", "dim")
     if (measured := found.get("measured")) is not None:
         models = " and ".join(measured["models"])
         share = f"{measured['cacheRate']:.0%} of the input tokens"

@@ -129,8 +129,8 @@ class LivePreview:
             texts, encoding = optional(argument, "texts", list), optional(argument, "encoding", str)
             return await tokens_of(self._worker, texts or [], encoding or "")
         if question == "rows":
-            words, start = optional(argument, "search", str), optional(argument, "start", int)
-            return await rows_of(snapshot, self.path, words or "", start or 0)
+            query, start = optional(argument, "search", str), optional(argument, "start", int)
+            return await rows_of(snapshot, self.path, query or "", start or 0)
         if question == "committed":
             choice, against = RenderingChoice.from_json(argument), optional(argument, "against", str)
             return await committed(snapshot, self.path, choice, self._worker.render, against)
@@ -319,7 +319,7 @@ class LabConversation(PageConversation):
 
     async def _show(self, options: dict[str, Any]) -> None:
         def notify(what: str, done: int, count: int) -> None:
-            self.start(self.send({"type": "progress", "words": f"{what}: {done} of {count}"}))
+            self.start(self.send({"type": "progress", "message": f"{what}: {done} of {count}"}))
 
         await self.send({"type": "busy"})
         try:

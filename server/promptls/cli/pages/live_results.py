@@ -266,12 +266,12 @@ class ResultsPage(ShownPage):
             raise refused(folders[0], code)
         return replace(request, roots=tuple(map(str, folders)))
 
-    async def _agrees(self, title: str, words: str) -> bool:
+    async def _agrees(self, title: str, message: str) -> bool:
         number = next(self._numbers)
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._questions[number] = answer
         try:
-            await self.send({"type": "question", "id": number, "title": title, "words": words})
+            await self.send({"type": "question", "id": number, "title": title, "message": message})
             return await answer
         finally:
             del self._questions[number]

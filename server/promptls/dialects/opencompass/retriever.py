@@ -29,8 +29,8 @@ class LegacyChoice:
         for place in range(1, _WORDS):
             before = state[-1]
             state.append((1812433253 * (before ^ (before >> 30)) + place) & _MASK)
-        self._words = random.Random()  # noqa: S311 - the generator that NumPy uses
-        self._words.setstate((3, (*state, _WORDS), None))
+        self._generator = random.Random()  # noqa: S311 - the generator that NumPy uses
+        self._generator.setstate((3, (*state, _WORDS), None))
 
     def draw(self, population: int, count: int) -> list[int]:
         """Draw `count` distinct numbers below `population`, in order; raises ValueError for too many."""
@@ -44,7 +44,7 @@ class LegacyChoice:
 
     def _at_most(self, limit: int) -> int:
         bits = (1 << limit.bit_length()) - 1
-        while (word := self._words.getrandbits(32) & bits) > limit:
+        while (word := self._generator.getrandbits(32) & bits) > limit:
             pass
         return word
 

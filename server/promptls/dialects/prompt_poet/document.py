@@ -71,7 +71,7 @@ def read(text: str) -> Document:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         line, column = _marked(error)
-        what = ", ".join(words for words in (error.context, error.problem) if words)
+        what = ", ".join(each for each in (error.context, error.problem) if each)
         raise _failure(text, error, what, line, column) from error
     except yaml.reader.ReaderError as error:
         raise _unreadable(text, error, f"{_code_point(error.character)} is not allowed in YAML") from error
@@ -171,9 +171,9 @@ def _misread(text: str, error: Exception) -> PromptPoetError:
             try:
                 constructor.construct_object(node)
             except Exception:  # noqa: BLE001 - any exception identifies the value
-                words = f"{shortened(node.value)} cannot be read as what it looks like ({error})"
+                message = f"{shortened(node.value)} cannot be read as what it looks like ({error})"
                 mark = node.start_mark
-                return _failure(text, error, words, mark.line, mark.column, "Put it in quotes.")
+                return _failure(text, error, message, mark.line, mark.column, "Put it in quotes.")
         elif isinstance(node, yaml.SequenceNode):
             waiting += reversed(node.value)
         elif isinstance(node, yaml.MappingNode):

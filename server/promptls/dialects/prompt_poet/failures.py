@@ -166,19 +166,21 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
         failure.kind = "render"
         return failure
     compiling = None if isinstance(error, TemplateNotFound) else compile_place(error)
-    if compiling is not None and (words := _uncompiled(error)):
+    if compiling is not None and (message := _uncompiled(error)):
         kind: Kind = "memory" if isinstance(error, MemoryError) else "render"
-        return PromptPoetError(kind, words, cause=cause, path=compiling.path, line=compiling.line)
+        return PromptPoetError(kind, message, cause=cause, path=compiling.path, line=compiling.line)
     if isinstance(error, MemoryError):
         message = "The template needs more memory than it may have: look for a loop or a value that grows."
         return PromptPoetError("memory", message, cause=cause, path=path, line=line)
     if isinstance(error, SecurityError):
         message = f"The template reaches for what its sandbox forbids: {error}"
         return PromptPoetError("sandbox", message, cause=cause, path=path, line=line)
-    return PromptPoetError("render", _words(error, environment, loader), cause=cause, path=path, line=line)
+    return PromptPoetError(
+        "render", _message_of(error, environment, loader), cause=cause, path=path, line=line
+    )
 
 
-def _words(error: Exception, environment: Environment, loader: FolderLoader) -> str:
+def _message_of(error: Exception, environment: Environment, loader: FolderLoader) -> str:
     """Return the problem and the remedy."""
     if isinstance(error, TemplateNotFound):
         return _not_found(error, loader)

@@ -202,8 +202,8 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
 def _refuse_preset_tokens(part: PromptPart) -> None:
     """Raise PromptPoetError if the template sets token ids."""
     if part.tokens is not None:
-        words = f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
-        raise _WrongKeyError(words, "tokens", "ValueError")
+        message = f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
+        raise _WrongKeyError(message, "tokens", "ValueError")
 
 
 def _check_preset_tokens(part: PromptPart) -> None:
@@ -266,7 +266,7 @@ def _label(index: int, item: Mapping[Any, Any]) -> str:
 
 def _article(value: Any) -> str:
     """Return a description of the type of a YAML value."""
-    for kind, words in (
+    for kind, message in (
         (bool, "a boolean"),
         (int, "a number"),
         (float, "a number"),
@@ -275,7 +275,7 @@ def _article(value: Any) -> str:
         (list, "a list"),
     ):
         if isinstance(value, kind):
-            return words
+            return message
     return f"a value of type {type(value).__name__}"
 
 

@@ -113,7 +113,7 @@ def _input(request: Request, name: str) -> Iterator[str]:
     if key is not None:
         shape = declared_over(shape_of_schema(key.schema), shape)
     if shape.kind not in {"unknown", "any"}:
-        yield markdown_prose(shape.words)
+        yield markdown_prose(shape.description)
     if key is not None and isinstance(key.schema.get("enum"), list):
         yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
     if name in request.data:

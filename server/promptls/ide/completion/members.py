@@ -165,7 +165,7 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[C
         shape = shapes.get(name, UNKNOWN)
         kind = declared[name].schema.get("type") if name in declared else None
         description = (
-            kind if isinstance(kind, str) else "" if shape.kind in {"unknown", "any"} else shape.words
+            kind if isinstance(kind, str) else "" if shape.kind in {"unknown", "any"} else shape.description
         )
         is_iterable = kind in _ITERABLE_TYPES or shape.kind in _ITERABLE
         rank = _INPUT if name in declared else _INPUT + 2
@@ -446,7 +446,8 @@ def compared_items(request: Request, target: Expression | None, quote: str) -> I
 
 
 def _detail(member: Member) -> str:
-    description = member.shape.words if member.shape is not None and member.shape.kind != "unknown" else ""
+    shape = member.shape
+    description = shape.description if shape is not None and shape.kind != "unknown" else ""
     return ", ".join(each for each in (description, member.origin) if each)
 
 

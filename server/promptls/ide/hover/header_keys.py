@@ -267,8 +267,8 @@ def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
         lines.append("- price: free")
     elif price.input is not None or price.output is not None:
         shown = [
-            f"{in_dollars(each * _MILLION)} for a million tokens {words}"
-            for each, words in ((price.input, "in"), (price.output, "out"))
+            f"{in_dollars(each * _MILLION)} for a million tokens {direction}"
+            for each, direction in ((price.input, "in"), (price.output, "out"))
             if each is not None
         ]
         lines.append(f"- price: {', '.join(shown)}")

@@ -106,7 +106,7 @@ def key_texts(
 
 def _used_as(shape: Shape | None) -> str:
     return (
-        f", used as {markdown_prose(shape.words)}"
+        f", used as {markdown_prose(shape.description)}"
         if shape is not None and shape.kind not in {"unknown", "any"}
         else ""
     )
@@ -409,7 +409,7 @@ def _variable_used_as(shape: Shape | None) -> str:
     """Return a description of how a value is used, as the end of a sentence; empty if little is known."""
     if shape is None or shape.kind in {"unknown", "any", "scalar"}:
         return ""
-    return f", used as {markdown_prose(shape.words)}"
+    return f", used as {markdown_prose(shape.description)}"
 
 
 def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, DeclaredInput] | None:

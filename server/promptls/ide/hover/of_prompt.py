@@ -266,7 +266,8 @@ def hover_few_shot(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
 def worth_texts(snapshot: Snapshot, path: str, offset: int) -> list[str]:
     """Return the leave-one-out verdicts on the example at `offset`, one for each experiment."""
     return [
-        f"left out of {code(each.experiment)}{', stale' if each.stale else ''}: {markdown_prose(each.words)}"
+        f"left out of {code(each.experiment)}{', stale' if each.stale else ''}: "
+        f"{markdown_prose(each.message)}"
         for each in known_worths(snapshot, path)
         if each.example.span.contains(offset)
     ]

@@ -424,9 +424,9 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
     return tuple(dict.fromkeys((*named, *configured)))
 
 
-def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
+def prompts_with(snapshot: Snapshot, fragment: str) -> Steps[tuple[str, ...]]:
     """Return the prompt files whose texts contain a string."""
-    key = ("prompts with", words)
+    key = ("prompts with", fragment)
     known = snapshot.memo.get(key)
     if known is None:
         found = []
@@ -434,7 +434,7 @@ def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
             yield
             opened = snapshot.open_files.get(path)
             text = opened.template.source.text if opened is not None else text_on_disk(path)
-            if text is not None and words in text:
+            if text is not None and fragment in text:
                 found.append(path)
         known = snapshot.memo[key] = tuple(found)
     assert isinstance(known, tuple)

@@ -49,7 +49,7 @@ _expected: Final = summary(_in_chunk, union)
 class Objection(NamedTuple):
     """A problem of a call, concerning the key `name`.
 
-    `span` is the place in the template that reads the key, or the beginning of the template. `words`
+    `span` is the place in the template that reads the key, or the beginning of the template. `detail`
     describes what is wrong with the value, or when a missing one is read. `meant` is the key that the call
     probably passes instead.
     """
@@ -58,7 +58,7 @@ class Objection(NamedTuple):
     kind: Literal["missing", "misfit", "broken", "refused", "unread"]
     name: str
     span: Span
-    words: str = ""
+    detail: str = ""
     meant: str = ""
 
 

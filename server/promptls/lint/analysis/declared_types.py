@@ -166,7 +166,7 @@ def below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
     return schema.get("items") if types == {"array"} else None
 
 
-def words_of(path: Path) -> str:
+def path_text(path: Path) -> str:
     """Return a path in readable form: `history[…].author`."""
     return str(path[0].key) + "".join(
         f".{step.key}" if isinstance(step.key, str) else "[…]" for step in path[1:]
@@ -176,7 +176,7 @@ def words_of(path: Path) -> str:
 def declared_as(path: Path, types: frozenset[str]) -> str:
     """Return the beginning of a message: the declared types of the value at a path."""
     kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
-    return f"`{words_of(path)}` is declared as {kinds}"
+    return f"`{path_text(path)}` is declared as {kinds}"
 
 
 def plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -328,7 +328,7 @@ def _may_equal(value: object, types: frozenset[str]) -> bool:
 
 
 def _not_listed(path: Path, compared: Compared, values: list[Any]) -> Finding:
-    name = words_of(path)
+    name = path_text(path)
     listed = ", ".join(f"`{value}`" for value in values[:_MAX_VALUES])
     more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
     message = f"`{name}` is never `{compared.value}`: its `enum` has {listed}{more}"

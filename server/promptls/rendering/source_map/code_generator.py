@@ -17,10 +17,10 @@ from promptls.rendering.source_map.value_paths import (
     bindings_of,
     expression_of,
     is_read,
+    loop_text,
     reads_of,
     takes_long,
     targets_of,
-    words_of,
 )
 from promptls.rendering.worker import MARK
 
@@ -260,7 +260,7 @@ class MappingCodeGenerator(CodeGenerator):
         site = self._sites.add(
             "loop",
             node,
-            words_of(self._text, *span_of(node)),
+            loop_text(self._text, *span_of(node)),
             expression_of(node.iter),
             targets_of(node.target),
         )

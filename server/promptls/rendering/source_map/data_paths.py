@@ -25,11 +25,11 @@ _LONGEST_CHAIN: Final = 20
 
 def written(path: DataPath) -> str:
     """Return the path in template syntax."""
-    words = str(path[0])
+    path_text = str(path[0])
     for key in path[1:]:
         is_name = isinstance(key, str) and key.isidentifier()
-        words += f".{key}" if is_name else f"[{key!r}]"
-    return words
+        path_text += f".{key}" if is_name else f"[{key!r}]"
+    return path_text
 
 
 def iterations_of(leaf: Leaf) -> list[Iteration]:

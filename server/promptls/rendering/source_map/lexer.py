@@ -71,11 +71,11 @@ class Sites:
         """The site that currently printed pieces are attributed to."""
 
     def add(
-        self, kind: str, node: nodes.Node, words: str = "", expression: Any = None, targets: Any = None
+        self, kind: str, node: nodes.Node, text: str = "", expression: Any = None, targets: Any = None
     ) -> int:
         """Add a site at the position of the node, and return its id."""
         start, end = span_of(node)
-        self.rows.append((kind, start, end, words, expression, targets))
+        self.rows.append((kind, start, end, text, expression, targets))
         return len(self.rows) - 1
 
     @contextmanager

@@ -22,15 +22,15 @@ _NO_ITERATION: Final[Iteration] = (None,)
 
 def describe_iterations(iterations: Sequence[Iteration]) -> tuple[str, ...]:
     """Describe iterations, outermost first; if there are very many, only those at both ends."""
-    words = tuple(
-        [f"iteration {number} of `{file.sites[site].words}`" for _, file, site, number, _ in iterations]
+    descriptions = tuple(
+        [f"iteration {number} of `{file.sites[site].text}`" for _, file, site, number, _ in iterations]
     )
-    if len(words) <= _MAX_TURNS:
-        return words
-    return *words[:2], f"… {len(words) - 4} more …", *words[-2:]
+    if len(descriptions) <= _MAX_TURNS:
+        return descriptions
+    return *descriptions[:2], f"… {len(descriptions) - 4} more …", *descriptions[-2:]
 
 
-class LeafWords:
+class LeafDescriptions:
     """Describes leaves one after the other, and caches the iteration of the previous one."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -39,10 +39,10 @@ class LeafWords:
         self._iteration = self._described = _NO_ITERATION
         self._item: str | None = None
         """The data path of the item of `_iteration`."""
-        self._words: tuple[str, ...] = ()
+        self._descriptions: tuple[str, ...] = ()
         """The descriptions of the iterations up to `_described`."""
         self._around: Iteration | None = _NO_ITERATION
-        self._around_words: tuple[str, ...] = ()
+        self._outer_descriptions: tuple[str, ...] = ()
 
     def iterations(self, iteration: Iteration | None) -> tuple[str, ...]:
         """Return the descriptions of an iteration and its outer ones."""
@@ -51,16 +51,19 @@ class LeafWords:
         if iteration is not self._described:
             outer, file, site, number, _ = iteration
             if outer is not self._around:
-                self._around, self._around_words = (
+                self._around, self._outer_descriptions = (
                     outer,
                     () if outer is None else describe_iterations(chain_of(outer)),
                 )
-            if len(self._around_words) + 1 < _MAX_TURNS:
-                self._words = (*self._around_words, f"iteration {number} of `{file.sites[site].words}`")
+            if len(self._outer_descriptions) + 1 < _MAX_TURNS:
+                self._descriptions = (
+                    *self._outer_descriptions,
+                    f"iteration {number} of `{file.sites[site].text}`",
+                )
             else:
-                self._words = describe_iterations(chain_of(iteration))
+                self._descriptions = describe_iterations(chain_of(iteration))
             self._described = iteration
-        return self._words
+        return self._descriptions
 
     def data_path(self, leaf: Leaf) -> str | None:
         """Return the paths of the printed data, separated by commas."""
@@ -70,13 +73,13 @@ class LeafWords:
             targets = iteration[1].sites[iteration[2]].targets
             item = iteration[4]
             if expression == targets:
-                if item is leaf.value and (words := self._item_of(iteration)) is not None:
-                    return words
+                if item is leaf.value and (item_path := self._item_of(iteration)) is not None:
+                    return item_path
             elif type(expression) is tuple and expression[0] == "." and expression[1] == targets:
                 key = expression[2]
                 is_there = type(item) is dict and type(key) is str and item.get(key, item) is leaf.value
-                if is_there and (words := self._item_of(iteration)) is not None:
-                    return f"{words}.{key}" if key.isidentifier() else f"{words}[{key!r}]"
+                if is_there and (item_path := self._item_of(iteration)) is not None:
+                    return f"{item_path}.{key}" if key.isidentifier() else f"{item_path}[{key!r}]"
         return ", ".join(map(written, self._paths.of(leaf))) or None
 
     def _item_of(self, iteration: Iteration) -> str | None:
@@ -116,7 +119,7 @@ class RenderedMap:
         self.text = str(text)
         self._mapped = text
         self._texts = texts
-        self._words = LeafWords(data)
+        self._described = LeafDescriptions(data)
         self._breaks: dict[str, list[int]] = {}
         self._iterations: dict[tuple[int, tuple[int, ...]], tuple[str, ...]] = {}
 
@@ -141,7 +144,7 @@ class RenderedMap:
         """The segments of the text, in order, one for each leaf."""
         found: list[Segment] = []
         at = 0
-        words = self._words
+        described = self._described
         known: object = None
         path, is_doubled = "", False
         for leaf in self.leaves:
@@ -152,8 +155,8 @@ class RenderedMap:
             if is_doubled:
                 first, last = self.original(path, first), self.original(path, last)
             end = at + len(text)
-            iterations = self.iterations(leaf) if outer else words.iterations(iteration)
-            data_path = None if site is None else words.data_path(leaf)
+            iterations = self.iterations(leaf) if outer else described.iterations(iteration)
+            data_path = None if site is None else described.data_path(leaf)
             found.append(_new(Segment, (at, end, path, first, last, is_text, iterations, data_path)))
             at = end
         return found

@@ -29,7 +29,7 @@ class Site(NamedTuple):
     kind: str
     start: int
     end: int
-    words: str = ""
+    text: str = ""
     """The text of a loop's tag, such as `for message in history`."""
     expression: Expression = None
     """The expression that an output prints, or that a loop iterates over."""

@@ -23,7 +23,7 @@ from jinja2 import nodes
 
 _MAPPING_METHODS: Final = frozenset({"items", "keys", "values"})
 TEXT_METHODS: Final = frozenset(name for name in dir(str) if not name.startswith("_"))
-_LONGEST_WORDS: Final = 80
+_LONGEST_TAG: Final = 80
 
 
 def expression_of(node: nodes.Node) -> Any:
@@ -180,10 +180,10 @@ def _names(target: nodes.Node) -> list[str]:
     return [name.name for name in (target, *target.find_all(nodes.Name)) if isinstance(name, nodes.Name)]
 
 
-def words_of(text: str, start: int, end: int) -> str:
+def loop_text(text: str, start: int, end: int) -> str:
     """Return a tag's text without its delimiters, on one line."""
-    words = " ".join(text[start:end].removeprefix("{%").removesuffix("%}").strip("-+ \t\n").split())
-    return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}…"
+    tag = " ".join(text[start:end].removeprefix("{%").removesuffix("%}").strip("-+ \t\n").split())
+    return tag if len(tag) <= _LONGEST_TAG else f"{tag[:_LONGEST_TAG]}…"
 
 
 VALUE: Final = "read"

@@ -234,8 +234,8 @@ def parameter_of(path: Path) -> MacroParameter | None:
 
 def callee_name(callee: Path) -> str:
     """Return the name of a callee, `show` or `tools.show`; empty if it is certainly not a macro of a file."""
-    words = [each.key.removesuffix("(") for each in callee if isinstance(each.key, str)]
-    return ".".join(words) if len(words) == len(callee) and not any("(" in each for each in words) else ""
+    names = [each.key.removesuffix("(") for each in callee if isinstance(each.key, str)]
+    return ".".join(names) if len(names) == len(callee) and not any("(" in each for each in names) else ""
 
 
 def shape_along(path: Path, shape: Shape) -> Shape:

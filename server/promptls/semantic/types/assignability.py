@@ -88,10 +88,10 @@ def _holds(need: Need, beside: Mapping[str, Shape], is_open: bool) -> bool:
 
 def describe_clause(clause: Clause) -> str:
     """Describe when a clause holds, for users: "`role` is 'tool'"."""
-    return " and ".join(sorted(map(_words, clause)))
+    return " and ".join(sorted(map(_describe_need, clause)))
 
 
-def _words(need: Need) -> str:
+def _describe_need(need: Need) -> str:
     values = sorted(map(repr, need.values))
     said = " or ".join(values)
     if not need.is_among:
@@ -113,7 +113,7 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
         return next((message for each in given.alternatives if (message := misfit(name, used, each))), None)
     if given == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
-        return f"`{name}` is null, and is used as {used.words}" if fails else None
+        return f"`{name}` is null, and is used as {used.description}" if fails else None
     if used.optional and not used.refuses_null and is_false(given):
         return None
     if given.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
@@ -130,7 +130,7 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
         return None  # a loop can iterate over characters and keys too
     if used.kind == "mapping" and not used.element and all(below.optional for _, below in used.keys):
         return None
-    return f"`{name}` is {_WORDS[given.kind]}, and is used as {used.words}"
+    return f"`{name}` is {_WORDS[given.kind]}, and is used as {used.description}"
 
 
 def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:

@@ -20,16 +20,16 @@ _MAX_KEYS: Final = 8
 
 def describe_shape(shape: Shape) -> str:
     """Return a description of a value of this shape."""
-    return _words(shape, plural=False)
+    return _describe(shape, plural=False)
 
 
-def _words(shape: Shape, *, plural: bool) -> str:
+def _describe(shape: Shape, *, plural: bool) -> str:
     if shape.kind == "union":
-        *first, last = [_words(each, plural=plural) for each in shape.alternatives]
+        *first, last = [_describe(each, plural=plural) for each in shape.alternatives]
         return f"{', '.join(first).replace(' or ', ', ')} or {last}"
     word = _PLURALS.get(shape.kind, "values") if plural else _SINGULARS.get(shape.kind, shape.kind)
     if shape.kind == "list" and shape.element is not None and shape.element.kind not in {"unknown", "any"}:
-        return f"{word} of {_words(shape.element, plural=True)}"
+        return f"{word} of {_describe(shape.element, plural=True)}"
     if shape.kind == "mapping" and shape.keys:
         names = [f"{name}?" if below.optional else name for name, below in shape.keys[:_MAX_KEYS]]
         more = ", …" if len(shape.keys) > _MAX_KEYS else ""
@@ -136,7 +136,7 @@ class Shape:
         return next((each for each in alternatives_of(self) if each.kind == kind), None)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The shape as displayed to users: `list of mappings with author, content`."""
         return describe_shape(self)
 

@@ -106,8 +106,8 @@ async def preview_tokens(
 async def preview_rows(context: Context, arguments: dict[str, Any]) -> preview_wire.DatasetRowsAnswer:
     """Return the rows of the prompt's dataset that match `search`, starting with the match `start`."""
     path = prompt_path(context, arguments)
-    words, start = optional(arguments, "search", str), optional(arguments, "start", int)
-    return await rows_of(context.snapshot, path, words or "", start or 0)
+    query, start = optional(arguments, "search", str), optional(arguments, "start", int)
+    return await rows_of(context.snapshot, path, query or "", start or 0)
 
 
 async def preview_committed(

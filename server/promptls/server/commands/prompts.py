@@ -96,7 +96,7 @@ def _inputs(context: Context, path: str) -> list[dict[str, Any]]:
     return [
         {
             "name": each.name,
-            "type": each.shape.words,
+            "type": each.shape.description,
             "optional": each.shape.optional,
             "declared": None if each.declared is None else _contract_location(context, each.declared),
             "read": [_contract_location(context, place) for place in each.places],

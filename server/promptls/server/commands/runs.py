@@ -460,7 +460,7 @@ def examples_markdown(report: dict[str, Any]) -> str:
     ]
     lines += [
         "",
-        *(f"- Example {each['number']} {markdown_prose(each['words'])}." for each in report["examples"]),
+        *(f"- Example {each['number']} {markdown_prose(each['message'])}." for each in report["examples"]),
     ]
     return "\n".join(lines) + "\n"
 

@@ -81,7 +81,7 @@ def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
     """Return the tags of a piece whose partner is outside of it; spans count from the piece's start."""
     if isinstance(piece, Chunk):
         return chunk_blocks(piece).loose
-    if not _loose_words(piece):
+    if not _loose_actions(piece):
         return ()  # the positions of inner tags change with every edit, and are not needed to know this
     return _loose_in_file(piece)
 
@@ -132,16 +132,16 @@ def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
     return tuple(loose)
 
 
-def _words(tags: Iterable[BlockTag]) -> tuple[tuple[str, str], ...]:
+def _actions(tags: Iterable[BlockTag]) -> tuple[tuple[str, str], ...]:
     return tuple([(tag.action, tag.keyword) for tag in tags])
 
 
-def _joined_words(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str, str], ...]:
-    words = [word for piece in pieces for word in piece]
-    return _words(_match([BlockTag(*word, NOWHERE, number) for number, word in enumerate(words)], []))
+def _join_actions(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str, str], ...]:
+    actions = [action for piece in pieces for action in piece]
+    return _actions(_match([BlockTag(*action, NOWHERE, number) for number, action in enumerate(actions)], []))
 
 
-_loose_words: Final = summary(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words)
+_loose_actions: Final = summary(lambda chunk: _actions(chunk_blocks(chunk).loose), _join_actions)
 """The effects of the tags of a piece whose partner is outside of it, and on which blocks, without spans."""
 
 

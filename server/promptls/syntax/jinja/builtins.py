@@ -47,8 +47,8 @@ def _blocks(lines: list[str]) -> list[str]:
             index += 1
         elif field := _FIELD.match(line):
             rest, index = _indented(lines, index + 1, blank=False)
-            words = " ".join([field["text"], *(each.strip() for each in rest)]).strip()
-            item = f"- `{field['name']}`: {_inline(words)}" if field["name"] else _inline(words)
+            description = " ".join([field["text"], *(each.strip() for each in rest)]).strip()
+            item = f"- `{field['name']}`: {_inline(description)}" if field["name"] else _inline(description)
             if field["name"] and blocks and blocks[-1].startswith("- `"):
                 blocks[-1] += f"\n{item}"
             else:

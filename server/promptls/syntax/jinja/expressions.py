@@ -411,13 +411,13 @@ class ExpressionParser(OperandParser):
         return node
 
     def _or(self) -> Expression:
-        return self._words("or", self.conjunction)
+        return self._operation("or", self.conjunction)
 
     def conjunction(self) -> Expression:
         """Return the expression at the position up to an `or`."""
-        return self._words("and", self._not)
+        return self._operation("and", self._not)
 
-    def _words(self, word: str, operand: Callable[[], Expression]) -> Expression:
+    def _operation(self, word: str, operand: Callable[[], Expression]) -> Expression:
         start = self.token.start
         operands = [operand()]
         while self.skip_name(word):

@@ -163,10 +163,10 @@ def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenC
 
 
 def _call_kind(before: list[Token], *, is_statement: bool) -> str:
-    words = [token.text for token in before] if is_statement else []
-    if words == ["call"] or words[:-1] == ["macro"]:
+    tokens = [token.text for token in before] if is_statement else []
+    if tokens == ["call"] or tokens[:-1] == ["macro"]:
         return "definition"
-    if words[:-1] == ["filter"] or (before[:-1] and before[-2].text == "|"):
+    if tokens[:-1] == ["filter"] or (before[:-1] and before[-2].text == "|"):
         return "filter"
     return "test" if is_test_name(before) else "function"
 

@@ -28,7 +28,7 @@ function Report({ report, columns }: Properties) {
     failed > 0 ? `${count(failed, "row")} failed` : "",
     unlabelled > 0 ? `${count(unlabelled, "row")} without an expected class` : "",
     unanswered > 0 ? `${count(unanswered, "answer")} without a class` : "",
-  ].filter((words) => words !== "");
+  ].filter((text) => text !== "");
   return (
     <section
       class="classification"

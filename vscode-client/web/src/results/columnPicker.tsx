@@ -8,8 +8,8 @@ import { chosenColumns, columns } from "./store";
 const USUAL = "\u0000usual";
 
 export function ColumnPicker({ run }: { run: Run }) {
-  const search = (words: string): Promise<{ items: Item[]; more: boolean }> => {
-    const found = run.columns.filter((column) => column.toLowerCase().includes(words.toLowerCase()));
+  const search = (query: string): Promise<{ items: Item[]; more: boolean }> => {
+    const found = run.columns.filter((column) => column.toLowerCase().includes(query.toLowerCase()));
     const shown = new Set(columns.value);
     const items = [
       ...(chosenColumns.value === undefined ? [] : [{ key: USUAL, label: "The usual columns", group: "" }]),

@@ -115,9 +115,9 @@ function One({ found }: { found: RunComparison }) {
           <Difference key={each.name} metric={each} />
         ))}
       </ul>
-      {found.notes.map((words) => (
-        <p class="hint said" key={words}>
-          {words}
+      {found.notes.map((note) => (
+        <p class="hint said" key={note}>
+          {note}
         </p>
       ))}
       {drawn === undefined ? null : (
@@ -149,7 +149,7 @@ function One({ found }: { found: RunComparison }) {
 const VERDICTS = { better: "better", worse: "worse", undecided: "cannot be told apart" } as const;
 
 function Difference({ metric }: { metric: MetricComparison }) {
-  const { name, kind, verdict, words, before, after, difference, low, high } = metric;
+  const { name, kind, verdict, message, before, after, difference, low, high } = metric;
   const reach = Math.max(Math.abs(low), Math.abs(high), Math.abs(difference), 1e-9) * 1.1;
   const place = (value: number): string => `${(50 + (50 * value) / reach).toFixed(2)}%`;
   return (
@@ -168,7 +168,7 @@ function Difference({ metric }: { metric: MetricComparison }) {
         <i class="dot" style={{ left: place(difference) }} />
       </div>
       <p class="aside">
-        <bdi>{words}</bdi>
+        <bdi>{message}</bdi>
       </p>
     </li>
   );
@@ -199,7 +199,7 @@ function AllRuns({ comparisons }: { comparisons: readonly RunComparison[] }) {
               {metrics.map((name) => {
                 const metric = each.metrics.find((its) => its.name === name);
                 return (
-                  <td key={name} class={metric?.verdict} title={metric?.words}>
+                  <td key={name} class={metric?.verdict} title={metric?.message}>
                     {metric === undefined
                       ? "–"
                       : `${formatScore(metric.kind, metric.after)} (${formatDifference(metric.kind, metric.difference)})`}

@@ -42,9 +42,9 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
           setFilter({ kind: chosen === "all" ? undefined : chosen });
         }}
       >
-        {KINDS.filter(([name]) => name !== "problem" || run.invalid > 0).map(([name, words]) => (
+        {KINDS.filter(([name]) => name !== "problem" || run.invalid > 0).map(([name, label]) => (
           <option key={name} value={name}>
-            {words}
+            {label}
           </option>
         ))}
       </select>
@@ -58,7 +58,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
         <Toggle
           key={other.path}
           id="changed"
-          words={comparable.length === 1 ? "Changed" : `Changed since ${other.name}`}
+          label={comparable.length === 1 ? "Changed" : `Changed since ${other.name}`}
           title={`Only rows whose response or score is not as in ${other.name}`}
           isOn={filter.value.changedFrom === other.path}
           onToggle={(isOn) => {
@@ -69,7 +69,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
       {Object.keys(notes.value).length === 0 ? null : (
         <Toggle
           id="noted"
-          words="Noted"
+          label="Noted"
           title="Only rows with a thumb or a note"
           isOn={filter.value.noted === true}
           onToggle={(noted) => {
@@ -160,13 +160,13 @@ function without(equal: Record<string, string>, column: string): Record<string, 
 
 interface ToggleProperties {
   id: string;
-  words: string;
+  label: string;
   title: string;
   isOn: boolean;
   onToggle: (isOn: boolean) => void;
 }
 
-function Toggle({ id, words, title, isOn, onToggle }: ToggleProperties) {
+function Toggle({ id, label, title, isOn, onToggle }: ToggleProperties) {
   return (
     <button
       type="button"
@@ -178,7 +178,7 @@ function Toggle({ id, words, title, isOn, onToggle }: ToggleProperties) {
         onToggle(!isOn);
       }}
     >
-      {words}
+      {label}
     </button>
   );
 }

@@ -15,7 +15,7 @@ export type ToPage =
   /** The rows of a run that was asked for are rendered, to find out what it takes. */
   | { type: "planning" }
   /** What a run takes; it begins when the reader says so. */
-  | { type: "question"; id: number; title: string; words: string }
+  | { type: "question"; id: number; title: string; message: string }
   | { type: "answer"; id: number; result?: unknown; error?: string };
 
 /** What the page may ask; each is answered by the server. */

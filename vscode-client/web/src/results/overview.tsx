@@ -12,9 +12,9 @@ import { comparison, notes, page, showRows, view } from "./store";
 export function Overview({ run }: { run: Run }) {
   return (
     <div class="overview">
-      {run.leftOut.map((words) => (
-        <p class="hint" key={words}>
-          {words}
+      {run.leftOut.map((note) => (
+        <p class="hint" key={note}>
+          {note}
         </p>
       ))}
       {run.notesProblem === null ? null : <p class="hint warn">{run.notesProblem}</p>}
@@ -69,18 +69,18 @@ function Verdicts() {
       </div>
       {found.problem === null ? (
         <ul>
-          {found.metrics.map(({ name, words, verdict }) => (
+          {found.metrics.map(({ name, message, verdict }) => (
             <li key={name} class={verdict}>
-              <bdi class="metric-name">{name}</bdi> {words}
+              <bdi class="metric-name">{name}</bdi> {message}
             </li>
           ))}
         </ul>
       ) : (
         <p class="empty">{found.problem}</p>
       )}
-      {found.notes.map((words) => (
-        <p class="hint" key={words}>
-          {words}
+      {found.notes.map((note) => (
+        <p class="hint" key={note}>
+          {note}
         </p>
       ))}
     </section>

@@ -19,7 +19,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
   const from = source.value;
   const chosen = [...selected.value];
   const rows: RowFilter = chosen.length === 0 ? filter.value : { places: chosen };
-  const words =
+  const rowCount =
     chosen.length === 0
       ? Object.keys(filter.value).length === 0
         ? "all"
@@ -49,7 +49,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
               again(live, false);
             }}
           >
-            Run {words} again
+            Run {rowCount} again
           </button>
           <button
             type="button"
@@ -79,7 +79,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
       )}
       <select
         id="export"
-        aria-label={`Export ${words}`}
+        aria-label={`Export ${rowCount}`}
         disabled={chosen.length === 0 && total === 0}
         value=""
         onChange={(event) => {
@@ -89,7 +89,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
         }}
       >
         <option value="" disabled hidden>
-          Export {words}
+          Export {rowCount}
         </option>
         {(from?.forms ?? []).map((form) => (
           <option key={form} value={form}>

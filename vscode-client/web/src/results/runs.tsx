@@ -26,10 +26,10 @@ export function RunsGoingOn() {
           {preparing.value}
         </p>
       )}
-      {running.value.map(({ id, experiment, words, share, canCancel }) => (
+      {running.value.map(({ id, experiment, message, share, canCancel }) => (
         <div class="going-on" key={id}>
           <span>
-            Running <BidiText text={experiment} />: <span class="number">{words}</span>
+            Running <BidiText text={experiment} />: <span class="number">{message}</span>
           </span>
           <progress value={share} aria-label={`Progress of ${experiment}`} />
           {canCancel ? (
@@ -98,7 +98,7 @@ export function RunQuestion() {
       }}
     >
       <h2 id="question">{question.title}</h2>
-      <p>{question.words}</p>
+      <p>{question.message}</p>
       <div class="answers">
         <button
           type="button"

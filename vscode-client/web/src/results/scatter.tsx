@@ -14,7 +14,7 @@ export function Scatter({ metric, names }: { metric: MetricComparison; names: [s
   const { points, kind, moves } = metric;
   const drawn = points.reduce((sum, [, , number]) => sum + number, 0);
   const all = moves.higher + moves.lower + moves.same;
-  const words = `${count(moves.higher, "row")} higher, ${grouped(moves.lower)} lower, ${grouped(moves.same)} the same${drawn < all ? `; ${grouped(drawn)} of them are drawn` : ""}`;
+  const summary = `${count(moves.higher, "row")} higher, ${grouped(moves.lower)} lower, ${grouped(moves.same)} the same${drawn < all ? `; ${grouped(drawn)} of them are drawn` : ""}`;
   if (
     kind === "discrete" &&
     points.every(([before, after]) => [before, after].every((value) => value === 0 || value === 1))
@@ -33,7 +33,7 @@ export function Scatter({ metric, names }: { metric: MetricComparison; names: [s
       <svg
         viewBox={`0 0 ${SIZE} ${SIZE}`}
         role="img"
-        aria-label={`${metric.name}, ${names[0]} to the right and ${names[1]} up: ${words}`}
+        aria-label={`${metric.name}, ${names[0]} to the right and ${names[1]} up: ${summary}`}
       >
         <line class="same-line" x1={x(low)} y1={y(low)} x2={x(high)} y2={y(high)} />
         <line class="axis-line" x1={EDGE - 6} y1={SIZE - EDGE + 6} x2={SIZE - 6} y2={SIZE - EDGE + 6} />
@@ -59,7 +59,7 @@ export function Scatter({ metric, names }: { metric: MetricComparison; names: [s
           {`${short(names[1])} →`}
         </text>
       </svg>
-      <figcaption class="muted">{words}</figcaption>
+      <figcaption class="muted">{summary}</figcaption>
     </figure>
   );
 }

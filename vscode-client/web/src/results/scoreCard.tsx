@@ -19,7 +19,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
       <div class="score-line">
         <span class="score">{text}</span>
         {compared === undefined ? null : (
-          <span class={`change ${compared.verdict}`} title={compared.words}>
+          <span class={`change ${compared.verdict}`} title={compared.message}>
             {formatDifference(kind, compared.difference)}
             <span class="only-heard">
               {compared.verdict === "undecided" ? " cannot be told apart" : ` ${compared.verdict}`}

@@ -56,7 +56,7 @@ export interface RunAgain {
 export interface Question {
   id: number;
   title: string;
-  words: string;
+  message: string;
 }
 
 export interface Receiver {

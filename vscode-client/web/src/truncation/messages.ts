@@ -5,7 +5,7 @@ import type { LabOptions, LabResult } from "../wire/preview";
 export type ToPage =
   | { type: "show"; result: LabResult }
   | { type: "busy" }
-  | { type: "progress"; words: string }
+  | { type: "progress"; message: string }
   /** The prompt is another one than that which was explored. */
   | { type: "stale" }
   /** The limit and step that were to be applied are in the header. */

@@ -67,7 +67,7 @@ function receive(message: ToPage): void {
       announce("Written to the header.");
       return;
     case "progress":
-      progress.value = message.words;
+      progress.value = message.message;
       return;
     case "busy":
       progress.value = "";

@@ -114,7 +114,7 @@ function Head({ found }: { found: Lab }) {
           <select
             id="cache"
             value={found.cache.name}
-            title={found.cache.words}
+            title={found.cache.description}
             onChange={(event) => {
               explore({ cache: event.currentTarget.value });
             }}

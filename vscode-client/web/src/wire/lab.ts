@@ -78,7 +78,7 @@ export interface Cache {
   least: number;
   /** The granularity of the cache: it stores multiples of this many tokens. */
   block: number;
-  words: string;
+  description: string;
 }
 
 /** The place where the prompts of the first chat differ before any truncation, so that no step helps. */

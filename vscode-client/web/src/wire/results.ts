@@ -150,7 +150,7 @@ export interface MetricComparison {
   name: string;
   kind: string;
   verdict: "better" | "worse" | "undecided";
-  words: string;
+  message: string;
   before: number;
   after: number;
   difference: number;
@@ -291,7 +291,7 @@ export interface ExportAnswer {
 export interface RunningRun {
   id: string;
   experiment: string;
-  words: string;
+  message: string;
   /** From 0 to 1. */
   share: number;
   canCancel: boolean;

@@ -73,7 +73,7 @@ export function comparison(
         name: "exact",
         kind: "discrete",
         verdict: "better",
-        words: "better by 50 points",
+        message: "better by 50 points",
         before: 0.5,
         after: 1,
         difference: 0.5,

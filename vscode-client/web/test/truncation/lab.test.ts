@@ -23,7 +23,7 @@ const LAB: Lab = {
   inputs: ["history"],
   limit: 410,
   step: 100,
-  cache: { name: "exact", least: 0, block: 1, words: "" },
+  cache: { name: "exact", least: 0, block: 1, description: "" },
   chats: [],
   limits: [200, 400],
   steps: [1, 50, 100],

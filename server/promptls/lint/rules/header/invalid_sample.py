@@ -136,7 +136,7 @@ def _objections(file: File, sample: Sample) -> Iterator[str]:
         types = declared_types(schema)
         value = sample.data.get(name)
         if types is not None and value is not None and not is_of_type(value, types):
-            yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_words(types)}"
+            yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_list_types(types)}"
     if not declared:
         shapes = needed_shapes(file.snapshot, file.path)
         values = {str(name): given_value(value) for name, value in sample.data.items()}
@@ -154,7 +154,7 @@ def _shown(value: Any) -> str:
     return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
-def _words(types: frozenset[str]) -> str:
+def _list_types(types: frozenset[str]) -> str:
     return " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
 
 

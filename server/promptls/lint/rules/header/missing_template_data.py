@@ -73,13 +73,13 @@ def check(file: File) -> Iterator[Finding]:
 def _what(each: Objection) -> str:
     match each.kind:
         case "missing":
-            when = f", which is read where {each.words}" if each.words else ""
+            when = f", which is read where {each.detail}" if each.detail else ""
             meant = f"; it gives `{each.meant}`, which nothing reads" if each.meant else ""
             return f"without `{each.name}`{when}{meant}"
         case "misfit":
-            return f"where {each.words}"
+            return f"where {each.detail}"
         case "broken":
-            return f"with a `{each.name}` that fails: {each.words}"
+            return f"with a `{each.name}` that fails: {each.detail}"
         case "refused":
             return f"with `{each.name}`, which Prompt Poet refuses in the data"
         case "unread":

@@ -99,10 +99,10 @@ def _misnamed(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:
         return
     keys = frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - set(known)
     for name in unused:
-        words = tuple(name.split())
+        names = tuple(name.split())
         meant = [key for key in keys if is_close(key, name)]
-        if len(words) > 1 and keys.issuperset(words):
-            yield name, words
+        if len(names) > 1 and keys.issuperset(names):
+            yield name, names
         elif len(meant) == 1:
             yield name, (meant[0],)
         elif len(unused) == len(keys) == 1:

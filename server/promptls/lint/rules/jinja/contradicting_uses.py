@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.declared_types import words_of
+from promptls.lint.analysis.declared_types import path_text
 from promptls.lint.rule import PARTS_KINDS, File, Finding, RelatedInformation, Rule
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.types.shape import Shape
@@ -117,7 +117,7 @@ def _contradiction(file: File, use: CertainUse, other: CertainUse) -> Iterator[F
     here, there = (
         f"a {kind}{_method(each.use.need)}" for kind, each in zip(kinds, (use, other), strict=True)
     )
-    name = words_of(use.use.path)
+    name = path_text(use.use.path)
     message = f"`{name}` is used as {here} here, and as {there} elsewhere: no {library}value is both"
     related = RelatedInformation(file.path, other.use.span, f"here it is used as {there}")
     yield Finding(use.use.span, message, related=(related,), severity="hint" if library else None)
