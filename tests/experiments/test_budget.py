@@ -7,7 +7,7 @@ import pytest
 from promptls.experiments.budget import Budget, BudgetSpentError, ExpectedUsage, Spending
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.run_protocol import Event, Planned, RunRequest, Stopped
-from support.experiment_folder import Folder
+from support.experiment_folder import Folder, table
 from support.model_server import ModelServer, Reply
 
 PRICED = {"input_price": "1000000", "output_price": "2000000"}
@@ -43,6 +43,23 @@ async def test_a_run_stops_before_it_spends_more_than_it_may(
     assert len(server.requests) == calls
     assert isinstance(events[-1], Stopped)
     assert "budget" in events[-1].why
+
+
+@pytest.mark.parametrize("prices", [{}, {"input_price": 1, "output_price": 2}])
+async def test_a_reported_cost_counts_toward_the_budget_whatever_the_price(
+    folder: Folder, server: ModelServer, prices: dict[str, float]
+) -> None:
+    answer = {
+        "choices": [{"message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 50, "cost": 0.5},
+    }
+    server.reply = lambda _body: Reply(raw=json.dumps(answer).encode())
+    folder.serve(server, **prices).write(model="office", rows=9, settings="concurrency: 1")
+    with pytest.raises(BudgetSpentError, match="is spent after 2 of 9 results"):
+        await folder.ask(max_cost=0.9)
+    finished = await folder.ask(rows="2")
+    assert [row["cost"] for row in table(finished)] == ["0.5", "0.5"]
+    assert finished.manifest["totals"]["cost"] == 1.0
 
 
 async def test_a_budget_may_be_declared(folder: Folder, server: ModelServer) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from promptls.models.model import Completion, ModelReference
 from promptls.models.opening import find_model, open_model
-from promptls.models.providers import Price, price_of
+from promptls.models.providers import Price, cost_of, price_of
 from support.model_server import ModelServer, Reply, model_server
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
@@ -36,7 +36,6 @@ CHAT = {
         {
             "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 16},
             "completion_tokens_details": {"reasoning_tokens": 0},
-            "cost": 0.01,
         },
         (64, 16, 0),
     ),
@@ -143,8 +142,58 @@ def answer(cached: int | None = None, written: int | None = None) -> Completion:
 def test_tokens_from_the_cache_have_their_own_price(
     price: Price, cached: int | None, written: int | None, cost: float | None
 ) -> None:
-    found = price.cost_of(answer(cached, written))
+    found = cost_of(answer(cached, written), price)
     assert found == (None if cost is None else pytest.approx(cost))
+
+
+COSTS: dict[str, tuple[dict[str, Any], float | None]] = {
+    "openrouter": ({"cost": 0.01, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.01}}, 0.01),
+    "openrouter, with the user's key at the provider": (
+        {"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}},
+        0.021,
+    ),
+    "a free model": ({"cost": 0}, 0.0),
+    "xai": ({"cost_in_usd_ticks": 37_756_000}, 0.0037756),
+    "deepinfra": ({"estimated_cost": 2.5e-05}, 2.5e-05),
+    "openai": ({}, None),
+    "a server that reports something else": ({"cost": {"total": "0.01"}, "cost_details": [1]}, None),
+    "a server that reports less than nothing": ({"cost": -1}, None),
+    "a server that reports no number": ({"cost": float("nan")}, None),
+    "a server that reports too much": ({"cost": 1e12}, None),
+}
+
+
+@pytest.mark.parametrize("provider", COSTS)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_provider_reports_what_it_charged(
+    server: ModelServer, provider: str, *, streamed: bool
+) -> None:
+    reported, expected = COSTS[provider]
+    usage = {"prompt_tokens": 100, "completion_tokens": 50, **reported}
+    choice = {"message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}
+    raw = json.dumps({"choices": [choice], "usage": usage}).encode()
+    if streamed:
+        text = {"choices": [{"delta": {"content": "fine"}, "finish_reason": "stop"}]}
+        events = [json.dumps(text), json.dumps({"choices": [], "usage": usage}), "[DONE]"]
+        raw = "".join(f"data: {event}\n\n" for event in events).encode()
+    server.reply = lambda _body: Reply(raw=raw)
+    model = open_model(ModelReference("m", "vllm", "m", base_url=server.url))
+    try:
+        if streamed:
+            found = await model.stream(MESSAGES, parameters={}, json_schema=None, on_text=lambda _text: None)
+        else:
+            found = await model.complete(MESSAGES, parameters={}, json_schema=None)
+    finally:
+        await model.close()
+    assert found.cost == (None if expected is None else pytest.approx(expected))
+    listed = cost_of(found, Price(1.0, 1.0))
+    assert listed == pytest.approx(150.0 if expected is None else expected)
+
+
+def test_an_impossible_cost_is_not_believed() -> None:
+    found = Completion("", 100, 10, 1.0, "m", "stop", cost=-0.5)
+    assert found.cost is None
+    assert found.notes == ("the provider reported a cost of -0.5, which was ignored",)
 
 
 def test_more_cached_tokens_than_input_tokens_are_not_believed() -> None:

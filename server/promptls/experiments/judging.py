@@ -29,7 +29,7 @@ from promptls.models.opening import (
     find_embeddings,
     find_model,
 )
-from promptls.models.providers import Price
+from promptls.models.providers import Price, cost_of
 from promptls.models.steady import SteadyModel
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.python_functions import functions_in
@@ -323,8 +323,7 @@ class _RowJudge:
             _JUDGE,
         )
         tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
-        price = self.opened.price
-        cost = price.cost_of(answer) if price else None
+        cost = cost_of(answer, self.opened.price)
         self.account.add(cached=cached, tokens=tokens, cost=cost)
         return answer.text
 

@@ -31,7 +31,7 @@ from promptls.metrics.metric import Metric
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.opening import MINILM, open_embeddings, open_model, opened_model
-from promptls.models.providers import Price, is_paid, price_of
+from promptls.models.providers import Price, cost_of, is_paid, price_of
 from promptls.models.steady import Pace, SteadyModel
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
 from promptls.text.format import plural
@@ -240,9 +240,7 @@ class RowAsker:
         except ModelError as error:
             failed = self._failed(row, reference, repeat, rendered, error.message)
             return RowOutcome(failed, error, calls=1)
-        cost = None
-        if opened.price is not None:
-            cost = opened.price.cost_of(completion)
+        cost = cost_of(completion, opened.price)
         counts = (completion.input_tokens, completion.output_tokens)
         answer = _known(completion.seconds, counts, cost, self._plan.experiment.json_schema)
         note = call_note(self._note, row.number, reference.name, repeat)

@@ -19,7 +19,7 @@ from promptls.models.keys import key_mask
 from promptls.models.local import SUFFIX
 from promptls.models.model import ModelReference
 from promptls.models.opening import find_model, open_model
-from promptls.models.providers import price_of
+from promptls.models.providers import cost_of, price_of
 from promptls.models.testing import digest_of
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UserError, parse_json
@@ -177,7 +177,7 @@ async def ask_once(request: AskRequest, on_text: Callable[[str], None] | None = 
         response=completion.text,
         input_tokens=completion.input_tokens or request.input_tokens,
         output_tokens=completion.output_tokens,
-        cost=price_of(reference).cost_of(completion),
+        cost=cost_of(completion, price_of(reference)),
         seconds=round(completion.seconds or time.perf_counter() - began, 3),
         finish_reason=completion.finish_reason,
         cached_tokens=completion.cached_tokens,

@@ -44,6 +44,9 @@ class ModelReference:
 MAX_COUNT: Final = 100_000_000
 """The largest plausible number of tokens of an answer."""
 
+MAX_COST: Final = 10_000.0
+"""The largest plausible cost of an answer, in US dollars."""
+
 
 _PARTS: Final = {
     "cached_tokens": "input_tokens",
@@ -58,9 +61,10 @@ class Completion:
     """A model's answer; `seconds` is the duration of the successful request, without retries.
 
     `finish_reason` is the provider's value, such as `stop` and `length`. Lone
-    surrogates in the text are replaced and implausible token counts are dropped, as reported in `notes`.
+    surrogates in the text are replaced, and implausible counts and costs are dropped, as reported in `notes`.
     Of the input tokens, the provider read `cached_tokens` from its prefix cache and wrote `written_tokens`
-    to it; `reasoning_tokens` are a part of the output tokens. They are None if the provider reports none.
+    to it; `reasoning_tokens` are a part of the output tokens. `cost` is what the provider charged, in US
+    dollars. They are None if the provider reports none.
     """
 
     text: str
@@ -73,6 +77,7 @@ class Completion:
     cached_tokens: int | None = None
     written_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cost: float | None = None
 
     def __post_init__(self) -> None:
         """Replace invalid values, and record that in `notes`."""
@@ -86,6 +91,9 @@ class Completion:
             if count is not None and not 0 <= count <= MAX_COUNT:
                 notes.append(f"the provider reported {count} {name.replace('_', ' ')}, which was ignored")
                 object.__setattr__(self, name, None)
+        if self.cost is not None and not 0 <= self.cost <= MAX_COST:  # false for NaN too
+            notes.append(f"the provider reported a cost of {self.cost}, which was ignored")
+            object.__setattr__(self, "cost", None)
         for name, whole in _PARTS.items():
             part, total = getattr(self, name), getattr(self, whole)
             if part is not None and total is not None and part > total:

@@ -401,6 +401,7 @@ class OpenAiCompatible:
                 cached_tokens=cached,
                 written_tokens=written,
                 reasoning_tokens=reasoning,
+                cost=_cost(usage),
             )
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
@@ -572,6 +573,29 @@ def _parts_of(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | N
         _count(prompt.get("cache_write_tokens")),  # OpenRouter
         _count(answer.get("reasoning_tokens")),
     )
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """Return the US dollars that the server charged for the answer, if it reports them."""
+    cost = _number(usage.get("cost"))  # OpenRouter and other gateways
+    if cost is not None:
+        details = usage.get("cost_details")
+        if usage.get("is_byok") is True and isinstance(details, dict):
+            # With the user's own key at the provider, OpenRouter charges its fee and the provider the rest.
+            cost += _number(details.get("upstream_inference_cost")) or 0.0
+        return cost
+    ticks = _number(usage.get("cost_in_usd_ticks"))  # xAI
+    return ticks / _TICKS if ticks is not None else _number(usage.get("estimated_cost"))  # DeepInfra
+
+
+_TICKS: Final = 10_000_000_000
+"""The number of xAI's ticks in a US dollar."""
+
+
+def _number(value: Any) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return float(value)
 
 
 def _count(value: Any) -> int | None:

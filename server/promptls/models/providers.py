@@ -142,16 +142,6 @@ class Price(NamedTuple):
     cached: float | None = None
     written: float | None = None
 
-    def cost_of(self, answer: Completion) -> float | None:
-        """Return the US dollars for an answer; None if the price or a count is unknown."""
-        whole = self.cost(answer.input_tokens, answer.output_tokens)
-        if whole is None or self.input is None or answer.input_tokens is None:
-            return whole
-        for price, tokens in ((self.cached, answer.cached_tokens), (self.written, answer.written_tokens)):
-            if price is not None:
-                whole += (price - self.input) * (tokens or 0)
-        return whole
-
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
         """Return the US dollars for these numbers of tokens; None if the price or a count is unknown."""
         known = [
@@ -164,6 +154,22 @@ class Price(NamedTuple):
 
 FREE = Price(0.0, 0.0)
 UNKNOWN = Price(None, None)
+
+
+def cost_of(answer: Completion, price: Price | None) -> float | None:
+    """Return the US dollars for an answer: what the provider reports, otherwise computed from the price.
+
+    None if neither is known.
+    """
+    if answer.cost is not None or price is None:
+        return answer.cost
+    whole = price.cost(answer.input_tokens, answer.output_tokens)
+    if whole is None or price.input is None or answer.input_tokens is None:
+        return whole
+    for part, tokens in ((price.cached, answer.cached_tokens), (price.written, answer.written_tokens)):
+        if part is not None:
+            whole += (part - price.input) * (tokens or 0)
+    return whole
 
 
 def price_of(reference: ModelReference) -> Price:

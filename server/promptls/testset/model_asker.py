@@ -22,7 +22,7 @@ from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, Exp
 from promptls.models.keys import key_mask
 from promptls.models.model import Completion, ModelReference
 from promptls.models.opening import find_model, open_model
-from promptls.models.providers import is_paid, price_of
+from promptls.models.providers import cost_of, is_paid, price_of
 from promptls.models.steady import Pace, SteadyModel
 
 LONGEST_ANSWER: Final = 300
@@ -108,7 +108,7 @@ class ModelAsker:
             answer = await self._model.complete(messages, parameters=parameters, json_schema=json_schema)
             tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
             calls = 1
-            known = price.cost_of(answer) if price else None
+            known = cost_of(answer, price)
             paid = known or 0.0
             self._count(answer, known)
         finally:
