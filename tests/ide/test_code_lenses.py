@@ -136,6 +136,27 @@ def test_an_experiment_that_is_run_shows_how_far_it_is_and_has_a_lens_that_cance
     assert begun[1].action.title == "Running first: rendering the rows"
 
 
+@pytest.mark.parametrize(
+    ("cached", "reasoning", "shown"),
+    [
+        (0, 0, ""),
+        (750, 0, " · prefix cache 75%"),
+        (0, 1200, " · 1,200 reasoning tokens"),
+        (750, 1200, " · prefix cache 75% · 1,200 reasoning tokens"),
+    ],
+)
+def test_a_lens_tells_of_the_prefix_cache_and_of_reasoning(cached: int, reasoning: int, shown: str) -> None:
+    tokens = replace(
+        run(value=0.5),
+        input_tokens=1000,
+        output_tokens=2000,
+        cached_input_tokens=cached,
+        reasoning_tokens=reasoning,
+    )
+    assert scores_text(ExperimentRuns("first", tokens)) == f"right 50%, length 5{shown}"
+    assert (tokens.token_text in scores_tooltip(tokens)) == bool(shown)
+
+
 @pytest.mark.parametrize(("cached", "shown"), [(0, ""), (2, " · 2 from the cache"), (4, " · from the cache")])
 def test_a_lens_tells_how_many_answers_came_from_the_cache(cached: int, shown: str) -> None:
     assert lenses(ExperimentRuns("first", replace(run(value=0.5), rows=4, cached=cached)))[2].endswith(

@@ -203,6 +203,10 @@ def scores_text(runs: ExperimentRuns, limit: int | None = None) -> str:
         notes.append(f"partial run: {_chosen_text(last.rows_chosen or '')}")
     if last.cached:
         notes.append("from the cache" if last.cached >= last.rows else f"{last.cached:,} from the cache")
+    if last.cached_input_tokens:
+        notes.append(f"prefix cache {last.cached_input_tokens / (last.input_tokens or 1):.0%}")
+    if last.reasoning_tokens:
+        notes.append(f"{last.reasoning_tokens:,} reasoning tokens")
     if last.stale:
         notes.append("stale")
     elif runs.has_other_dataset:
@@ -234,6 +238,8 @@ def scores_tooltip(run: RunSummary) -> str:
             f"{model}: {', '.join(f'{score.name} {score.text}' for score in scores)}"
             for model, scores in run.by_model.items()
         ]
+    if run.cached_input_tokens or run.reasoning_tokens:
+        lines.append(run.token_text)
     if run.previous is not None:
         lines.append(f"compared with {run.previous.name}")
     if run.stale:

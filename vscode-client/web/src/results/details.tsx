@@ -272,13 +272,17 @@ function Call({ cells, isFree }: { cells: Cells; isFree: boolean }) {
   const figures: [string, string][] = [
     ["model", cells.model ?? ""],
     ["tokens in", cells.input_tokens ?? ""],
-    ["in from the provider's cache", cells.cached_input_tokens ?? ""],
+    ["in from the provider's cache", unlessZero(cells.cached_input_tokens)],
     ["tokens out", cells.output_tokens ?? ""],
-    ["of reasoning", cells.reasoning_tokens ?? ""],
+    ["of reasoning", unlessZero(cells.reasoning_tokens)],
     ["time", cells.seconds ? duration(Number(cells.seconds)) : ""],
     ["cost", isFree ? "free" : cells.cost ? money(Number(cells.cost)) : ""],
     ["ended by", cells.finish_reason ?? ""],
     ["from the cache", cells.cached ?? ""],
   ];
   return <Fields title="Call" fields={figures.filter(([, value]) => value !== "")} />;
+}
+
+function unlessZero(value = ""): string {
+  return value === "0" ? "" : value;
 }
