@@ -180,3 +180,19 @@ def test_a_template_in_a_program_is_rendered_with_the_data_of_its_call(
     main(["check", "app.py"])
 
     assert "information stripped-whitespace: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_reported"), [("", True), ("promptls: ignore[stripped-whitespace]", False)]
+)
+def test_findings_in_the_rendering_of_a_program_are_suppressed_by_a_comment(
+    folder: Path, capsys: pytest.CaptureFixture[str], comment: str, is_reported: bool
+) -> None:
+    literal = r"""'- name: a\n  content: "Hi {{ name | trim }}, "'"""
+    (folder / "app.py").write_text(
+        f"# {comment}\nPrompt(raw_template={literal}, template_data={{'name': 'Ada'}})\n"
+    )
+
+    main(["check", "app.py"])
+
+    assert ("information stripped-whitespace: " in capsys.readouterr().out) is is_reported

@@ -83,6 +83,22 @@ async def test_a_template_that_a_program_writes_out_is_checked_and_explained(edi
     assert "escape_special_characters" in explained
 
 
+async def test_lost_white_space_of_a_template_in_a_program_is_shown_as_it_is_typed(editor: Editor) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT)
+    text = "- name: a\\n  role: system\\n  content: 'Hi {{ name | trim }}, '\\n"
+    program = editor.open("app.py", f"Prompt(raw_template=\"{text}\", template_data={{'name': 'Ada'}})\n")
+
+    async def diagnostics() -> list[types.Diagnostic]:
+        await editor.lenses(prompt)
+        return [each for each in shown(editor, program) if each.code == "stripped-whitespace"]
+
+    (found,) = await eventually(diagnostics, bool)
+    assert found.range.start.line == 0
+
+    editor.replace(program, "}}, '", "}}.'")
+    assert await eventually(diagnostics, lambda found: not found) == []
+
+
 async def test_a_template_that_a_program_writes_out_has_a_preview(editor: Editor) -> None:
     text = "- name: a\\n  role: system\\n  content: Be {{ tone }} to {{ user }}.\\n"
     program = editor.open(

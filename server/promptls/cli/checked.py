@@ -210,7 +210,8 @@ def checked_file(
     if path.endswith(".py"):
         from promptls.ide.opencompass_python import findings_of_python
 
-        kind, own, silenced = findings_of_python(snapshot, path)
+        kind, own, silenced = findings_of_python(snapshot, path, later)
+        later = ()
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
         silenced = check(snapshot, path, suppressed=True)
@@ -281,6 +282,7 @@ async def _checked(
     snapshot: Snapshot, paths: Sequence[str], rules: Container[str], *, renders: bool
 ) -> CheckedFiles:
     """Return the findings of some files, one after the other, so that each is parsed once."""
+    from promptls.ide.raw_templates import findings_in_renderings
     from promptls.lint.runner import RENDERING_RULES, check_rendering
 
     renders = renders and any(rule.name in rules for rule in RENDERING_RULES)
@@ -292,8 +294,8 @@ async def _checked(
         for path in paths:
             later: Sequence[Finding] = ()
             if renders and path.endswith(".py"):
-                later = await _findings_in_program(snapshot, path, workers)
-            elif renders and (rendered := await _rendered(snapshot, path, workers)) is not None:
+                later = await findings_in_renderings(snapshot, path, partial(_rendered, workers))
+            elif renders and (rendered := await _rendered(workers, snapshot, path)) is not None:
                 later = check_rendering(snapshot, path, rendered)
                 if _lacks_code(snapshot, path, rendered):
                     incomplete.append(path)
@@ -305,28 +307,10 @@ async def _checked(
     return CheckedFiles(tuple(files), tuple(incomplete), tuple(outside))
 
 
-async def _findings_in_program(
-    snapshot: Snapshot, path: str, workers: dict[Limits, RenderWorker]
-) -> list[Finding]:
-    """Return the findings of the renderings of the templates that a program contains."""
-    from promptls.ide.raw_templates import findings_in_rendering, templates_of_program
-    from promptls.rendering.samples import default_sample
-
-    program = snapshot.template(path)
-    found: list[Finding] = []
-    for each in templates_of_program(snapshot, path) if program is not None else ():
-        assert program is not None
-        sample = partial(each.sample, default_sample(each.snapshot, each.path))
-        rendered = await _rendered(each.snapshot, each.path, workers, sample)
-        if rendered is not None:
-            found += findings_in_rendering(path, program.source.text, each, rendered)
-    return found
-
-
 async def _rendered(
+    workers: dict[Limits, RenderWorker],
     snapshot: Snapshot,
     path: str,
-    workers: dict[Limits, RenderWorker],
     sample: Callable[[], Sample] | None = None,
 ) -> FileRendering | None:
     """Return the rendering of the file with all its samples; None if no rule needs it."""

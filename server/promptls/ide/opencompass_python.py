@@ -10,7 +10,7 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -640,10 +640,11 @@ class FileFindings(NamedTuple):
     suppressed: tuple[Finding, ...]
 
 
-def findings_of_python(snapshot: Snapshot, path: str) -> FileFindings:
+def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding] = ()) -> FileFindings:
     """Return the findings in a Python file.
 
-    Those are in the OpenCompass configuration that it may be, and in its calls that load templates.
+    Those are in the OpenCompass configuration that it may be, in its calls that load templates, and, as
+    `rendered`, in the renderings of its own templates.
     """
     template = snapshot.template(path)
     text = template.source.text if template else ""
@@ -657,7 +658,9 @@ def findings_of_python(snapshot: Snapshot, path: str) -> FileFindings:
     if (configured is None and called is None) or project.excludes(path):
         return FileFindings(Kind.OTHER, (), ())
     return _without_suppressed(
-        Kind.PROGRAM if configured is None else Kind.EVALUATION, text, (*(configured or ()), *(called or ()))
+        Kind.PROGRAM if configured is None else Kind.EVALUATION,
+        text,
+        (*(configured or ()), *(called or ()), *rendered),
     )
 
 
@@ -680,13 +683,13 @@ def _broken_configuration(text: str, project: Project) -> Finding | None:
 
 
 def findings_of_program(
-    snapshot: Snapshot, path: str, text: str, configured: tuple[Finding, ...] = ()
+    snapshot: Snapshot, path: str, text: str, others: tuple[Finding, ...] = ()
 ) -> tuple[Finding, ...]:
     """Return the findings in a Python text's calls that load templates, without suppressed ones.
 
-    `configured` are those of the configuration that it may be.
+    `others` are those of the configuration that it may be, and of the renderings of its templates.
     """
-    found = (*configured, *(findings_in_calls(snapshot, path, text) or ()))
+    found = (*others, *(findings_in_calls(snapshot, path, text) or ()))
     return _without_suppressed(Kind.PROGRAM, text, found).findings
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from promptls.ide.code_lenses import Action, Lens
@@ -15,7 +15,7 @@ from promptls.ide.hover import Hover, hover
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.runner import check, check_rendering
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.samples import CALL_DATA, Sample
+from promptls.rendering.samples import CALL_DATA, Sample, default_sample
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
@@ -217,12 +217,31 @@ def findings_in_template(
         yield Finding(written.span(reference.span), _NO_FOLDER, rule=rule, severity="error")
 
 
-def findings_in_rendering(
-    path: str, text: str, template: ProgramTemplate, rendering: FileRendering
-) -> Iterator[Finding]:
-    """Yield the diagnostics of the rendering of a template, at their places in the `text` of the program."""
-    for finding in check_rendering(template.snapshot, template.path, rendering):
-        yield _in_program(finding, path, template.path, text, template.written)
+async def findings_in_renderings(
+    snapshot: Snapshot,
+    path: str,
+    render: Callable[[Snapshot, str, Callable[[], Sample]], Awaitable[FileRendering | None]],
+) -> list[Finding]:
+    """Return the diagnostics of the renderings of a program's templates, at their places in the program.
+
+    `render` returns the rendering of a file of a snapshot with a sample, or None if no rule needs it.
+    """
+    program = snapshot.template(path)
+    if program is None or snapshot.project(path).excludes(path):
+        return []
+    found = []
+    for each in templates_of_program(snapshot, path):
+        rendering = await render(each.snapshot, each.path, partial(_sample, each))
+        if rendering is not None:
+            found += [
+                _in_program(finding, path, each.path, program.source.text, each.written)
+                for finding in check_rendering(each.snapshot, each.path, rendering)
+            ]
+    return found
+
+
+def _sample(template: ProgramTemplate) -> Sample:
+    return template.sample(default_sample(template.snapshot, template.path))
 
 
 def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:

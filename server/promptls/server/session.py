@@ -126,7 +126,7 @@ class Session:
         self.scheduler: Final = Scheduler(context, self.diagnostics.is_current)
         self.dataset_findings: Final = DatasetFindings(context, self.runs)
         self.settings_findings: Final = SettingsFindings(context)
-        self.program_findings: Final = ProgramFindings(context, self.auxiliary)
+        self.program_findings: Final = ProgramFindings(context, self.auxiliary, lambda: self.renderings)
         self.semantic_tokens: Final = SemanticTokens(context)
         self.folds: Final = Folds(context)
         self.symbol_index: Final = SymbolIndex(context)

@@ -17,15 +17,19 @@ from promptls.text.positions import line_end, line_starts, units_from_column
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, project_in, toml_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from promptls.lint.rule import Finding, Severity
     from promptls.lint.rules.experiments.failing_row import RowFinding
+    from promptls.rendering.file_rendering import FileRendering
+    from promptls.rendering.samples import Sample
     from promptls.server.context import Context
     from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+    from promptls.server.state.latest_renderings import Renderings
     from promptls.server.state.latest_runs import LatestRuns
     from promptls.text.errors import FilePlace
     from promptls.workspace.settings import ProjectFile
+    from promptls.workspace.snapshot import Snapshot
 
 
 log = logging.getLogger(__name__)
@@ -224,17 +228,20 @@ _PAUSE_SECONDS: Final = 0.3
 class ProgramFindings:
     """The diagnostics in the programs that the client has open.
 
-    Those are the diagnostics of calls that load prompts, and of OpenCompass configurations. They are pushed,
-    also to clients that pull: no client requests those of a program from this server.
+    Those are the diagnostics of calls that load prompts, of templates in the program, which are rendered, and
+    of OpenCompass configurations. They are pushed, also to clients that pull: no client requests those of a
+    program from this server.
     """
 
-    def __init__(self, context: Context, auxiliary: AuxiliaryDocuments) -> None:
+    def __init__(
+        self, context: Context, auxiliary: AuxiliaryDocuments, renderings: Callable[[], Renderings]
+    ) -> None:
         self._context: Final = context
         self._auxiliary: Final = auxiliary
+        self._renderings: Final = renderings
         self._publisher: Final = Publisher(context)
         self._timer: asyncio.TimerHandle | None = None
-        self._configured: Final[dict[str, _Configured]] = {}
-        """The checked configurations by path; a check that is running has no findings yet."""
+        self._checks: Final[dict[str, _Check]] = {}
         self._found: Final[dict[str, tuple[str, tuple[Finding, ...]]]] = {}
         """The last text of each program that was checked, and its findings."""
 
@@ -246,7 +253,7 @@ class ProgramFindings:
 
     def on_did_close(self, path: str) -> None:
         """Remove the diagnostics of a closed document."""
-        self._configured.pop(path, None)
+        self._checks.pop(path, None)
         self._found.pop(path, None)
         self._publisher.publish(path, [])
 
@@ -275,54 +282,72 @@ class ProgramFindings:
             log.exception("the diagnostics of programs cannot be made")
 
     def _diagnostics(self, path: str) -> list[Json] | None:
-        """Return the diagnostics of a program; None if its configuration is still being checked."""
+        """Return the diagnostics of a program; None if it is still being checked."""
         from promptls.ide.opencompass_python import findings_of_program, is_configuration
 
         snapshot = self._context.snapshot
         source = snapshot.held[path].template.source
-        findings: tuple[Finding, ...] | None = ()
-        if is_configuration(source.text):
-            findings = self._configuration(path, source.text, snapshot.project(path))
-        elif path not in snapshot.calls:
+        if not is_configuration(source.text) and path not in snapshot.calls:
             return []
-        if findings is None:
+        found = self._checked_in_background(path, source.text)
+        if found is None:
             return None
-        findings = findings_of_program(snapshot, path, source.text, findings)
+        findings = findings_of_program(snapshot, path, source.text, found)
         self._found[path] = source.text, findings
         return [diagnostic_json(self._context, source, finding) for finding in findings]
 
-    def _configuration(self, path: str, text: str, project: ProjectFile) -> tuple[Finding, ...] | None:
-        """Return the findings in a configuration; None if they are being computed."""
-        known = self._configured.get(path)
-        if known is None or (known.text, known.project) != (text, project):
-            self._configured[path] = known = _Configured(text, project, None)
-            self._context.start(self._check(path, known), "the check of a configuration")
+    def _checked_in_background(self, path: str, text: str) -> tuple[Finding, ...] | None:
+        """Return the findings that take long to compute; None if they are being computed."""
+        snapshot = self._context.snapshot
+        project, is_trusted = snapshot.project(path), snapshot.trusts(path)
+        known = self._checks.get(path)
+        if known is None or (known.text, known.project, known.is_trusted) != (text, project, is_trusted):
+            self._checks[path] = known = _Check(text, project, is_trusted)
+            self._context.start(self._check(snapshot, path, known), "the check of a program")
         return known.findings
 
-    async def _check(self, path: str, configured: _Configured) -> None:
-        """Check a configuration in a thread: it may import hundreds of files."""
-        found = await asyncio.to_thread(_findings_in, path, configured)
-        if self._configured.get(path) is configured:
-            self._configured[path] = configured._replace(findings=found)
+    async def _check(self, snapshot: Snapshot, path: str, check: _Check) -> None:
+        """Check a configuration in a thread, since it may import hundreds of files; render templates."""
+        from promptls.ide.raw_templates import findings_in_renderings
+
+        found: list[Finding] = []
+        try:
+            found += await asyncio.to_thread(_findings_in_configuration, path, check)
+            found += await findings_in_renderings(snapshot, path, self._rendered)
+        except Exception:
+            log.exception("%s cannot be checked completely", path)
+        if self._checks.get(path) is check:
+            self._checks[path] = check._replace(findings=tuple(found))
             self.refresh()
 
+    async def _rendered(
+        self, snapshot: Snapshot, path: str, sample: Callable[[], Sample]
+    ) -> FileRendering | None:
+        from promptls.lint.runner import needs_rendering
+        from promptls.rendering.make import render_file
 
-class _Configured(NamedTuple):
-    """A configuration in Python with its settings and findings."""
+        if not needs_rendering(snapshot, path):
+            return None
+        return await render_file(self._renderings().worker(snapshot, path), snapshot, path, sample)
+
+
+class _Check(NamedTuple):
+    """The check of a program, and what it depends on; it has no findings while it is running."""
 
     text: str
     project: ProjectFile
-    findings: tuple[Finding, ...] | None
+    is_trusted: bool
+    findings: tuple[Finding, ...] | None = None
 
 
-def _findings_in(path: str, configured: _Configured) -> tuple[Finding, ...]:
-    from promptls.ide.opencompass_python import findings_in_configuration
+def _findings_in_configuration(path: str, check: _Check) -> tuple[Finding, ...]:
+    from promptls.ide.opencompass_python import findings_in_configuration, is_configuration
     from promptls.workspace.configuration_files import ConfigurationFiles
 
-    if configured.project.excludes(path):
+    if not is_configuration(check.text) or check.project.excludes(path):
         return ()
-    files = ConfigurationFiles(path, configured.project)
-    return findings_in_configuration(configured.text, files, configured.project.settings) or ()
+    files = ConfigurationFiles(path, check.project)
+    return findings_in_configuration(check.text, files, check.project.settings) or ()
 
 
 def report_problems(context: Context) -> None:
