@@ -35,12 +35,12 @@ def test_everything_about_a_prompt_object_is_as_in_ragas(case: dict[str, Any], t
     assert list(prompt.model_dump().items()) == list(expected["fields"].items())
     assert repr(prompt) == expected["repr"]
     assert prompt.to_string() == expected["to_string"]
-    for number, example in enumerate(expected["examples"]):
+    for index, example in enumerate(expected["examples"]):
         if "error" in example:
             with pytest.raises(ValueError, match="out of range"):
-                prompt.get_example_str(number)
+                prompt.get_example_str(index)
         else:
-            assert prompt.get_example_str(number) == example["value"]
+            assert prompt.get_example_str(index) == example["value"]
     if "error" in expected["format"]:
         with pytest.raises(ValueError, match=r"The data has|cannot be filled in"):
             prompt.format(**case["inputs"])

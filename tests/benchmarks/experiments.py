@@ -97,8 +97,8 @@ async def bare(url: str, rows: int, concurrency: int) -> float:
     import httpx
 
     bodies = iter(
-        {"model": "small", "messages": [{"role": "user", "content": f"text {number}"}]}
-        for number in range(rows)
+        {"model": "small", "messages": [{"role": "user", "content": f"text {index}"}]}
+        for index in range(rows)
     )
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=1000)
 
@@ -118,7 +118,7 @@ def write_folder(folder: Path, url: str, rows: int, concurrency: int) -> Path:
     (folder / "promptls.toml").write_text(
         f'[models.office]\nprovider = "openai"\nmodel = "small"\nbase_url = "{url}"\n', encoding="utf-8"
     )
-    lines = [f"{number},text {number},fine" for number in range(rows)]
+    lines = [f"{index},text {index},fine" for index in range(rows)]
     (folder / "rows.csv").write_text("\n".join(["id,text,answer", *lines, ""]), encoding="utf-8")
     (folder / "metrics.py").write_text(METRICS, encoding="utf-8")
     prompt = folder / "ask.yml.j2"

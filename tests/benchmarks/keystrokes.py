@@ -151,8 +151,8 @@ def repeated_in_turn(
         {server.name: [] if server.name in typists else [math.inf] for server in servers} for _ in acts
     ]
     spent = dict.fromkeys(typists, 0.0)
-    for number in range(count + WARM_UP):
-        turn = number % len(acts)
+    for index in range(count + WARM_UP):
+        turn = index % len(acts)
         for name, typist in list(typists.items()):
             if spent[name] > MAX_SECONDS and all(len(each[name]) >= FEWEST for each in times):
                 continue
@@ -164,7 +164,7 @@ def repeated_in_turn(
                     each[name] = [math.inf]
                 continue
             spent[name] += typist.took
-            if number >= WARM_UP or spent[name] > WARM_UP_SECONDS:
+            if index >= WARM_UP or spent[name] > WARM_UP_SECONDS:
                 times[turn][name].append(typist.took)
         time.sleep(0.003)  # the servers idle before the next keystroke, as they do between real ones
     return times

@@ -75,8 +75,8 @@ def made_jobs(folder: Path, repeats: int) -> list[dict[str, Any]]:
     """The jobs, each with a template of its own that nobody has compiled yet."""
     jobs = []
     for size in SIZES:
-        for number, kind in enumerate(KINDS):
-            path = folder / f"{size}-{number}.yml.j2"
+        for index, kind in enumerate(KINDS):
+            path = folder / f"{size}-{index}.yml.j2"
             path.write_text(template(size), "utf-8")
             data = [data_of(turn) for turn in range(repeats)]
             whole = promptls.load(path, encoding=lambda text: [0] * len(text)).render(data[-1])
@@ -100,12 +100,11 @@ def data_of(turn: int) -> dict[str, Any]:
     """What a caller gives at the `turn`th turn of a chat."""
     roles = ("user", "assistant")
     turns = [
-        {"role": roles[number % 2], "text": f"Turn {number}: what about order {number * 37}?\nIt is late."}
-        for number in range(turn + 4)
+        {"role": roles[index % 2], "text": f"Turn {index}: what about order {index * 37}?\nIt is late."}
+        for index in range(turn + 4)
     ]
     documents = [
-        {"title": f"Order {number}", "text": f"It left the house on day {number}. " * 5}
-        for number in range(3)
+        {"title": f"Order {index}", "text": f"It left the house on day {index}. " * 5} for index in range(3)
     ]
     return {"user": "Ann", "locale": "en", "tone": "calm", "turns": turns, "documents": documents}
 
@@ -161,10 +160,10 @@ def print_table(
     """One line a job: milliseconds, and how many times as long Prompt Poet takes."""
     print(f"{'milliseconds':56}{'promptls':>18}{'Prompt Poet':>20}{'ratio':>16}")
     print(f"{'':56}{'first':>9}{'next':>9}{'first':>11}{'next':>9}{'first':>8}{'next':>8}")
-    for number, (job, our) in enumerate(zip(jobs, ours, strict=True)):
+    for index, (job, our) in enumerate(zip(jobs, ours, strict=True)):
         line = f"{job['name']:56}{our['first']:9.2f}{our['next']:9.2f}"
         if theirs is not None:
-            their = theirs[number]
+            their = theirs[index]
             line += f"{their['first']:11.2f}{their['next']:9.2f}"
             line += "".join(f"{their[key] / our[key]:7.1f}x" for key in ("first", "next"))
         print(line)

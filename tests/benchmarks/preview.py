@@ -114,11 +114,11 @@ def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float
         document = {"uri": uri, "languageId": "promptls", "version": 1, "text": text}
         client.notify("textDocument/didOpen", {"textDocument": document})
         preview(client, uri)
-        for number in range(keys):
-            where = {"line": line, "character": column + number}
+        for index in range(keys):
+            where = {"line": line, "character": column + index}
             change = {"range": {"start": where, "end": where}, "text": "x"}
-            changed = {"textDocument": {"uri": uri, "version": number + 2}, "contentChanges": [change]}
-            text = text[: place + number] + "x" + text[place + number :]
+            changed = {"textDocument": {"uri": uri, "version": index + 2}, "contentChanges": [change]}
+            text = text[: place + index] + "x" + text[place + index :]
             started = time.perf_counter()
             client.notify("textDocument/didChange", changed)
             found = preview(client, uri)["rendering"]
@@ -127,7 +127,7 @@ def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float
             their = peer.measured(text)
             if (found["string"], found["tokens"]) != (their["string"], their["tokens"]):
                 sys.exit("promptls and Prompt Poet come to something else")
-            if number >= COLD:
+            if index >= COLD:
                 ours.append(took)
                 theirs.append(their["first"])
     return ours, theirs

@@ -53,9 +53,9 @@ def write_workspace(folder: Path, count: int) -> None:
     """Write the templates, 50 to a folder, and the file that many of them include."""
     text = template(LINES)
     (folder / "base.yml.j2").write_text(WRONG_ROLE)
-    for number in range(count):
-        shares = number < SHARED
-        path = entry(folder, number)
+    for index in range(count):
+        shares = index < SHARED
+        path = entry(folder, index)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + ('{% include "base.yml.j2" %}\n' if shares else ""))
 
@@ -121,7 +121,7 @@ def measure_start(folder: Path) -> None:
 def measure_change(folder: Path) -> None:
     """Time a change of the shared file, until the files that include it are known to be right again."""
     with server(folder, {}) as client:
-        uris = [opened(client, entry(folder, number)) for number in range(OPEN)]
+        uris = [opened(client, entry(folder, index)) for index in range(OPEN)]
         base = opened(client, folder / "base.yml.j2")
         client.wait_for_diagnostics(base, 1)
         times = []

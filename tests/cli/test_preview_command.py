@@ -130,8 +130,8 @@ async def test_a_page_is_answered_about_the_prompt_and_about_no_other_file(promp
             {"question": "tokens", "argument": {"texts": 7, "encoding": "o200k_base"}},
         ]
         answers = {}
-        for number, question in enumerate(questions):
-            await page.send(type="ask", id=number, **question)
+        for index, question in enumerate(questions):
+            await page.send(type="ask", id=index, **question)
         while len(answers) < len(questions):
             answer = await page.received("answer")
             answers[answer["id"]] = answer.get("result", answer.get("error"))

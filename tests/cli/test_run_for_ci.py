@@ -61,7 +61,7 @@ def test_a_run_that_got_worse_fails_where_that_is_asked(
 ) -> None:
     folder.write(metrics="metrics.py:right")
     (folder.path / "rows.csv").write_text(
-        "\n".join(["text,answer", *(f"t{number},t{number}" for number in range(40)), ""]), "utf-8"
+        "\n".join(["text,answer", *(f"t{index},t{index}" for index in range(40)), ""]), "utf-8"
     )
     main(["run", str(folder.prompt)])
     worse = folder.path / "worse.yml.j2"

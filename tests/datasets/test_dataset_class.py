@@ -114,7 +114,7 @@ def test_rows_can_be_of_a_model(tmp_path: Path) -> None:
 
 
 def test_a_split_leaves_the_rows_as_they_are() -> None:
-    dataset = Dataset("d", data=[{"id": number} for number in range(10)])
+    dataset = Dataset("d", data=[{"id": index} for index in range(10)])
     train, test = dataset.train_test_split(test_size=0.2, random_state=3)
     assert (train.name, test.name, len(train), len(test)) == ("d_train", "d_test", 8, 2)
     assert [row["id"] for row in dataset] == list(range(10))

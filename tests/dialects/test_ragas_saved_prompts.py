@@ -78,7 +78,7 @@ def test_numbers_are_written_as_pydantic_writes_them() -> None:
 
 @pytest.mark.parametrize(("most", "shown"), [(0, 3), (1, 1), (2, 2), (9, 3), ("all", 0)])
 def test_without_a_model_of_similarity_the_last_examples_are_shown(most: Any, shown: int) -> None:
-    examples = [{"input": {"response": number}, "output": {"value": number}} for number in range(3)]
+    examples = [{"input": {"response": index}, "output": {"value": index}} for index in range(3)]
     dynamic = {**SIMPLE, "type": "DynamicFewShotPrompt", "examples": examples, "max_similar_examples": most}
     found = read_saved(dynamic).examples
     assert [inputs["response"] for inputs, _ in found] == list(range(3))[3 - shown :]

@@ -81,7 +81,7 @@ def pages() -> None:
 @pytest.fixture
 def chat(tmp_path: Path) -> Path:
     """A prompt with a dataset of 3,000 rows."""
-    rows = "".join(f"Ann {number},Where is bill {number}?\n" for number in range(3000))
+    rows = "".join(f"Ann {index},Where is bill {index}?\n" for index in range(3000))
     (tmp_path / "rows.csv").write_text(f"name,text\n{rows}", "utf-8")
     path = tmp_path / "chat.yml.j2"
     path.write_text(CHAT, "utf-8")

@@ -101,8 +101,8 @@ def open_report(
     yield open_it
     name = re.sub(r"\W+", "_", request.node.name).strip("_")
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    for number, context in enumerate(opened):
-        context.pages[0].screenshot(path=ARTEFACTS / f"{name}-{number}.png")
+    for index, context in enumerate(opened):
+        context.pages[0].screenshot(path=ARTEFACTS / f"{name}-{index}.png")
         context.close()
     assert complaints == []
 

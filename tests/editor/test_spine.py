@@ -178,7 +178,7 @@ def test_the_truncation_lab_names_the_best_step_and_holds_its_charts_as_tables(
     turn = "- name: turn {{ loop.index }}\n  role: {{ each.role }}\n  truncation_priority: 1\n"
     loop = f"{{% for each in history %}}\n{turn}  content: |\n    {{{{ each.content }}}}\n{{% endfor %}}\n"
     (example / "growing.yml.j2").write_text(header + loop, "utf-8")
-    history = [{"role": "user", "content": f"Turn {number} says a few words."} for number in range(20)]
+    history = [{"role": "user", "content": f"Turn {index} says a few words."} for index in range(20)]
     (example / "chat.json").write_text(json.dumps({"history": history}), "utf-8")
     workbench.open_file("growing.yml.j2")
     expect(workbench.lens("Preview")).to_be_visible()
@@ -208,8 +208,8 @@ def test_the_truncation_lab_names_the_best_step_and_holds_its_charts_as_tables(
 
 def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench, example: Path) -> None:
     turns = [
-        f"- name: turn {number}\n  role: user\n  truncation_priority: 1\n  content: {'word ' * 20}\n"
-        for number in range(5)
+        f"- name: turn {index}\n  role: user\n  truncation_priority: 1\n  content: {'word ' * 20}\n"
+        for index in range(5)
     ]
     header = "{#---\ntruncation_step: 20\n---#}\n"
     (example / "chat.yml.j2").write_text(header + "".join(turns), "utf-8")

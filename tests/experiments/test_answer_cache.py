@@ -135,9 +135,9 @@ async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
     caches = [AnswerCache(folder.results) for _ in range(2)]
     answer = Completion("yes", 1, 1, 0.1, "m", "stop")
     messages = [{"role": "user", "content": "?"}]
-    for number in range(50):
-        caches[number % 2].put(bytes([number]), answer, digest_of(messages), messages)
-    assert all(caches[0].get(bytes([number])) == answer for number in range(50))
+    for index in range(50):
+        caches[index % 2].put(bytes([index]), answer, digest_of(messages), messages)
+    assert all(caches[0].get(bytes([index])) == answer for index in range(50))
     for cache in caches:
         cache.close()
         assert cache.get(b"\0") is None

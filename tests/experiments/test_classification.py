@@ -78,7 +78,7 @@ def test_a_response_without_a_class_is_a_column_of_its_own() -> None:
 
 
 def test_many_classes_that_nobody_expects_are_put_together() -> None:
-    rows = [(frozenset({"A"}), frozenset({f"free text {number}"})) for number in range(30)]
+    rows = [(frozenset({"A"}), frozenset({f"free text {index}"})) for index in range(30)]
     report = classify(rows)
     assert len(report.classes) == 22
     assert next(score for score in report.classes if score.name == OTHER).predicted == 10
@@ -160,7 +160,7 @@ def test_wrong_columns_are_said(tmp_path: Path, options: dict[str, str], words: 
 
 
 def test_a_column_of_free_text_holds_no_classes(tmp_path: Path) -> None:
-    lines = "".join(f"{number},text {number},x,,echo\n" for number in range(201))
+    lines = "".join(f"{index},text {index},x,,echo\n" for index in range(201))
     run = run_with(tmp_path, lines, "id,text,response,error,model\n")
     with pytest.raises(UsageError, match="201 different values"):
         classifications(run, expected="text")

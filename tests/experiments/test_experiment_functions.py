@@ -17,7 +17,7 @@ from promptls.text.errors import UsageError, UserError
 
 
 def rows_of(count: int) -> list[dict[str, Any]]:
-    return [{"id": str(number), "text": f"text {number}"} for number in range(count)]
+    return [{"id": str(index), "text": f"text {index}"} for index in range(count)]
 
 
 @pytest.fixture
@@ -197,9 +197,9 @@ async def test_rows_of_a_stream_are_not_read_before_they_are_due(tmp_path: Path)
 
     class Streamed:
         def __iter__(self) -> Iterator[dict[str, Any]]:
-            for number in range(100):
-                read.append(number)
-                yield {"id": number}
+            for index in range(100):
+                read.append(index)
+                yield {"id": index}
 
     ahead: list[int] = []
 

@@ -35,7 +35,7 @@ def folder(tmp_path: Path, server: ModelServer) -> Folder:
     server.reply = lambda body: Reply("yes" if "say yes" in last_text(body) else "no")
     made = Folder(tmp_path).write().serve(server)
     made.prompt.write_text(PROMPT, "utf-8")
-    rows = [f"r{number},text {number},yes" for number in range(ROWS)]
+    rows = [f"r{index},text {index},yes" for index in range(ROWS)]
     (tmp_path / "rows.csv").write_text("\n".join(["id,text,answer", *rows, ""]), "utf-8")
     return made
 

@@ -110,7 +110,7 @@ async def test_every_row_of_a_hundred_thousand_is_found_at_its_place(run: RunSum
         writer = csv.DictWriter(stream, [name for name in row if name])
         writer.writeheader()
         cells = {name: cell for name, cell in row.items() if name}
-        writer.writerows({**cells, "id": str(number)} for number in range(100_000))
+        writer.writerows({**cells, "id": str(index)} for index in range(100_000))
     assert header
     assert lines
     assert len(found_places(run)) == 100_000

@@ -67,8 +67,8 @@ async def test_runs_are_found_by_the_text_of_the_prompt(folder: Folder) -> None:
 async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     finished = await folder.ask()
     manifest = Path(finished.manifest_path)
-    for number in range(200):
-        name = f"20200101-{number:06}-ask"
+    for index in range(200):
+        name = f"20200101-{index:06}-ask"
         shutil.copy(manifest, folder.results / f"{name}.json")
     assert len(known_runs(folder.results)) == 201
     read: list[Path] = []

@@ -24,8 +24,8 @@ CASES = [case for case in all_cases() if case.rule and case.offers_fix]
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_every_offered_fix_solves_its_problem(case: Case, tmp_path: Path) -> None:
-    for number, block in enumerate(case.blocks):
-        check_fixes(fixture_of(block), case.rule or "", tmp_path / str(number))
+    for index, block in enumerate(case.blocks):
+        check_fixes(fixture_of(block), case.rule or "", tmp_path / str(index))
 
 
 def check_fixes(fixture: str, rule: str, root: Path) -> None:

@@ -157,7 +157,7 @@ def test_the_numbers_of_examples_follow_one_that_is_put_in_ahead_of_them() -> No
 
 
 def test_a_finding_behind_an_edit_moves_along_with_the_text() -> None:
-    parts = "".join(f"- name: p{number}\n  content: prose\n" for number in range(80))
+    parts = "".join(f"- name: p{index}\n  content: prose\n" for index in range(80))
     text = f"{parts}- name: last\n  content: {{{{ a | uper }}}}\n"
     workspace = workspace_with(text)
     (before,) = (each for each in check(workspace.snapshot, PATH) if each.rule == "unknown-filter")

@@ -16,8 +16,8 @@ from support.metric_tables import rows_of, value_of
 
 def cases() -> Iterator[Any]:
     for name in OWN_METRICS:
-        for number, row in enumerate(rows_of(page_of_metric(name))):
-            yield pytest.param(name, row, id=f"{name}-{number}")
+        for index, row in enumerate(rows_of(page_of_metric(name))):
+            yield pytest.param(name, row, id=f"{name}-{index}")
 
 
 @pytest.mark.parametrize(("name", "row"), list(cases()))

@@ -160,8 +160,8 @@ def truncated(prompt: Any, limit: int, step: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     # Truncation begins with a copy of the parts, in which each is still to be known.
     for parts in (prompt.parts, prompt._parts_bak or ()):
-        for number, part in enumerate(parts):
-            part.number = number
+        for index, part in enumerate(parts):
+            part.number = index
     blocks = peer.outcome(
         lambda: [
             {

@@ -194,10 +194,10 @@ async def test_a_job_that_kills_its_process_is_a_crash(
 
 
 async def test_jobs_asked_for_at_once_get_their_own_answers(worker: RenderWorker, make_job: MakeJob) -> None:
-    jobs = [make_job("- {name: a, content: n{{ n }}}", data={"n": number}) for number in range(8)]
+    jobs = [make_job("- {name: a, content: n{{ n }}}", data={"n": index}) for index in range(8)]
     found = await asyncio.gather(*(worker.render(job) for job in jobs), worker.count(["hello"], "o200k_base"))
     assert [outcome.string for outcome in found[:-1] if isinstance(outcome, Rendering)] == [
-        f"n{number}" for number in range(8)
+        f"n{index}" for index in range(8)
     ]
     assert found[-1] == [1]
 

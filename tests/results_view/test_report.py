@@ -36,9 +36,9 @@ def runs(tmp_path: Path) -> list[RunSummary]:
             table,
             experiment="main",
             dataset=dataset,
-            name=f"20260101-00000{number}-ask",
+            name=f"20260101-00000{index}-ask",
         )
-        for number, table in enumerate(tables)
+        for index, table in enumerate(tables)
     ]
 
 

@@ -65,9 +65,9 @@ async def test_runs_of_other_prompts_beside_are_there_to_compare_with(
             TABLE,
             experiment="main",
             dataset=tmp_path / "rows.csv",
-            name=f"20260101-00000{number}-{stem}",
+            name=f"20260101-00000{index}-{stem}",
         )
-        for number, stem in enumerate(("ask", "ask_v2"))
+        for index, stem in enumerate(("ask", "ask_v2"))
     ]
     view = await results.ask("view", {"run": str(others[0].results)})
     assert [each["name"] for each in view["history"]] == ["20260101-000000-ask"]

@@ -61,7 +61,7 @@ async def edit(server: InProcess, uri: str, first: int, count: int) -> None:
 async def test_edits_leave_nothing_behind(tmp_path: Path) -> None:
     server = InProcess(tmp_path, CLIENT)
     await server.begin()
-    uri = server.open("a.yml.j2", "".join(PART.format(number) for number in range(30)))
+    uri = server.open("a.yml.j2", "".join(PART.format(index) for index in range(30)))
     other = server.open("b.yml.j2", '{% include "a.yml.j2" %}\n' + PART.format(1))
     await ask_everything(server, other)
 

@@ -86,7 +86,7 @@ def test_a_project_of_another_tool_may_have_any_text() -> None:
 
 
 def test_only_the_first_problems_of_the_settings_are_reported() -> None:
-    found = settings("".join(f"name{number} = 1\n" for number in range(5_000)))
+    found = settings("".join(f"name{index} = 1\n" for index in range(5_000)))
 
     assert len(found.problems) == MAX_PROBLEMS + 1
     assert found.problems[0].message == "there is no setting `name0`"
@@ -96,7 +96,7 @@ def test_only_the_first_problems_of_the_settings_are_reported() -> None:
 
 
 def test_only_the_first_names_that_lead_to_nothing_are_reported() -> None:
-    found = settings("[rules]\n" + "".join(f'name{number} = "error"\n' for number in range(5_000)))
+    found = settings("[rules]\n" + "".join(f'name{index} = "error"\n' for index in range(5_000)))
 
     problems = settings_problems(found)
 
@@ -327,7 +327,7 @@ def test_keys_of_a_mapping_are_looked_up_in_linear_time(monkeypatch: pytest.Monk
 
 
 def test_only_the_first_problems_of_a_header_are_reported() -> None:
-    keys = "".join(f"name{number}: 1\n" for number in range(1_000))
+    keys = "".join(f"name{index}: 1\n" for index in range(1_000))
 
     found = findings("{#---\n" + keys + "---#}\n" + ITEM + "b\n")
 
@@ -348,7 +348,7 @@ def test_deep_indentation_is_an_error(line: str, around: str) -> None:
 
 
 def test_a_data_set_with_too_many_columns_is_refused(tmp_path: Path) -> None:
-    names = ",".join(f"column{number}" for number in range(MAX_COLUMNS + 1))
+    names = ",".join(f"column{index}" for index in range(MAX_COLUMNS + 1))
     (tmp_path / "a.csv").write_text(names + "\n")
     (tmp_path / "a.jsonl").write_text(json.dumps(dict.fromkeys(names.split(","))))
 

@@ -98,7 +98,7 @@ def test_a_worker_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     }
     beginning = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}}
     with started("promptls", "server") as server:
-        for number, (method, params) in enumerate(
+        for index, (method, params) in enumerate(
             [
                 ("initialize", {**beginning, "initializationOptions": {"trusted": True}}),
                 ("initialized", {}),
@@ -108,7 +108,7 @@ def test_a_worker_ends_when_the_server_is_killed(tmp_path: Path) -> None:
         ):
             message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
             if method in {"initialize", "workspace/executeCommand"}:
-                message["id"] = number
+                message["id"] = index
             body = json.dumps(message).encode()
             stream(server.stdin).write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
             stream(server.stdin).flush()

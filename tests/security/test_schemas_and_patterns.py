@@ -158,7 +158,7 @@ def test_references_that_double_at_each_level_end_in_time() -> None:
 
 def test_unique_items_are_found_in_one_pass() -> None:
     check = SchemaCheck({"uniqueItems": True})
-    many: list[Any] = [{"n": number} for number in range(50_000)]
+    many: list[Any] = [{"n": index} for index in range(50_000)]
     assert check.errors(many) == []
     assert check.errors([{"a": 1}, {"a": 1.0}])
     assert check.errors([{"a": True}, {"a": 1}, [True], [1], 0, False]) == []

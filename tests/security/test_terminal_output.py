@@ -71,9 +71,7 @@ def server() -> Iterator[ModelServer]:
 def folder(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Path:
     """A folder in which everything is hostile, with two finished runs."""
     folder = tmp_path_factory.mktemp("hostile")
-    rows = [
-        {"id": f"{number}{HOSTILE}", "text": f"text {HOSTILE}", "expected": HOSTILE} for number in range(3)
-    ]
+    rows = [{"id": f"{index}{HOSTILE}", "text": f"text {HOSTILE}", "expected": HOSTILE} for index in range(3)]
     (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     (folder / "promptls.toml").write_text(SETTINGS.replace("URL", server.url), "utf-8")
     (folder / "ask.yml.j2").write_text(PROMPT.replace("MODEL", "echo"), "utf-8")

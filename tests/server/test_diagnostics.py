@@ -182,8 +182,8 @@ async def test_a_closed_file_is_reported_anew_when_a_file_that_it_includes_chang
 
 
 async def test_reports_come_in_parts_to_a_client_that_takes_parts(wire: Wire, tmp_path: Path) -> None:
-    for number in range(120):
-        write(tmp_path / f"{number}.yml.j2", WRONG_ROLE)
+    for index in range(120):
+        write(tmp_path / f"{index}.yml.j2", WRONG_ROLE)
     await wire.begin(tmp_path, capabilities=PULLS)
 
     params = {"previousResultIds": [], "partialResultToken": "parts", "workDoneToken": "work"}
@@ -200,8 +200,8 @@ async def test_reports_come_in_parts_to_a_client_that_takes_parts(wire: Wire, tm
 
 
 async def test_a_cancelled_look_at_the_workspace_ends(wire: Wire, tmp_path: Path) -> None:
-    for number in range(300):
-        write(tmp_path / f"{number}.yml.j2", WRONG_ROLE * 10)
+    for index in range(300):
+        write(tmp_path / f"{index}.yml.j2", WRONG_ROLE * 10)
     await wire.begin(tmp_path, capabilities=PULLS)
     wire.send(
         id=2, method="workspace/diagnostic", params={"previousResultIds": [], "partialResultToken": "parts"}

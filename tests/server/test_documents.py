@@ -78,8 +78,8 @@ def test_the_text_stays_that_of_the_client_through_any_edits(encoding: PositionE
     for version in range(2, 60):
         changes = []
         start = 0
-        for number in range(dice.randint(1, 8)):
-            is_elsewhere = number == 0 or dice.random() < 0.2
+        for index in range(dice.randint(1, 8)):
+            is_elsewhere = index == 0 or dice.random() < 0.2
             near = min(max(start + dice.randint(-8, 8), 0), len(text))
             start = dice.randrange(len(text) + 1) if is_elsewhere else near
             end = min(len(text), start + dice.choice([0, 0, 1, 5, 40]))

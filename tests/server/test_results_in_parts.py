@@ -79,8 +79,8 @@ FILES = 150
 
 def shared_by_many(folder: Path) -> None:
     """Write prompts that share an input through a file that they include."""
-    for number in range(FILES):
-        (folder / f"p{number}.yml.j2").write_text(INCLUDER)
+    for index in range(FILES):
+        (folder / f"p{index}.yml.j2").write_text(INCLUDER)
 
 
 async def request_over_many_files(wire: Wire, folder: Path, method: str, **params: Any) -> None:

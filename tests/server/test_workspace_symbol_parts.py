@@ -24,8 +24,8 @@ async def ask(wire: Wire, number: int, **params: Any) -> tuple[Any, list[Any]]:
 
 
 async def test_names_come_in_parts_to_a_client_that_takes_them(wire: Wire, tmp_path: Path) -> None:
-    for number in range(110):
-        write(tmp_path / f"{number}.yml.j2", PROMPT)
+    for index in range(110):
+        write(tmp_path / f"{index}.yml.j2", PROMPT)
     await wire.begin(tmp_path)
 
     found, parts = await ask(wire, 2, query="greet", partialResultToken="parts")

@@ -101,8 +101,8 @@ class AwkwardGenerator:
 
     def sections(self) -> list[str]:
         rows = ["sections:"]
-        for number in range(self.random.randrange(1, 4)):
-            rows.append(f"  - name: {self.value(0.1) if self.chance(0.3) else number}")
+        for index in range(self.random.randrange(1, 4)):
+            rows.append(f"  - name: {self.value(0.1) if self.chance(0.3) else index}")
             rows += ["    " + row for row in self.content()]
             if self.chance(0.1):
                 rows.append(f"    tokens: {self.random.choice(PIECES['presets'])}")

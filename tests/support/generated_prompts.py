@@ -246,8 +246,8 @@ class Generator:
                 )
             ]
         lines = ["sections:"]
-        for number in range(pick.randrange(1, 4)):
-            lines.append(f"  - name: s{pick.choice([number, 0])}")
+        for index in range(pick.randrange(1, 4)):
+            lines.append(f"  - name: s{pick.choice([index, 0])}")
             lines += ["    " + line for line in self.content()]
             if self.chance(0.1):
                 key = pick.choice(["truncation_priority: 3", "other: x", "tokens: [1]", "tokens: null"])

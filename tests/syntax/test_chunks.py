@@ -29,8 +29,8 @@ def test_what_is_printed_above_a_list_makes_the_text_one_chunk(above: str) -> No
 
 def test_a_macro_typed_above_the_parts_cuts_the_text_as_the_whole_text_is_cut() -> None:
     source = Source.of(PARTS)
-    for number, letter in enumerate("{% macro greet(x) %}\nHi {{ x }}{% endmacro %}\n"):
-        source = source.edited(Span(number, number), letter)
+    for index, letter in enumerate("{% macro greet(x) %}\nHi {{ x }}{% endmacro %}\n"):
+        source = source.edited(Span(index, index), letter)
         assert [chunk.text for chunk in source.chunks] == [
             chunk.text for chunk in Source.of(source.text).chunks
         ]

@@ -64,7 +64,7 @@ def test_only_headings_cut(text: str, expected: list[str]) -> None:
 
 
 def test_no_text_is_lost_and_no_piece_is_too_long() -> None:
-    text = "# T\n\n" + "\n\n".join(f"{'word ' * 40}end {number}." for number in range(30)) + "x" * 3000
+    text = "# T\n\n" + "\n\n".join(f"{'word ' * 40}end {index}." for index in range(30)) + "x" * 3000
     made = pieces(text, limit=500)
     assert max(map(len, made)) <= 500
     assert "".join("".join(made).split()) == "".join(text.split())

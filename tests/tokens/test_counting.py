@@ -45,6 +45,6 @@ def test_a_count_is_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_memory_of_counts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "CACHED_COUNTS", 3)
     monkeypatch.setattr(tokens, "_counts", type(tokens._counts)())
-    for number in range(10):
-        count(f"number {number}", "o200k_base")
+    for index in range(10):
+        count(f"number {index}", "o200k_base")
     assert len(tokens._counts) == 3

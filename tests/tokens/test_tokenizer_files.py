@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     words = ["[UNK]", "how", "much", "is", "it", "😀", "<|end|>"]
-    made = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, "[UNK]"))
+    made = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, "[UNK]"))
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made.add_special_tokens(["<|end|>"])
     path = tmp_path / "own.json"

@@ -8,7 +8,7 @@ from promptls.truncation.prefix_cache import CACHES, Chat, Piece
 
 def growing_chat(turns: int, size: int = 40, fixed: int = 100, priority: object = 1) -> Chat:
     system = Piece("system", "system", fixed, 0)
-    messages = [Piece(f"message {number}", "user", size, priority) for number in range(turns)]
+    messages = [Piece(f"message {index}", "user", size, priority) for index in range(turns)]
     shown = tuple((0, *range(1, count + 1)) for count in range(1, turns + 1))
     return Chat("row 1", "chats.jsonl", 0, (system, *messages), shown)
 

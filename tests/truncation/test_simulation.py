@@ -18,7 +18,7 @@ EXACT = CACHES["exact"]
 def chat(sizes: list[int], *, fixed: int = 10) -> Chat:
     """A fixed part, and a message more each turn."""
     system = Piece("system", "system", fixed, 0)
-    messages = [Piece(f"message {number}", "user", size, 1) for number, size in enumerate(sizes)]
+    messages = [Piece(f"message {index}", "user", size, 1) for index, size in enumerate(sizes)]
     turns = tuple((0, *range(1, count + 1)) for count in range(1, len(sizes) + 1))
     return Chat("c", "here", 0, (system, *messages), turns)
 

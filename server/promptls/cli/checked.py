@@ -75,7 +75,7 @@ def read_baseline(path: Path) -> Baseline:
     entries = read.get("findings")
     if not isinstance(entries, list):
         raise UsageError("the baseline has no list `findings`", FilePlace(path), _REMEDY)
-    return Baseline(path, tuple(_entry(path, number, entry) for number, entry in enumerate(entries)))
+    return Baseline(path, tuple(_entry(path, index, entry) for index, entry in enumerate(entries)))
 
 
 _REMEDY: Final = "remove the file, and create it again with `--write-baseline`"

@@ -127,7 +127,7 @@ def sends_of(references: Iterable[ModelReference], ray_address: str | None) -> l
         asdict(Destination("", grant.origin, None, not missing_among([grant])))
         for grant in ray_grants(ray_address, ())
     ]
-    return [each for number, each in enumerate(sends) if each not in sends[:number]]
+    return [each for index, each in enumerate(sends) if each not in sends[:index]]
 
 
 @contextmanager

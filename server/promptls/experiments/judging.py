@@ -141,7 +141,7 @@ def possible_models(experiment: Experiment) -> list[ModelReference]:
             chosen.append(experiment.judges[judge])
         if named and (maker := named.options.get(EMBEDDINGS)):
             chosen.append(experiment.embedders[str(maker)])
-    return [each for number, each in enumerate(chosen) if each not in chosen[:number]]
+    return [each for index, each in enumerate(chosen) if each not in chosen[:index]]
 
 
 def _may_ask_judge(use: str, base: Path) -> bool:

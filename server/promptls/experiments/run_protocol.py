@@ -237,22 +237,22 @@ class EditorLink:
 
     def __init__(self, notify: Callable[[Mapping[str, Any]], None]) -> None:
         self._notify = notify
-        self._numbers = count()
+        self._ids = count()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def ask(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the editor's answer; cancelling the call cancels the request in the editor."""
-        number = next(self._numbers)
+        request_id = next(self._ids)
         waiting: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = waiting
-        self._notify({"event": "AskEditor", "id": number, **question})
+        self._waiting[request_id] = waiting
+        self._notify({"event": "AskEditor", "id": request_id, **question})
         try:
             return await waiting
         except asyncio.CancelledError:
-            self._notify({"event": "LeaveEditor", "id": number})
+            self._notify({"event": "LeaveEditor", "id": request_id})
             raise
         finally:
-            del self._waiting[number]
+            del self._waiting[request_id]
 
     def answered(self, line: Mapping[str, Any]) -> None:
         """Process an answer; answers to cancelled requests are ignored."""
@@ -271,11 +271,11 @@ class EditorAnswers:
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """Process one of the `QUESTIONS`."""
-        number = event["id"]
+        request_id = event["id"]
         if event["event"] == "AskEditor":
             question = {name: event[name] for name in ("model", "messages", "parameters")}
-            self._requests[number] = asyncio.ensure_future(self._answer(number, question))
-        elif (request := self._requests.pop(number, None)) is not None:
+            self._requests[request_id] = asyncio.ensure_future(self._answer(request_id, question))
+        elif (request := self._requests.pop(request_id, None)) is not None:
             request.cancel()
 
     def close(self) -> None:
@@ -284,8 +284,8 @@ class EditorAnswers:
             request.cancel()
         self._requests.clear()
 
-    async def _answer(self, number: int, question: Mapping[str, Any]) -> None:
+    async def _answer(self, request_id: int, question: Mapping[str, Any]) -> None:
         assert self._ask is not None
         answer = await self._ask(question)
-        self._requests.pop(number, None)
-        await self._send({"id": number, "answer": answer})
+        self._requests.pop(request_id, None)
+        await self._send({"id": request_id, "answer": answer})

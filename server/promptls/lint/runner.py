@@ -210,8 +210,8 @@ def _run(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:
 
 def _first(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the first findings, and one that says that there are more."""
-    for number, finding in enumerate(findings):
-        if number == MAX_FINDINGS:
+    for index, finding in enumerate(findings):
+        if index == MAX_FINDINGS:
             yield Finding(
                 finding.span, f"the file has more than {MAX_FINDINGS} of these; others are left out"
             )

@@ -102,11 +102,11 @@ def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 def _missing_template_paths(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the folders in `template_paths` that do not exist, with the name of a similar folder."""
-    for number, named in enumerate(project.settings.template_paths):
+    for index, named in enumerate(project.settings.template_paths):
         folder = project.root / named
         if not current_scope().allows(folder) or is_folder(folder):
             continue
-        place = place_of_setting(project, ("template_paths", number))
+        place = place_of_setting(project, ("template_paths", index))
         if is_file(folder):
             yield SettingsProblem(place, f"`template_paths`: `{named}` is a file, and no folder")
             continue
@@ -133,9 +133,9 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
             ],
         }
         for (key, rule), objections in found.items():
-            for number, objection in enumerate(objections):
+            for index, objection in enumerate(objections):
                 if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
-                    item = () if key == "dataset" else (number,)
+                    item = () if key == "dataset" else (index,)
                     place = place_of_setting(project, ("experiments", name, key, *item))
                     yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
         if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
@@ -208,8 +208,7 @@ def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:
     ]
     for experiment, declared in settings.experiments.items():
         named += [
-            (("experiments", experiment, "models", number), name)
-            for number, name in enumerate(declared.models)
+            (("experiments", experiment, "models", index), name) for index, name in enumerate(declared.models)
         ]
     for keys, name in named:
         # A model that the settings name themselves is reported where they do.
@@ -259,9 +258,9 @@ def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
             yield SettingsProblem(_nearest_place(project, at), f"meta template `{name}`: {error.message}")
             continue
         roles = [
-            (("meta_templates", name, key, number), role, META_ROLE_KEYS)
+            (("meta_templates", name, key, index), role, META_ROLE_KEYS)
             for key in ("round", "reserved_roles")
-            for number, role in enumerate(meta.get(key) or ())
+            for index, role in enumerate(meta.get(key) or ())
         ]
         for path, value, known in ((("meta_templates", name), meta, META_KEYS), *roles):
             for key in value if isinstance(value, dict) else ():

@@ -33,10 +33,10 @@ def ended(error: BaseException, job: RenderJob) -> RenderFailure:
     if line is not None and job.functions is not None:
         place = f" at line {line + 1} of {Path(job.functions).name}"
     called = ""
-    for frame, number in traceback.walk_tb(error.__traceback__):
+    for frame, line_number in traceback.walk_tb(error.__traceback__):
         template = frame.f_globals.get("__jinja_template__")
         if template is not None:
-            at = template.get_corresponding_lineno(number)
+            at = template.get_corresponding_lineno(line_number)
             called = f", called at line {at} of {Path(template.filename).name}"
     described = f": {error}" if str(error) else ""
     message = (
@@ -116,18 +116,18 @@ def _origin_at_error(source_map: RenderedMap, error: PromptPoetError, line: int)
 def _responsible_value(source_map: RenderedMap, stops: int) -> Culprit | None:
     """Return the value whose replacement lets parsing continue beyond the offset `stops`."""
     text, budget = source_map.text, _MAX_READ
-    numbers = range(min(source_map.index(stops), len(source_map.leaves) - 1), -1, -1)
+    indices = range(min(source_map.index(stops), len(source_map.leaves) - 1), -1, -1)
     tried = 0
     known = len(source_map.leaves)
-    for number in numbers:
-        leaf = source_map.leaves[number]
-        if number >= known or leaf.site is None:
+    for index in indices:
+        leaf = source_map.leaves[index]
+        if index >= known or leaf.site is None:
             continue
         tried += 1
         budget -= len(text)
         if budget < 0 or tried > _MAX_TRIED:
             break
-        known, start, value = _printed(source_map, number)
+        known, start, value = _printed(source_map, index)
         end = start + len(value)
         if _parses_further(text, start, end, _WORD, stops):
             culprit = _culprit(source_map, leaf, leaf.start)
@@ -136,9 +136,9 @@ def _responsible_value(source_map: RenderedMap, stops: int) -> Culprit | None:
     return None
 
 
-def _printed(source_map: RenderedMap, number: int) -> tuple[int, int, str]:
+def _printed(source_map: RenderedMap, index: int) -> tuple[int, int, str]:
     """Return the output of the tag that a leaf belongs to: its first leaf, its start, and its text."""
-    first, behind = source_map.printed_with(number)
+    first, behind = source_map.printed_with(index)
     text = "".join([leaf.text for leaf in source_map.leaves[first:behind]])
     return first, source_map.starts[first], text
 
@@ -194,19 +194,19 @@ def start_of_line(text: str, line: int) -> int:
 def _at(source_map: RenderedMap, offset: int) -> Culprit | None:
     """Return the origin of the character at `offset`, or of the last visible one before it."""
     at = _visible(source_map.text, offset)
-    number = source_map.index(at)
-    if not 0 <= number < len(source_map.leaves):
+    index = source_map.index(at)
+    if not 0 <= index < len(source_map.leaves):
         return None
-    leaf = source_map.leaves[number]
-    if leaf.site is not None or _is_beside_value(source_map, number):
+    leaf = source_map.leaves[index]
+    if leaf.site is not None or _is_beside_value(source_map, index):
         return replace(_culprit(source_map, leaf, leaf.start), span=_span(source_map, leaf))
-    return _culprit(source_map, leaf, leaf.cut(at - source_map.starts[number], len(leaf.text)).start)
+    return _culprit(source_map, leaf, leaf.cut(at - source_map.starts[index], len(leaf.text)).start)
 
 
-def _is_beside_value(source_map: RenderedMap, number: int) -> bool:
+def _is_beside_value(source_map: RenderedMap, index: int) -> bool:
     """Return whether a leaf was inserted by a tag between or around values."""
-    return not source_map.leaves[number].is_text and any(
-        leaf.site is not None for leaf in source_map.leaves[slice(*source_map.printed_with(number))]
+    return not source_map.leaves[index].is_text and any(
+        leaf.site is not None for leaf in source_map.leaves[slice(*source_map.printed_with(index))]
     )
 
 

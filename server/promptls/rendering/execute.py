@@ -256,13 +256,13 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailu
 
 def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
     """Return a failure if parts are too large because of YAML aliases, or None."""
-    for number, part in enumerate(made.prompt.parts):
+    for index, part in enumerate(made.prompt.parts):
         if is_boundless([part.content, part.name, part.role, part.truncation_priority]):
             message = (
-                f"Part {number + 1} holds itself, or comes to millions of values, through its YAML aliases "
+                f"Part {index + 1} holds itself, or comes to millions of values, through its YAML aliases "
                 "(`*name`). Write out what it is to hold, or quote the `*` of a text"
             )
-            return RenderFailure("parts", message, job.path, _line_of_part(made, number))
+            return RenderFailure("parts", message, job.path, _line_of_part(made, index))
     return None
 
 

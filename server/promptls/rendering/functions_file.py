@@ -105,9 +105,9 @@ def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callab
 def line_in_functions(error: BaseException | None, path: str) -> int | None:
     """Return the 0-based line of the functions file that `error` was raised at or came through, if any."""
     line = None
-    for frame, number in traceback.walk_tb(error.__traceback__ if error else None):
+    for frame, line_number in traceback.walk_tb(error.__traceback__ if error else None):
         if frame.f_code.co_filename == path:
-            line = number - 1
+            line = line_number - 1
     return line
 
 

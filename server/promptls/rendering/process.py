@@ -129,8 +129,8 @@ def template_place(frame: FrameType | None) -> tuple[str, int] | None:
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and frame.f_code.co_filename == template.filename:
             # A running frame has no line number between two lines.
-            number = frame.f_lineno or frame.f_code.co_firstlineno
-            return template.filename, template.get_corresponding_lineno(number) - 1
+            line_number = frame.f_lineno or frame.f_code.co_firstlineno
+            return template.filename, template.get_corresponding_lineno(line_number) - 1
         if outside is None and str(frame.f_globals.get("__name__")).startswith(MODULE_PREFIX):
             outside = frame.f_code.co_filename, (frame.f_lineno or 1) - 1
         frame = frame.f_back

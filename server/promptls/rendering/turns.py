@@ -34,7 +34,7 @@ class ChatPieces:
     def __init__(self, encoding: str) -> None:
         """Count tokens in the encoding, or the encoding of the model, of this name."""
         self._encoding = encoding
-        self._numbers: dict[tuple[str, str, str, str], int] = {}
+        self._indices: dict[tuple[str, str, str, str], int] = {}
         self._pieces: list[Piece] = []
         self._texts: list[str] = []
         self._shared: dict[tuple[int, int], int] = {}
@@ -49,22 +49,22 @@ class ChatPieces:
 
         Raises PromptPoetError for a part that cannot be counted.
         """
-        return tuple(map(self._number, parts))
+        return tuple(map(self._index_of, parts))
 
     def tokens(self, turn: Iterable[int]) -> int:
         """Return the token count of a prompt with these pieces."""
-        return sum(self._pieces[number].tokens for number in turn)
+        return sum(self._pieces[index].tokens for index in turn)
 
-    def _number(self, part: PromptPart) -> int:
+    def _index_of(self, part: PromptPart) -> int:
         role, name = str(part.role), str(part.name)
         key = (role, name, repr(part.truncation_priority), str(part.content))
-        if (known := self._numbers.get(key)) is not None:
+        if (known := self._indices.get(key)) is not None:
             return known
         counted = count_part(part, self._count, allow_token_overrides=True)
         self._pieces.append(Piece(name, role, counted.tokens, part.truncation_priority))
         self._texts.append(str(part.content))
-        self._numbers[key] = number = len(self._pieces) - 1
-        return number
+        self._indices[key] = index = len(self._pieces) - 1
+        return index
 
     @property
     def _count(self) -> partial[int]:
@@ -205,9 +205,9 @@ def _grow(
         existing, _turns_to_show(turn, pieces, first, each, _limit(request.job))
     )
     turns = []
-    for number in range(turn_count):
-        turns.append(turn(first + number * each))
-        notify(chat.name, number + 1, turn_count)
+    for index in range(turn_count):
+        turns.append(turn(first + index * each))
+        notify(chat.name, index + 1, turn_count)
     return Chat(chat.name, chat.source, max(0, turn_count - existing), pieces.pieces, tuple(turns)), pieces
 
 
@@ -217,7 +217,7 @@ def _turns_to_show(
     """Return the number of turns at which the chat reaches a multiple of its limit."""
     if limit is None:
         return LEAST_TURNS * 2
-    few, more = (pieces.tokens(turn(first + number * each)) for number in (0, LEAST_TURNS))
+    few, more = (pieces.tokens(turn(first + count * each)) for count in (0, LEAST_TURNS))
     a_turn = max(1.0, (more - few) / LEAST_TURNS)
     return min(MAX_TURNS, max(LEAST_TURNS, math.ceil((TIMES_LIMIT * limit - few) / a_turn)))
 

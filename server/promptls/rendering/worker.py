@@ -126,10 +126,10 @@ class MarkFile:
         content = os.read(self._descriptor, _SIZE)
         now, seen = _CELLS.unpack_from(content)
         paths = content[_CELLS.size :].split(b"\n")
-        number = (now >> _LINE_BITS) - 1
-        if not now or (unseen and now == seen) or not 0 <= number < len(paths) - 1:
+        index = (now >> _LINE_BITS) - 1
+        if not now or (unseen and now == seen) or not 0 <= index < len(paths) - 1:
             return None
-        return paths[number].decode("utf-8", "surrogatepass"), now & ((1 << _LINE_BITS) - 1)
+        return paths[index].decode("utf-8", "surrogatepass"), now & ((1 << _LINE_BITS) - 1)
 
 
 MAX_SECONDS_UNTRUSTED: Final = 5.0
@@ -271,9 +271,9 @@ class RenderProcess:
         process = await self.running()
         assert process.stdin is not None
         self._requests += 1
-        number = self._requests
+        request_id = self._requests
         is_ready = encoding in self._loaded
-        message = {"id": number, **request, "tells_start": encoding is not None and not is_ready}
+        message = {"id": request_id, **request, "tells_start": encoding is not None and not is_ready}
         process.stdin.write(encode_frame(message))
         await process.stdin.drain()
         seconds = self._limits.seconds if is_ready else self._limits.start_seconds
@@ -281,7 +281,7 @@ class RenderProcess:
         place: tuple[str, int] | None = None
         while True:
             message = await self._receive(process, deadline, place)
-            if message.get("id") != number:
+            if message.get("id") != request_id:
                 continue
             if "started" in message:
                 self._loaded.add(message["started"])
@@ -404,7 +404,7 @@ class RenderWorker:
         self._latest: dict[str, int] = {}
         """For each file, the id of its latest rendering that may be superseded."""
         self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
-        self._numbers = 0
+        self._version = 0
         self._at_work: tuple[str, int | None] | None = None
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
@@ -438,8 +438,8 @@ class RenderWorker:
         if coming is not None and coming[0] == job and not coming[1].done():
             return await asyncio.shield(coming[1])
         former = self._latest.get(job.path)
-        self._numbers += 1
-        self._latest[job.path] = self._numbers
+        self._version += 1
+        self._latest[job.path] = self._version
         if former is not None and self._at_work == (job.path, former):
             asyncio.get_running_loop().call_later(SUPERSEDED_SECONDS, self._end_superseded, job.path, former)
         task = asyncio.ensure_future(self.render_unless_superseded(job))
@@ -453,15 +453,15 @@ class RenderWorker:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
-        number = self._latest.setdefault(job.path, 0)
-        return await self._finish(self._render(job, packed, number))
+        version = self._latest.setdefault(job.path, 0)
+        return await self._finish(self._render(job, packed, version))
 
     def give_up(self, path: str) -> None:
         """Make pending and running jobs of the file that may be superseded raise SupersededError."""
         former = self._latest.get(path)
         if former is not None:
-            self._numbers += 1
-            self._latest[path] = self._numbers
+            self._version += 1
+            self._latest[path] = self._version
             self._end_superseded(path, former)
 
     async def settled(self, path: str) -> None:
@@ -536,15 +536,15 @@ class RenderWorker:
             with contextlib.suppress(EOFError, OSError, LateError):
                 await self._process.running()
 
-    def _end_superseded(self, path: str, number: int) -> None:
+    def _end_superseded(self, path: str, version: int) -> None:
         """End the process if it still runs the superseded job with this id."""
-        if (path, number) == self._at_work and self._latest.get(path) != number:
+        if (path, version) == self._at_work and self._latest.get(path) != version:
             self._process.kill()
 
     async def _render(
-        self, job: RenderJob, packed: dict[str, Any], number: int | None = None
+        self, job: RenderJob, packed: dict[str, Any], version: int | None = None
     ) -> Rendering | RenderFailure:
-        answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds}, number=number)
+        answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds}, version=version)
         if isinstance(answer, RenderFailure):
             return answer
         outcome = unpacked_outcome(answer["outcome"])
@@ -552,21 +552,25 @@ class RenderWorker:
         return outcome
 
     async def _run(
-        self, job: RenderJob, request: dict[str, Any], notify: Notify | None = None, number: int | None = None
+        self,
+        job: RenderJob,
+        request: dict[str, Any],
+        notify: Notify | None = None,
+        version: int | None = None,
     ) -> dict[str, Any] | RenderFailure:
         """Return the response to a request that runs a template, or the failure.
 
-        Raises SupersededError if the job has a `number`, and is no longer the latest of its file.
+        Raises SupersededError if the job has a `version`, and is no longer the latest of its file.
         """
         async with self._lock:
             ended = ""
             place: tuple[str, int] | None = None
             for _ in range(ATTEMPTS):
-                self._at_work = job.path, number
+                self._at_work = job.path, version
                 try:
                     await self._process.running()
                     # A job may be superseded while the process starts, when it cannot be killed.
-                    if number is not None and self._latest.get(job.path) != number:
+                    if version is not None and self._latest.get(job.path) != version:
                         raise SupersededError
                     answer = await self._process.exchange(request, notify, job.encoding)
                 except LateError as error:

@@ -74,7 +74,7 @@ class _Running:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process: Final = process
         self._waiting: Final[dict[int, asyncio.Future[dict[str, Any]]]] = {}
-        self._numbers: Final = itertools.count(1)
+        self._ids: Final = itertools.count(1)
         self.has_ended = False
         self.reader: Final = asyncio.ensure_future(self._read())
 
@@ -100,11 +100,13 @@ class _Running:
         return bool(self._waiting)
 
     async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        number = next(self._numbers)
+        request_id = next(self._ids)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        self._waiting[request_id] = answer
         roots = current_scope().roots
-        line = json.dumps({"id": number, "question": question, "arguments": dict(arguments), "roots": roots})
+        line = json.dumps(
+            {"id": request_id, "question": question, "arguments": dict(arguments), "roots": roots}
+        )
         assert self._process.stdin is not None
         try:
             # A dead process is detected by its missing response.
@@ -113,7 +115,7 @@ class _Running:
                 await self._process.stdin.drain()
             return await answer
         finally:
-            self._waiting.pop(number, None)
+            self._waiting.pop(request_id, None)
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

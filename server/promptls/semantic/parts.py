@@ -414,10 +414,12 @@ def _contents(part: Part, chunk: Chunk) -> Iterator[Content]:
         if key == "content" and isinstance(value, Scalar):
             yield Content(part, entry.key.span, value, end(entry))
         elif key == "sections" and isinstance(value, Sequence):
-            for number, item in enumerate(value.items):
+            for item_index, item in enumerate(value.items):
                 for inner in item.entries if isinstance(item, Mapping) else ():
                     if key_text(inner) == "content" and isinstance(inner.value, Scalar):
-                        yield Content(part, inner.key.span, inner.value, end(inner), number, len(value.items))
+                        yield Content(
+                            part, inner.key.span, inner.value, end(inner), item_index, len(value.items)
+                        )
 
 
 def _key_starts(part: Part) -> Iterator[int]:

@@ -165,12 +165,12 @@ def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
     opened: set[str] = set()
     last: dict[str | None, int] = {}
     if any(problem.missing_end for problem in problems):
-        for number, problem in enumerate(problems):
+        for index, problem in enumerate(problems):
             if word := problem.unknown_tag:
-                last[word] = last[meant_tag(word)] = number
-    for number, problem in enumerate(problems):
+                last[word] = last[meant_tag(word)] = index
+    for index, problem in enumerate(problems):
         word = problem.unknown_tag
-        is_misspelt = problem.missing_end and last.get(problem.missing_end, -1) > number
+        is_misspelt = problem.missing_end and last.get(problem.missing_end, -1) > index
         if not is_misspelt and not (word.startswith("end") and word[3:] in opened):
             yield problem
         if word:

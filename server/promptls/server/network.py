@@ -108,10 +108,10 @@ async def _listening(address: Address, started: Awaitable[Any]) -> Any:
     try:
         return await started
     except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", None)
-        if number == errno.EADDRINUSE:
+        code = getattr(error, "errno", None)
+        if code == errno.EADDRINUSE:
             reason, remedy = "is taken by another program", "choose another port, or 0 for any free one"
-        elif number == errno.EACCES:
+        elif code == errno.EACCES:
             reason, remedy = "may not be used by this user", "choose a port above 1023"
         else:
             reason, remedy = f"cannot be listened on ({error})", "check the host and the port"

@@ -50,18 +50,18 @@ def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
     chunks = pieces(text, None, known)
     if len(chunks) < 2 or _has_shared_nodes(text, chunks):  # noqa: PLR2004 - or there is nothing to cut
         return None
-    number = first_unsound(chunks)
+    index = first_unsound(chunks)
     completed = 0
-    while number is not None:
-        if completed == _MAX_COMPLETED or not any(map(has_entries, chunks[:number])):
+    while index is not None:
+        if completed == _MAX_COMPLETED or not any(map(has_entries, chunks[:index])):
             return None
-        start, yaml = in_context(chunks, number)
+        start, yaml = in_context(chunks, index)
         if yaml.is_broken:
             return chunks
         chunks = _completed(chunks, start, known)
         completed += 1
-        number = first_unsound(chunks, start)
-        if number == start:
+        index = first_unsound(chunks, start)
+        if index == start:
             return None
     return chunks if len(chunks) > 1 else None
 
@@ -89,8 +89,8 @@ def cut_json(text: str, known: Known) -> list[Chunk] | None:
     chunks = json_pieces(text, None, None, known)
     if len(chunks) < 2 or first_unsound(chunks[:1], is_end=False) is not None:  # noqa: PLR2004 - as above
         return None
-    number = first_unsound(chunks)
-    return chunks if number is None or in_context(chunks, number)[1].is_broken else None
+    index = first_unsound(chunks)
+    return chunks if index is None or in_context(chunks, index)[1].is_broken else None
 
 
 def json_pieces(text: str, first: Chunk | None, member: Chunk | None, known: Known) -> list[Chunk]:
@@ -152,12 +152,12 @@ def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
     starts = list(roles)
 
     def next_start(offset: int) -> int:
-        number = bisect_right(starts, offset)
-        return starts[number] if number < len(starts) else len(text)
+        index = bisect_right(starts, offset)
+        return starts[index] if index < len(starts) else len(text)
 
     chunks = shared(cut_at(text, next_start, roles), known)
     ranges = spanning_blocks(chunks)
-    ranges += [(number, number + 1) for number, chunk in enumerate(chunks[:-1]) if trims_behind(chunk)]
+    ranges += [(index, index + 1) for index, chunk in enumerate(chunks[:-1]) if trims_behind(chunk)]
     return shared(_merged(chunks, ranges), known) if ranges else chunks
 
 

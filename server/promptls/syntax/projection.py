@@ -211,8 +211,8 @@ def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
         elif pair.keyword == "for" and pair.middles:
             skipped[pair.middles[0]] = _Skip(pair.closing, "else", whole_block=False)
         elif pair.keyword == "if" and pair.opening in choices:
-            for number, (begin, end) in enumerate(branches(pair)):
-                if number != choices[pair.opening]:
+            for index, (begin, end) in enumerate(branches(pair)):
+                if index != choices[pair.opening]:
                     skipped[begin] = _Skip(end, "if", whole_block=False)
     return skipped
 

@@ -157,14 +157,14 @@ def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def rows_of(samples: Sequence[GeneratedSample]) -> list[dict[str, Any]]:
     """Return a row for each sample, in order, with secrets in the environment removed."""
     mask = key_mask()
-    return [mask.mask_all(_row(str(number), sample)) for number, sample in enumerate(samples, start=1)]
+    return [mask.mask_all(_row(str(row_id), sample)) for row_id, sample in enumerate(samples, start=1)]
 
 
-def _row(number: str, made: GeneratedSample) -> dict[str, Any]:
+def _row(row_id: str, made: GeneratedSample) -> dict[str, Any]:
     scenario = made.scenario
     fields = made.sample.to_dict()
     row = {
-        "id": number,
+        "id": row_id,
         "user_input": fields.pop("user_input", ""),
         "reference": fields.pop("reference", ""),
         "reference_contexts": fields.pop("reference_contexts", [node.text for node in scenario.nodes]),

@@ -20,8 +20,10 @@ class FilePlace(NamedTuple):
 
     def text(self) -> str:
         """Return the position in the usual format, `file:line:column`, counted from 1."""
-        numbers = [self.line] if self.column is None else [self.line, self.column]
-        return ":".join([str(self.path), *(str(number + 1) for number in numbers if number is not None)])
+        positions = [self.line] if self.column is None else [self.line, self.column]
+        return ":".join(
+            [str(self.path), *(str(position + 1) for position in positions if position is not None)]
+        )
 
 
 class UserError(Exception):

@@ -315,7 +315,7 @@ def _turns(simulation: Simulation, chat: Chat) -> TurnsJson:
         "cached": [turn.cached for turn in turns],
         "lost": [turn.lost for turn in turns],
         "removed": [_runs(len(pieces), turn.kept) for pieces, turn in zip(chat.turns, turns, strict=True)],
-        "failed": [number for number, turn in enumerate(turns) if turn.failure],
+        "failed": [index for index, turn in enumerate(turns) if turn.failure],
     }
 
 

@@ -39,7 +39,7 @@ class Chat:
 
     def tokens(self, turn: Sequence[int]) -> int:
         """Return the number of tokens of a prompt with these pieces."""
-        return sum(self.pieces[number].tokens for number in turn)
+        return sum(self.pieces[index].tokens for index in turn)
 
 
 def may_go(priority: Any) -> bool:

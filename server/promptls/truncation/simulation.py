@@ -96,8 +96,8 @@ def _truncated(
 
     If Prompt Poet fails, all parts are retained.
     """
-    priorities = [chat.pieces[number].priority for number in pieces]
-    tokens = [chat.pieces[number].tokens for number in pieces]
+    priorities = [chat.pieces[index].priority for index in pieces]
+    tokens = [chat.pieces[index].tokens for index in pieces]
     try:
         result = truncate(priorities, tokens, limit, step)
     except PromptPoetError as error:
@@ -210,22 +210,22 @@ def lengthened(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
     if count <= len(messages):
         return tuple(messages[:count])
     more = enumerate(islice(cycle(messages), count - len(messages)), start=len(messages) + 1)
-    return (*messages, *(_marked(message, number) for number, message in more))
+    return (*messages, *(_marked(message, repetition) for repetition, message in more))
 
 
 def made_up(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
     """Return `count` placeholder messages of typical lengths in the format of `messages`."""
     found: list[Any] = []
-    for number in range(count):
-        text = f"[{number + 1}] {MADE_UP[number % len(MADE_UP)]}"
-        pattern = messages[number % len(messages)]
+    for index in range(count):
+        text = f"[{index + 1}] {MADE_UP[index % len(MADE_UP)]}"
+        pattern = messages[index % len(messages)]
         if isinstance(pattern, str):
             found.append(text)
             continue
         key, author = _text_key(pattern), author_key(messages)
         message = {**pattern, key: text} if key is not None else dict(pattern)
         if author is not None and author != key:
-            message[author] = ("user", "assistant")[number % 2]
+            message[author] = ("user", "assistant")[index % 2]
         found.append(message)
     return tuple(found)
 
@@ -238,11 +238,11 @@ def turn_sizes(count: int, each: int) -> tuple[int, ...]:
     return tuple(range((count - 1) % each + 1, count + 1, each))
 
 
-def _marked(message: Any, number: int) -> Any:
+def _marked(message: Any, repetition: int) -> Any:
     if isinstance(message, str):
-        return f"[{number}] {message}"
+        return f"[{repetition}] {message}"
     key = _text_key(message)
-    return message if key is None else {**message, key: f"[{number}] {message[key]}"}
+    return message if key is None else {**message, key: f"[{repetition}] {message[key]}"}
 
 
 def _text_key(message: Mapping[Any, Any]) -> Any | None:

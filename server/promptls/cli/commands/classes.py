@@ -59,8 +59,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"run": run.name, "reports": [asdict(report) for report in reports]})
         return 0
-    for number, report in enumerate(reports):
-        if number:
+    for index, report in enumerate(reports):
+        if index:
             print()
         _print(report)
     return 0

@@ -78,8 +78,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"comparisons": [comparison_json(comparison) for comparison in comparisons]})
         return _exit_code(arguments, comparisons)
-    for number, comparison in enumerate(comparisons):
-        if number:
+    for index, comparison in enumerate(comparisons):
+        if index:
             print()
         _print_comparison(comparison, arguments.rows)
         if comparison.before.results == comparison.after.results:

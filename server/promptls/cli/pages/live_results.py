@@ -171,7 +171,7 @@ class ResultsPage(ShownPage):
         self._arguments = arguments
         self._follows = False
         self._has_shown = False
-        self._numbers: Final = itertools.count(1)
+        self._ids: Final = itertools.count(1)
         self._questions: Final[dict[int, asyncio.Future[bool]]] = {}
         self.prompts: frozenset[str] = frozenset()
         """The prompts of the runs that are shown."""
@@ -189,8 +189,8 @@ class ResultsPage(ShownPage):
         elif kind == "runAgain":
             self.start(self._run_again(message))
         elif kind == "confirm":
-            for number, question in self._questions.items():
-                if number == message.get("id") and not question.done():
+            for question_id, question in self._questions.items():
+                if question_id == message.get("id") and not question.done():
                     question.set_result(message.get("yes") is True)
         elif kind == "cancelRun":
             self._live.cancel(str(message.get("id")))
@@ -267,11 +267,11 @@ class ResultsPage(ShownPage):
         return replace(request, roots=tuple(map(str, folders)))
 
     async def _agrees(self, title: str, message: str) -> bool:
-        number = next(self._numbers)
+        question_id = next(self._ids)
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._questions[number] = answer
+        self._questions[question_id] = answer
         try:
-            await self.send({"type": "question", "id": number, "title": title, "message": message})
+            await self.send({"type": "question", "id": question_id, "title": title, "message": message})
             return await answer
         finally:
-            del self._questions[number]
+            del self._questions[question_id]

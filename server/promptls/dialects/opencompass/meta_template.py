@@ -355,7 +355,7 @@ def _rounds(
     dialogue = prompt.items[start:place]
     cuts = split_rounds(dialogue, meta.mapping["round"], uses_fallback=meta.is_api)
     return [
-        (dialogue[begin:end], number == len(cuts) - 2) for number, (begin, end) in enumerate(pairwise(cuts))
+        (dialogue[begin:end], index == len(cuts) - 2) for index, (begin, end) in enumerate(pairwise(cuts))
     ]
 
 

@@ -112,8 +112,8 @@ def excerpt(text: str, line: int) -> str:
     lines = _LINE_BREAK.split(text)
     first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
     return "\n".join(
-        f"{'>' if number == line else ' '} {number + 1:>4} | {_shortened(lines[number])}"
-        for number in range(first, last)
+        f"{'>' if index == line else ' '} {index + 1:>4} | {_shortened(lines[index])}"
+        for index in range(first, last)
     )
 
 
@@ -190,8 +190,8 @@ def _unreadable(text: str, error: yaml.reader.ReaderError, what: str) -> PromptP
 
 def _code_point(character: int | str | bytes) -> str:
     """Return a readable name of a forbidden character."""
-    number = character if isinstance(character, int) else ord(character)
-    return f"the control character U+{number:04X}"
+    code_point = character if isinstance(character, int) else ord(character)
+    return f"the control character U+{code_point:04X}"
 
 
 def _place(text: str, offset: int) -> tuple[int, int]:

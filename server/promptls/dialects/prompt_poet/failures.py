@@ -99,17 +99,17 @@ def compile_place(error: BaseException) -> CompilePlace | None:
     elif line is None and code:
         # Python could not compile a deeply nested expression, which has the longest line.
         lines = code.split("\n")
-        line = _line_of(code, 1 + max(range(len(lines)), key=lambda number: len(lines[number])))
+        line = _line_of(code, 1 + max(range(len(lines)), key=lambda line_number: len(lines[line_number])))
     return CompilePlace(path, line)
 
 
-def _line_of(code: str, number: int) -> int | None:
-    """Return the 0-based line of the template for the line `number` of the generated code."""
+def _line_of(code: str, line_number: int) -> int | None:
+    """Return the 0-based line of the template for the line `line_number` of the generated code."""
     found = _LINES.search(code)
     line: int | None = None
     for pair in found[1].split("&") if found and found[1] else ():
         template, generated = map(int, pair.split("="))
-        if generated <= number:
+        if generated <= line_number:
             line = template - 1
     return line
 
@@ -263,6 +263,6 @@ def _place(error: BaseException, files: set[str]) -> tuple[str | None, int | Non
             # Jinja rewrites the frames of its templates to the template's lines, unless the environment
             # prevents that.
             template = frame.f_globals.get("__jinja_template__")
-            number = line if template is None else template.get_corresponding_lineno(line)
-            place = (frame.f_code.co_filename, number - 1)
+            line_number = line if template is None else template.get_corresponding_lineno(line)
+            place = (frame.f_code.co_filename, line_number - 1)
     return place

@@ -134,7 +134,7 @@ def declared_items(request: Request, place: YamlPlace) -> Iterator[CompletionIte
     # Editors indent every further line like the line of the cursor.
     below = "\n" + " " * (place.column - place.indent)
     if place.path[-1] != ITEM and label == "example":
-        lines = [f"{'  ' if number else '- '}{line}" for number, line in enumerate(lines)]
+        lines = [f"{'  ' if index else '- '}{line}" for index, line in enumerate(lines)]
     first = "- " if lines[0].startswith("- ") else lines[0].partition(": ")[0].rstrip(":") + ": "
     plain = "name:" if label == "experiment" else first
     detail = "dataset, models, metrics" if label == "experiment" else "a value for each key"

@@ -192,8 +192,8 @@ def first_of_each(file: File, rule: str, places: Iterable[RepeatedFinding]) -> I
         return
     first: dict[Hashable, Finding] = {}
     others: Counter[Hashable] = Counter()
-    for subject, finding, number in places:
-        others[subject] += number if subject in first else number - 1
+    for subject, finding, count in places:
+        others[subject] += count if subject in first else count - 1
         first.setdefault(subject, finding)
     for subject, finding in first.items():
         if others[subject]:

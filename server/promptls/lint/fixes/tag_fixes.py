@@ -455,23 +455,25 @@ def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -
             return max(located.start + len(inside.rstrip()), located.start + tag.span.end)
     first = source.line_column(located.start + tag.span.end).line + 1
     last = source.line_column(len(source)).line
-    lines = [number for number in range(first, last + 1) if source.line(number).strip()]
+    lines = [line_index for line_index in range(first, last + 1) if source.line(line_index).strip()]
     if not lines or not source.line(lines[0]).startswith("- "):
         return end
-    after = next((number for number in lines[1:] if not source.line(number).startswith((" ", "\t"))), None)
+    after = next(
+        (line_index for line_index in lines[1:] if not source.line(line_index).startswith((" ", "\t"))), None
+    )
     if after is None:
         return end
-    return source.line_span(max(number for number in lines if number < after)).end
+    return source.line_span(max(line_index for line_index in lines if line_index < after)).end
 
 
 def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
     """Return the end of the last line after `line` with at least this indentation; `end` if there is none."""
     last = end
-    for number in range(line + 1, source.line_column(len(source)).line + 1):
-        text = source.line(number)
+    for line_index in range(line + 1, source.line_column(len(source)).line + 1):
+        text = source.line(line_index)
         if not text.strip():
             continue
         if len(text) - len(text.lstrip(" ")) < indent:
             break
-        last = source.line_span(number).end
+        last = source.line_span(line_index).end
     return last

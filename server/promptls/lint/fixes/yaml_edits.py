@@ -294,8 +294,8 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
     own = _PART_KEY.match(line)
     if own is None or own["dash"] or own["key"] not in PART_KEYS:
         return
-    for number in range(source.line_column(start).line - 1, -1, -1):
-        above = _PART_KEY.match(source.slice(source.line_span(number)))
+    for line_index in range(source.line_column(start).line - 1, -1, -1):
+        above = _PART_KEY.match(source.slice(source.line_span(line_index)))
         if above is not None and above["key"] in PART_KEYS:
             column = len(above["indent"]) + len(above["dash"] or "")
             if column != len(own["indent"]):

@@ -187,13 +187,13 @@ class DataPaths:
     def _named(
         self, name: str, file: SourceFile, iterations: Sequence[Iteration], depth: int
     ) -> DataPath | None:
-        for number in range(len(iterations) - 1, -1, -1):
-            _, its_file, site, _, item = iterations[number]
+        for index in range(len(iterations) - 1, -1, -1):
+            _, its_file, site, _, item = iterations[index]
             targets = its_file.sites[site].targets
             if targets == name:
-                return self._item(iterations[number], iterations[:number])
+                return self._item(iterations[index], iterations[:index])
             if isinstance(targets, tuple) and name in targets:
-                return self._of_tuple(iterations[number], iterations[:number], targets.index(name), item)
+                return self._of_tuple(iterations[index], iterations[:index], targets.index(name), item)
         if name in file.names.aliases:
             return self._resolved(file.names.aliases[name], file, iterations, depth + 1)
         return None if name in file.names.bound or name not in self._data else (name,)

@@ -124,8 +124,8 @@ def _joined(_result: str, value: Iterable[Any], separator: str = "", attribute: 
     if len(parts) > _MAX_JOINED:
         return None
     found: list[Any] = []
-    for number, part in enumerate(parts):
-        if number and separator:
+    for index, part in enumerate(parts):
+        if index and separator:
             found.append(separator if type(separator) is MappedText else inserted(separator))
         if type(part) is MappedText or type(part) is MappedMarkup:
             found.append(as_text(part))
@@ -149,11 +149,11 @@ def _indented(
         bounds += (end, end + len(line) - (end - bounds[-1]))
     found: list[Leaf] = [indention] if first else []
     pieces = list(between(leaves_of(text + "\n"), bounds))
-    for number, (words, newline) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
-        if number and (blank or words):
+    for index, (words, newline) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
+        if index and (blank or words):
             found.append(indention)
         found += words
-        if number < len(lines) - 1:
+        if index < len(lines) - 1:
             found += in_place_of(newline, "\n")
     return made_of([leaf for leaf in found if leaf.text])
 
@@ -246,7 +246,7 @@ def _without_tags(_result: str, text: str) -> str:
             text = concatenated((cut(text, 0, start), cut(text, stop + len(end), len(text))))
             start = text.find(begin)
     spaced = concatenated(
-        part for number, word in enumerate(text.split()) for part in ((" ",) if number else ()) + (word,)
+        part for index, word in enumerate(text.split()) for part in ((" ",) if index else ()) + (word,)
     )
     bounds = [0]
     instead: list[str] = []
@@ -254,11 +254,11 @@ def _without_tags(_result: str, text: str) -> str:
         bounds += match.span()
         instead.append(html.unescape(match[0]))
     found: list[Leaf] = []
-    for number, leaves in enumerate(between(leaves_of(spaced), [*bounds, len(spaced)])):
-        if number % 2 == 0:
+    for index, leaves in enumerate(between(leaves_of(spaced), [*bounds, len(spaced)])):
+        if index % 2 == 0:
             found += leaves
-        elif instead[number // 2]:
-            found += in_place_of(leaves, instead[number // 2])
+        elif instead[index // 2]:
+            found += in_place_of(leaves, instead[index // 2])
     return made_of(found)
 
 

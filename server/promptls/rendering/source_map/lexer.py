@@ -38,15 +38,15 @@ class PlacedLexer(Lexer):
         at = 0
         line = _placed(1, 0, 0)
         in_tag = False
-        for number, token, value in super().tokeniter(source, name, filename, state):
+        for line_number, token, value in super().tokeniter(source, name, filename, state):
             # Only white space removed by a `-` can occur between two tokens.
             start = text.find(value, at)
             at = start + len(value)
             if token in _BEGINS or not in_tag:
-                line = _placed(number, start, at)
+                line = _placed(line_number, start, at)
                 in_tag = token in _BEGINS
-            elif line != number:
-                span, line = line.span, PlacedLine(number)
+            elif line != line_number:
+                span, line = line.span, PlacedLine(line_number)
                 line.span = span
             if token in _ENDS:
                 stripped = len(value.rstrip())
@@ -55,8 +55,8 @@ class PlacedLexer(Lexer):
             yield line, token, value
 
 
-def _placed(number: int, start: int, end: int) -> PlacedLine:
-    line = PlacedLine(number)
+def _placed(line_number: int, start: int, end: int) -> PlacedLine:
+    line = PlacedLine(line_number)
     line.span = [start, end]
     return line
 

@@ -195,11 +195,11 @@ def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
             bounds += (at, at + 1)
             instead.append(made)
     found: list[Leaf] = []
-    for number, leaves in enumerate(between(leaves_of(text), [*bounds, len(text)])):
-        if number % 2 == 0:
+    for index, leaves in enumerate(between(leaves_of(text), [*bounds, len(text)])):
+        if index % 2 == 0:
             found += leaves
-        elif instead[number // 2]:
-            found += in_place_of(leaves, instead[number // 2])
+        elif instead[index // 2]:
+            found += in_place_of(leaves, instead[index // 2])
     return made_of(found)
 
 
@@ -261,8 +261,8 @@ def padded(text: str, result: str) -> str:
 def in_order(text: str, parts: list[str], apart: int) -> list[str]:
     """Return the parts of a text in order of position, at least a given number of characters apart."""
     bounds = [0]
-    for number, part in enumerate(parts):
-        start = text.find(part, bounds[-1] + (apart if number else 0))
+    for index, part in enumerate(parts):
+        start = text.find(part, bounds[-1] + (apart if index else 0))
         if start < 0:
             return parts
         bounds += (start, start + len(part))

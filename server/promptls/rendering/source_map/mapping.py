@@ -165,10 +165,10 @@ class RenderedMap:
         """Return the index of the leaf at `offset`; -1 for a text without leaves."""
         return bisect_right(self.starts, offset) - 1
 
-    def printed_with(self, number: int) -> tuple[int, int]:
-        """Return the range of leaves around `number` that one tag printed together: first and end."""
-        leaves, leaf = self.leaves, self.leaves[number]
-        first, behind = number, number + 1
+    def printed_with(self, index: int) -> tuple[int, int]:
+        """Return the range of leaves around `index` that one tag printed together: first and end."""
+        leaves, leaf = self.leaves, self.leaves[index]
+        first, behind = index, index + 1
         while first > 0 and _is_of_one_tag(leaves[first - 1], leaf):
             first -= 1
         while behind < len(leaves) and _is_of_one_tag(leaves[behind], leaf):
@@ -178,22 +178,22 @@ class RenderedMap:
     def between(self, start: int, end: int) -> Iterator[Segment]:
         """Yield the segments from `start` to `end`, clipped to that range."""
         segments = self.segments
-        for number in range(max(self.index(start), 0), len(segments)):
-            segment = segments[number]
+        for index in range(max(self.index(start), 0), len(segments)):
+            segment = segments[index]
             first, last = segment[0], segment[1]
             if first >= end:
                 break
             if start <= first and last <= end:
                 yield segment
             elif last > start:
-                yield self._cut(number, max(start, first), min(end, last))
+                yield self._cut(index, max(start, first), min(end, last))
 
-    def _cut(self, number: int, start: int, end: int) -> Segment:
+    def _cut(self, index: int, start: int, end: int) -> Segment:
         """Return the segment of a leaf's characters from `start` to `end` of the text."""
-        segment = self.segments[number]
+        segment = self.segments[index]
         path, first, last, verbatim, iterations, data_path = segment[2:]
         if verbatim:
-            begin = self.leaves[number].start - segment.start
+            begin = self.leaves[index].start - segment.start
             first, last = self.original(path, begin + start), self.original(path, begin + end)
         return Segment(start, end, path, first, last, verbatim, iterations, data_path)
 
@@ -271,8 +271,8 @@ def line_outside(error: BaseException | None, path: str) -> int | None:
     for frame, line in traceback.walk_tb(error.__traceback__ if error else None):
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and template.filename == path:
-            number: int = template.get_corresponding_lineno(line)
-            return number - 1
+            line_number: int = template.get_corresponding_lineno(line)
+            return line_number - 1
     return None
 
 

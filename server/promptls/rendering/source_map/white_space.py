@@ -59,8 +59,8 @@ def changed_white_space(rendered: RenderedMap, root: Any, path: str) -> Iterator
         _, sections = entry_nodes(item, "sections")
         if isinstance(sections, yaml.SequenceNode):
             last = len(sections.value) - 1
-            for number, section in enumerate(sections.value):
-                edges = (number == 0, number == last)
+            for index, section in enumerate(sections.value):
+                edges = (index == 0, index == last)
                 yield from _in_content(rendered, *entry_nodes(section, "content"), path, edges)
         else:
             yield from _in_content(rendered, *entry_nodes(item, "content"), path, None)

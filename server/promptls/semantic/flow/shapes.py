@@ -340,7 +340,7 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
             stack.pop()
         elif isinstance(event, (Middle, Close)):
             # A block closed by a wrong tag also closes those inside it, including those of surrounding text.
-            loose += [number for _, numbers in stack for number in numbers]
+            loose += [index for _, indices in stack for index in indices]
             stack.clear()
             loose.append(index)
     return frozenset((*loose, *(index for _, indexes in stack for index in indexes)))

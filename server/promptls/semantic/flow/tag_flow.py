@@ -179,8 +179,8 @@ class TagReader:
     def _bound_inside(self, statement: Statement) -> Iterator[Bind]:
         """Yield the bindings inside a block: parameters of a macro or call block, and Jinja's own names."""
         owner = statement.name if statement.keyword == "macro" else self._text
-        for number, item in enumerate(statement.parameters):
-            yield Bind(item.name, (Step(MacroParameter(owner, number, item.name).root),) if owner else ())
+        for index, item in enumerate(statement.parameters):
+            yield Bind(item.name, (Step(MacroParameter(owner, index, item.name).root),) if owner else ())
         for name in _IMPLIED.get(statement.keyword, ()):
             yield Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
 

@@ -478,10 +478,10 @@ class ExpressionUses:
         if not 0 < len(callee) <= _MAX_NAMES:
             return
         tested = tuple(self._present)
-        for number, argument in enumerate(node.arguments):
+        for index, argument in enumerate(node.arguments):
             named = argument if isinstance(argument, Keyword) else None
             path = path_of(named.value if named is not None else argument)
-            place = named.name if named is not None else number
+            place = named.name if named is not None else index
             self.events.append(Pass(path, callee, place, block, tested, self._where))
 
     def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:

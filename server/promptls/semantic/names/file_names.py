@@ -157,10 +157,10 @@ def _loose(steps: Iterable[Zone | NameEvent]) -> frozenset[int]:
         elif step.action == "close" and stack and stack[-1][0] == step.name:
             stack.pop()
         else:
-            loose += [number for _, numbers in stack for number in numbers]
+            loose += [index for _, indices in stack for index in indices]
             stack.clear()
             loose.append(index)
-    return frozenset([*loose, *(number for _, numbers in stack for number in numbers)])
+    return frozenset([*loose, *(index for _, indices in stack for index in indices)])
 
 
 class FileNames:

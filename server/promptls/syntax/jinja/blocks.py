@@ -93,12 +93,12 @@ def _loose_in_file(chunks: ChunkList) -> tuple[BlockTag, ...]:
         for start, child in zip(chunks.starts, chunks.chunks, strict=False)
         for tag in chunk_blocks(child).loose
     ]
-    return _match([tag._replace(place=number) for number, tag in enumerate(placed)], [])
+    return _match([tag._replace(place=index) for index, tag in enumerate(placed)], [])
 
 
 def spanning_blocks(chunks: Iterable[Chunk]) -> list[tuple[int, int]]:
     """Return the blocks that begin in one of the chunks and end in a later one, by the indexes of both."""
-    loose = [(number, tag) for number, chunk in enumerate(chunks) for tag in chunk_blocks(chunk).loose]
+    loose = [(index, tag) for index, chunk in enumerate(chunks) for tag in chunk_blocks(chunk).loose]
     pairs: list[Pair] = []
     _match([tag._replace(place=place) for place, (_, tag) in enumerate(loose)], pairs)
     return [(loose[pair.opening][0], loose[pair.closing][0]) for pair in pairs]
@@ -138,7 +138,7 @@ def _actions(tags: Iterable[BlockTag]) -> tuple[tuple[str, str], ...]:
 
 def _join_actions(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str, str], ...]:
     actions = [action for piece in pieces for action in piece]
-    return _actions(_match([BlockTag(*action, NOWHERE, number) for number, action in enumerate(actions)], []))
+    return _actions(_match([BlockTag(*action, NOWHERE, index) for index, action in enumerate(actions)], []))
 
 
 _loose_actions: Final = summary(lambda chunk: _actions(chunk_blocks(chunk).loose), _join_actions)

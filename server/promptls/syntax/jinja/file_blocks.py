@@ -196,12 +196,12 @@ def _filled_blocks(chunk: Chunk) -> tuple[tuple[Span, bool], ...]:
     chunk fills it.
     """
     found = []
-    for number, tag in enumerate(chunk.tags):
+    for index, tag in enumerate(chunk.tags):
         statement = tag_tree(tag).statement if tag.kind == "statement" and not tag.unclosed else None
         if statement is None or statement.keyword != "block" or not statement.name:
             continue
         is_required = "required" in tag.text[statement.name_span.end : tag.inner_end].split()
-        is_blank = _is_blank(chunk, number) if is_required else True
+        is_blank = _is_blank(chunk, index) if is_required else True
         if is_blank is not True:
             found.append((statement.name_span.shifted(tag.span.start), is_blank is None))
     return tuple(found)

@@ -276,8 +276,8 @@ def yaml_comments(chunk: Chunk) -> tuple[Span, ...]:
 
 
 def _is_in_tag(chunk: Chunk, offset: int) -> bool:
-    number = bisect_left(chunk.tags, offset, key=_tag_start) - 1
-    return number >= 0 and offset < chunk.tags[number].span.end
+    index = bisect_left(chunk.tags, offset, key=_tag_start) - 1
+    return index >= 0 and offset < chunk.tags[index].span.end
 
 
 def _tag_start(tag: Tag) -> int:
@@ -309,8 +309,8 @@ def _is_in_text(chunk: Chunk, node: Node, offset: int) -> bool:
     if isinstance(node, Mapping):
         children = [each for entry in node.entries for each in (entry.key, entry.value)]
     elif chunk_yaml(chunk).is_plain:
-        number = bisect_right(node.items, offset, key=_node_start)
-        children = node.items[max(number - 1, 0) : number]
+        index = bisect_right(node.items, offset, key=_node_start)
+        children = node.items[max(index - 1, 0) : index]
     else:
         children = node.items
     return any(_is_in_text(chunk, child, offset) for child in children)

@@ -152,22 +152,22 @@ def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) ->
     The preceding chunks must be sound. `is_end` is True if the last chunk is the last one of the file.
     """
     above = open_above(chunks, start)
-    for number, found in enumerate(fact_values(sound, chunks[start:]), start):
+    for index, found in enumerate(fact_values(sound, chunks[start:]), start):
         after = _behind(above, found) if found is not None else None
         if after is None:
-            return number
+            return index
         above = after
     is_json = chunks[0].role is Role.JSON_MEMBERS
     return len(chunks) - 1 if is_json and is_end and above[-1:] != (_END,) else None
 
 
-def open_above(chunks: Row[Chunk], number: int) -> tuple[Level, ...]:
+def open_above(chunks: Row[Chunk], index: int) -> tuple[Level, ...]:
     """Return what is open before a chunk; the preceding chunks must be sound."""
-    first = number
-    while first and (first == number or chunks[first].role not in {Role.BLOCK, Role.JSON_MEMBERS}):
+    first = index
+    while first and (first == index or chunks[first].role not in {Role.BLOCK, Role.JSON_MEMBERS}):
         first -= 1
     above: tuple[Level, ...] = ()
-    for found in fact_values(sound, chunks[first:number]):
+    for found in fact_values(sound, chunks[first:index]):
         after = None
         if found is not None:
             after = _behind(above, found) if above else found.open
@@ -175,32 +175,32 @@ def open_above(chunks: Row[Chunk], number: int) -> tuple[Level, ...]:
     return above
 
 
-def in_context(chunks: Row[Chunk], number: int) -> tuple[int, ChunkYaml]:
+def in_context(chunks: Row[Chunk], index: int) -> tuple[int, ChunkYaml]:
     """Return the YAML of a chunk that is not sound, parsed after the sound ones, and where parsing starts.
 
     As many of the following chunks are parsed as the first error requires; all of them if there is none.
     Parsing starts at that chunk, or at an earlier entry if the chunk depends on it. Spans count from there.
     """
-    chunk = chunks[number]
+    chunk = chunks[index]
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
         return 0, chunk_yaml(joined(chunks, role=Role.BLOCK))
-    context = _context(open_above(chunks, number), chunk)
+    context = _context(open_above(chunks, index), chunk)
     if context is None:
-        while number and chunks[number].role is not Role.BLOCK:
-            number -= 1
+        while index and chunks[index].role is not Role.BLOCK:
+            index -= 1
         context = "k: k\n"
-    if not any(map(has_entries, chunks[:number])):
-        number, context = 0, ""
+    if not any(map(has_entries, chunks[:index])):
+        index, context = 0, ""
     window = _FIRST_WINDOW
     while True:
-        below = chunks[number : number + window]
+        below = chunks[index : index + window]
         yaml = chunk_yaml(joined([Chunk(context, (), reach=0), *below]))
-        is_last = number + window >= len(chunks)
+        is_last = index + window >= len(chunks)
         if is_last or (yaml.is_broken and not yaml.is_cut_off):
             break
         window *= _GROWTH
     problems = tuple([problem.shifted(-len(context)) for problem in yaml.problems])
-    return number, yaml._replace(problems=problems)
+    return index, yaml._replace(problems=problems)
 
 
 def _context(above: tuple[Level, ...], chunk: Chunk) -> str | None:
@@ -222,10 +222,10 @@ def _context(above: tuple[Level, ...], chunk: Chunk) -> str | None:
 @placed_fact
 def mapping_yaml(chunks: ChunkList) -> ChunkYaml:
     """Return the YAML of a mapping that is cut into chunks; spans count from the start of the file."""
-    number = _first_unsound(chunks)
-    if number is not None:
-        number, yaml = in_context(chunks.chunks, number)
-        start = chunks.starts[number]
+    index = _first_unsound(chunks)
+    if index is not None:
+        index, yaml = in_context(chunks.chunks, index)
+        start = chunks.starts[index]
         problems = tuple([problem.shifted(start) for problem in yaml.problems])
         return ChunkYaml((), problems, (), is_broken=True)
     roots = tuple([_mapping(chunks.starts, chunks.chunks, variant) for variant in range(_variants(chunks))])

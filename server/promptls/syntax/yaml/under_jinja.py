@@ -197,8 +197,8 @@ def _variant_of(chunk: Chunk, projection: Projection) -> _Variant:
 def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
     """Yield choices that cover every branch: all first branches, all second ones, and so on."""
     widths = {pair.opening: len(branches(pair)) + (not has_else(chunk, pair)) for pair in ifs}
-    for number in range(min(max(widths.values()), _MAX_VARIANTS)):
-        yield {opening: min(number, width - 1) for opening, width in widths.items()}
+    for index in range(min(max(widths.values()), _MAX_VARIANTS)):
+        yield {opening: min(index, width - 1) for opening, width in widths.items()}
 
 
 def _problem_in(chunk: Chunk, variant: _Variant) -> tuple[SyntaxProblem, ...]:
@@ -222,8 +222,8 @@ def _branch_problem(chunk: Chunk, ifs: list[Pair], variants: list[_Variant]) -> 
         choices = {pair.opening: len(pair.middles) + 1 for pair in outside}
         for pair in inside:
             choices[pair.opening] = next(
-                number
-                for number, (begin, end) in enumerate(branches(pair))
+                index
+                for index, (begin, end) in enumerate(branches(pair))
                 if chunk.tags[begin].span.start <= origin <= chunk.tags[end].span.end
             )
         alone = _variant(chunk, choices)

@@ -258,8 +258,10 @@ class QuerySynthesizer:
         messages = self.messages(scenario)
         contexts = [node.text for node in scenario.nodes]
         problem = "not asked"
-        for number in range(1, tries + 1):
-            found = read_sample(await asker.ask(messages, json_schema=SAMPLE_SCHEMA, sample=number), contexts)
+        for attempt in range(1, tries + 1):
+            found = read_sample(
+                await asker.ask(messages, json_schema=SAMPLE_SCHEMA, sample=attempt), contexts
+            )
             if isinstance(found, Draft):
                 return SingleTurnSample(
                     user_input=found.query,

@@ -49,9 +49,9 @@ class ModelExtractor:
     async def extract(self, node: Node) -> tuple[str, Any]:
         """See `Extractor`; the value is None if no answer is valid. Raises the errors of the model."""
         schema = self.schema
-        for number in range(1, self.tries + 1):
+        for attempt in range(1, self.tries + 1):
             answer = await self.asker.ask(
-                extraction_messages(self.task, node.text, _FOUND), json_schema=schema, sample=number
+                extraction_messages(self.task, node.text, _FOUND), json_schema=schema, sample=attempt
             )
             try:
                 found = read_verdict(answer, schema)[_FOUND]

@@ -73,13 +73,13 @@ def check(file: File) -> Iterator[Finding]:
     output = file.template.declarations.data.get("output_key")
     seen: set[tuple[int, Path]] = set()
     for experiment in declared_experiments(file):
-        for number, example in enumerate(examples):
+        for index, example in enumerate(examples):
             inputs = {key: value for key, value in example.data.items() if key != output}
-            if (number, experiment.dataset) in seen or not inputs:
+            if (index, experiment.dataset) in seen or not inputs:
                 continue
             row = _row_of(experiment, inputs)
             if row is not None and not is_printed(example.node):
-                seen.add((number, experiment.dataset))
+                seen.add((index, experiment.dataset))
                 named = experiment.declared.dataset
                 message = f"this example is row {row} of `{named}`, which `{experiment.name}` is scored on"
                 yield Finding(example.first_key, message)
