@@ -341,13 +341,14 @@ _MAX_SEARCHED: Final = 2_000
 def unread(file: File, kind: str) -> Iterator[Binding]:
     """Yield the bindings of a kind whose names are not read in the file or anything it includes.
 
-    Yield nothing if an include cannot be resolved, or if another file includes this one and may import its
-    names. In a file with syntax errors, a name counts as read if it appears near an error.
+    Yield nothing if an include cannot be resolved, and nothing outside of loops if another file includes this
+    one, which may import its names. In a file with syntax errors, a name counts as read if it appears near an error.
     """
     names = file.template.names
     unread_here = names.bound_names(kind) - names.read_names
-    if not unread_here or file.snapshot.includers(file.path):
+    if not unread_here:
         return
+    may_be_imported = kind != "for" and bool(file.snapshot.includers(file.path))
     if not contract_of(file.snapshot, file.path).is_whole:
         return
     read = names_handed_on(file.snapshot, file.path)
@@ -358,6 +359,9 @@ def unread(file: File, kind: str) -> Iterator[Binding]:
             continue
         if binding.name in CONSTANTS:
             continue  # assignments to constants are reported elsewhere
+        around = file.template.branches.at(binding.span.start) if may_be_imported else ()
+        if may_be_imported and not any(block.keyword == "for" for block in around):
+            continue
         if not may_be_read_in_broken_text(file, binding.name, binding.span):
             yield binding
 
@@ -396,6 +400,8 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
 
 _MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
+_MIN_UNREAD: Final = 3
+"""The same for the variable of a loop that nothing reads."""
 
 
 def _looped(chunk: Chunk) -> frozenset[str]:
@@ -410,6 +416,20 @@ def _looped(chunk: Chunk) -> frozenset[str]:
 
 looped_names: Final = summary(_looped, union)
 """The names that loops iterate over."""
+
+
+def names_in_includers(file: File) -> frozenset[str]:
+    """Return the names in the files that include this one, directly or not, which it may get from there."""
+    found: set[str] = set()
+    waiting, seen = [file.path], {file.path}
+    while waiting:
+        for path in file.snapshot.includers(waiting.pop()) - seen:
+            seen.add(path)
+            waiting.append(path)
+            template = file.snapshot.template(path)
+            if template is not None:
+                found |= template.names.read_names | template.names.all_bound_names
+    return frozenset(found)
 
 
 class LoopTypo(NamedTuple):
@@ -432,18 +452,18 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     if declared_names(file) is not None or not names.bound_names("for"):
         return
     unread_variables = set(unread(file, "for"))
-    like = typos_among(names.input_names)
+    unknown = names.input_names - names_in_includers(file)
+    like = typos_among(unknown)
     for binding in names.bindings_of("for"):
-        near = {name for name in like(binding.name) if _is_like(name, binding.name)}
-        doubtful: set[str] = set()
+        shortest = _MIN_UNREAD if binding in unread_variables else _MIN_LENGTH
+        near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
+        doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
         if binding in unread_variables:
-            near |= {name for name in names.input_names if _is_short_for(file, name, binding.name)}
-            doubtful |= {*_only_mapping(file, binding)}
+            near |= {name for name in unknown if _is_short_for(file, name, binding.name)}
+            doubtful |= {*_only_mapping(file, binding)} & unknown
         if any(each.binding == binding for each in names.references_of(binding.name)):
             near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
-        elif not file.snapshot.includers(file.path):
-            plurals = {f"{binding.name}s", f"{binding.name}es"} & names.input_names
-            doubtful |= plurals - looped_names(file.chunks)
+            doubtful = {name for name in doubtful if _is_misspelt_once(file, name, binding.name)}
         for name in sorted(near | doubtful):
             references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
@@ -472,18 +492,16 @@ def _is_misspelt_once(file: File, name: str, known: str) -> bool:
     """Return whether a name that differs in its length or order is read once, with an attribute."""
     if len(name) == len(known) and sorted(name) != sorted(known):
         return False  # often another word
-    if file.snapshot.includers(file.path) or any(
-        name in call.keys for call in calls_to(file.snapshot, file.path)
-    ):
+    if any(name in call.keys for call in calls_to(file.snapshot, file.path)):
         return False
     shape = used_shapes(file.template).get(name)
     is_mapping = shape is not None and shape.kind == "mapping"
     return is_mapping and len(list(file.template.names.references_of(name))) == 1
 
 
-def _is_like(name: str, known: str) -> bool:
+def _is_like(name: str, known: str, shortest: int) -> bool:
     is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
-    return len(known) >= _MIN_LENGTH and not is_plural and is_typo(name, known) and is_close(name, known)
+    return len(known) >= shortest and not is_plural and is_typo(name, known) and is_close(name, known)
 
 
 def _is_short_for(file: File, name: str, known: str) -> bool:

@@ -41,9 +41,10 @@ from typing import Final
 from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Call, Name, Test
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name, Test
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 
 METHODS: Final = frozenset(name for name in dir(dict) if not name.startswith("_"))
 """The methods of all mappings."""
@@ -54,6 +55,7 @@ _ABOUT_METHODS: Final = frozenset({"callable"})
 @each_chunk_given(lambda file: file.template.declarations)
 def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method but are not called."""
+    yield from _loops(chunk)
     called = set()
     for start, node in expressions_in(chunk):
         if isinstance(node, Call):
@@ -73,6 +75,43 @@ def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
                 )
             span = node.name_span.shifted(start)
             yield Finding(span, message, (fix,), severity="warning" if is_declared else None)
+
+
+_KEYS: Final = frozenset({"key", "k"})
+_VALUES: Final = frozenset({"value", "val", "v"})
+
+
+def _loops(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the loops over pairs of a mapping that do not call `items`."""
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is None or statement.keyword != "for" or len(statement.expressions) != 1:
+            continue
+        targets = [
+            item.name
+            for target in statement.targets
+            for item in (target.items if isinstance(target, Collection) else ())
+            if isinstance(item, Name)
+        ]
+        source = statement.expressions[0]
+        start = tag.span.start
+        if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
+            name = source.function.name
+            meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
+            if meant is not None and name != meant:
+                span = source.function.name_span.shifted(start)
+                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                message = f"a mapping has no method `{name}`; did you mean `{meant}`?"
+                yield Finding(span, message, (fix,), severity="warning")
+        elif isinstance(source, Name | Attribute) and _are_pairs(targets):
+            end = source.span.shifted(start).end
+            fix = Fix("Add `.items()`", (Edit(Span(end, end), ".items()"),))
+            message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
+            yield Finding(source.span.shifted(start), message, (fix,))
+
+
+def _are_pairs(names: list[str]) -> bool:
+    return len(names) == 2 and names[0] in _KEYS and names[1] in _VALUES  # noqa: PLR2004
 
 
 def _is_declared(node: Attribute, declarations: Declarations) -> bool:

@@ -80,6 +80,8 @@ _PYTHON_NAMES: Final = {
 _MODULES: Final = frozenset({"json", "math", "os", "re"})
 """Modules of Python, which a template does not have unless a caller passes them."""
 _LENGTHS: Final = frozenset({"length", "size"})
+_FILTERS: Final = frozenset({"escape", "forceescape", "striptags", "tojson", "trim", "urlencode", "wordwrap"})
+"""Filters that are no keys of data."""
 
 
 @chunk_fact
@@ -92,7 +94,7 @@ def _foreign(chunk: Chunk) -> tuple[tuple[Attribute, Call | None, int], ...]:
             target = node.function.target
             if node.function.name in _METHODS or (isinstance(target, Name) and target.name in _MODULES):
                 found.append((node.function, node, start))
-        elif isinstance(node, Attribute) and node.name in _LENGTHS and id(node) not in called:
+        elif isinstance(node, Attribute) and node.name in _LENGTHS | _FILTERS and id(node) not in called:
             found.append((node, None, start))
     return tuple(found)
 
@@ -112,9 +114,19 @@ def check(file: File) -> Iterator[Finding]:
                 target.name in {"loop", "self"} or _is_module(file, target.name)
             ):
                 continue
+            if call is None and node.name in _FILTERS:
+                yield _filter(node).shifted(start + located.start)
+                continue
             if call is None and not (isinstance(target, Name) and _is_sequence(file, target.name)):
                 continue
             yield _finding(located.chunk, node, call, start).shifted(located.start)
+
+
+def _filter(node: Attribute) -> Finding:
+    """Return the finding for a filter after a dot."""
+    edit = Edit(Span(node.target.span.end, node.span.end), f" | {node.name}")
+    message = f"a filter is applied with `|`; did you mean `| {node.name}`?"
+    return Finding(node.name_span, message, (Fix(f"Change to `| {node.name}`", (edit,)),))
 
 
 def _of_module(file: File, target: Name, call: Call, start: int, located: Located) -> Iterator[Finding]:

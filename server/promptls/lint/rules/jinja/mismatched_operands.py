@@ -75,6 +75,9 @@ def _type_of(node: Expression) -> Literal["text", "number"] | None:
             return "number"
         case Attribute(target=Name(name="loop"), name=name) if name in _NUMBERS:
             return "number"
+        case Operation(operators=operators, operands=operands) if set(operators) == {"+"}:
+            # The sum of a text and another value is a text, or fails for that reason.
+            return "text" if any(_type_of(each) == "text" for each in operands) else None
     return None
 
 

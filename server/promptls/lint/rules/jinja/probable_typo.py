@@ -44,14 +44,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.unmatched_names import binding_of, declared_names, names_in_scope
+from promptls.lint.analysis.unmatched_names import (
+    binding_of,
+    declared_names,
+    names_in_includers,
+    names_in_scope,
+)
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Name, Operation
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.nodes import Attribute, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import calls_to, function_names, names_handed_on
@@ -72,12 +77,11 @@ _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the names, and the keys of values, that are one letter away from a more frequent one."""
-    if declared_names(file) is not None or file.snapshot.includers(file.path):
-        return
-    if file.template.syntax_problems:
+    if declared_names(file) is not None or file.template.syntax_problems:
         return
     yield from _names(file)
     yield from _keys(file)
+    yield from _namespaces(file)
     yield from _hyphenated(file)
 
 
@@ -95,6 +99,7 @@ def _names(file: File) -> Iterator[Finding]:
         function_names(file.snapshot, file.path) or frozenset()
     )
     given = given.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    given |= names_in_includers(file)
     for name in sorted(doubtful.keys() - given):
         references = list(names.references_of(name)) if doubtful[name] else []
         if len(references) != 1 or binding_of(names, name) is not None:
@@ -152,6 +157,45 @@ def _keys(file: File) -> Iterator[Finding]:
                 if has_meant:
                     message += f", and the same value has `{meant[0]}`"
                 yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)
+
+
+@chunk_fact
+def _attributes(chunk: Chunk) -> tuple[tuple[str, str, Span, bool], ...]:
+    """Return the attributes of variables: both names, the attribute's span, and whether a `set` sets it."""
+    found = []
+    for tag in chunk.tags:
+        for target in tag_tree(tag).statement.targets if tag.kind == "statement" else ():
+            if isinstance(target, Attribute) and isinstance(target.target, Name):
+                span = target.name_span.shifted(tag.span.start)
+                found.append((target.target.name, target.name, span, True))
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Attribute) and isinstance(node.target, Name):
+            found.append((node.target.name, node.name, node.name_span.shifted(start), False))
+    return tuple(found)
+
+
+_has_attributes: Final = summary(lambda chunk: bool(_attributes(chunk)), any)
+_has_assignments: Final = summary(lambda chunk: any(is_set for *_, is_set in _attributes(chunk)), any)
+
+
+def _namespaces(file: File) -> Iterator[Finding]:
+    """Yield the attributes of a variable that are not set, and are a typo of one that is."""
+    if not _has_assignments(file.chunks):
+        return
+    uses = [
+        (name, attribute, span.shifted(located.start), is_set)
+        for located in file.chunks.where(_has_attributes)
+        for name, attribute, span, is_set in _attributes(located.chunk)
+    ]
+    times = Counter((name, attribute) for name, attribute, _, _ in uses)
+    assigned = {(name, attribute) for name, attribute, _, is_set in uses if is_set}
+    for name, attribute, span, is_set in uses:
+        if not is_set and (name, attribute) not in assigned and times[name, attribute] == 1:
+            meant = [
+                other for owner, other in sorted(assigned) if owner == name and is_typo(attribute, other)
+            ]
+            if len(meant) == 1:
+                yield _finding(span, attribute, meant[0], f"nothing sets `{name}.{attribute}`")
 
 
 @chunk_fact

@@ -44,9 +44,15 @@ from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Seve
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.builtins import FILTERS
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
+_FILTERED: Final = re.compile(
+    r"(?<![{\\$])\{[ ]?([A-Za-z_][\w.]*)([ ]?\|[ ]?[a-z_]+(?:\([^(){}]*\))?)+[ ]?\}(?!\})"
+)
+"""A name with filters in single braces."""
+_FIRST_WORD: Final = re.compile(r"[a-z_]+")
 _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _SPACED_TAG: Final = re.compile(
@@ -69,6 +75,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         begin, end = content.value.span
         matches = [
             *_FIELD.finditer(chunk.text, begin, end),
+            *_FILTERED.finditer(chunk.text, begin, end),
             *(
                 match
                 for pattern in (_HALF_OPENED, _UNOPENED)
@@ -115,9 +122,12 @@ def check(file: File) -> Iterator[Finding]:
     known = file.template.names.read_names | file.template.names.all_bound_names | {"loop"}
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
-            if _root(name) in known:
-                fix = Fix(f"Change to `{{{{ {name} }}}}`", (Edit(span, f"{{{{ {name} }}}}"),))
-                message = f"Jinja leaves this as it is; did you mean `{{{{ {name} }}}}`?"
+            inside = located.chunk.text[span.start : span.end].strip("${} ")
+            _, bar, filtered = inside.partition("|")
+            if _root(name) in known or (bar and _FIRST_WORD.findall(filtered)[0] in FILTERS):
+                meant = f"{{{{ {inside} }}}}"
+                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 # `${name}` may be a shell's or a price.
                 is_dollar = located.chunk.text[span.start] == "$"
                 severity: Severity | None = "hint" if is_dollar else None

@@ -49,6 +49,7 @@ from promptls.lint.analysis.unmatched_names import (
     declared_names,
     describe_entries,
     include_places,
+    names_in_includers,
     out_of_scope,
 )
 from promptls.lint.fixes.misspellings import misspelt
@@ -83,6 +84,8 @@ def check(file: File) -> Iterator[Finding]:
         yield from _python_functions(file, functions)
     if declared is None and chains:
         yield from _in_section(file, chains)
+        if functions is not None and not any(chain.declares for chain in chains):
+            yield from _python_functions(file, functions | names_in_includers(file))
         return
     if functions is None or (declared is None and not functions_path(file.snapshot, file.path)):
         return
