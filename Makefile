@@ -18,7 +18,7 @@ help: ## list the tasks
 demo: setup ## check, render and run the example prompts on the embedded model
 	@scripts/demo.sh $(EXAMPLE)
 
-test: lint test-python test-node ## linters, types and all tests but those of `test-editors`
+test: lint docs test-python test-node ## linters, types, the documentation site and all tests but those of `test-editors`
 
 test-editors: setup-editors ## the tests in VS Code, Neovim, Emacs, Vim and Kate, of installations and on Ray
 	@printf '\nTests in editors, of installations and on Ray\n'
@@ -85,6 +85,7 @@ audit: ## look up known vulnerabilities of what the extension installs and conta
 	@scripts/audit.sh
 
 docs: setup ## build the documentation site into site/; fails for a dead link
+	@printf '\nDocumentation site\n'
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 pictures: setup ## take the pictures of the documentation in a real VS Code
