@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
-from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.outcome import RenderFailure, shallow_dict
 from promptls.text.format import shortened
 from promptls.truncation.prefix_cache import DEFAULT_CACHE
 
@@ -138,28 +138,15 @@ class EvaluationJob:
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as JSON."""
-        return {
-            "test": self.data.test,
-            "train": self.data.train,
-            "examples": pack(list(self.data.examples)),
-            "row": self.row,
-            "rows": self.rows,
-            "meta_template": self.meta_template,
-            "meta_templates": pack(self.meta_templates),
-            "with_labels": self.with_labels,
-        }
+        data = {**shallow_dict(self.data), "examples": pack(self.data.examples)}
+        return {**shallow_dict(self), "data": data, "meta_templates": pack(self.meta_templates)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> EvaluationJob:
         """Return the job from the result of `to_json`."""
-        return cls(
-            data=EvaluationData(value["test"], value["train"], tuple(unpack(value["examples"]))),
-            row=value["row"],
-            rows=value["rows"],
-            meta_template=value["meta_template"],
-            meta_templates=unpack(value["meta_templates"]),
-            with_labels=value["with_labels"],
-        )
+        data = value["data"]
+        data = EvaluationData(**{**data, "examples": tuple(unpack(data["examples"]))})
+        return cls(**{**value, "data": data, "meta_templates": unpack(value["meta_templates"])})
 
 
 Kind: TypeAlias = Literal["parts template", "prompt object", "evaluation prompt"]
@@ -211,26 +198,8 @@ class RenderJob:
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as JSON; raises TypeError or ValueError for data that JSON cannot represent."""
-        return {
-            "path": self.path,
-            "text": self.text,
-            "data": pack(self.data),
-            "unsaved": dict(self.unsaved),
-            "functions": self.functions,
-            "environment": dict(self.environment),
-            "stand_ins": list(self.stand_ins),
-            "encoding": self.encoding,
-            "counts": self.counts,
-            "token_limit": self.token_limit,
-            "truncation_step": self.truncation_step,
-            "kind": self.kind,
-            "roots": None if self.roots is None else list(self.roots),
-            "with_source_map": self.with_source_map,
-            "trusted": self.trusted,
-            "max_segments": self.max_segments,
-            "ragas_version": self.ragas_version,
-            "evaluation": self.evaluation.to_json() if self.evaluation else None,
-        }
+        evaluation = self.evaluation.to_json() if self.evaluation else None
+        return {**shallow_dict(self), "data": pack(self.data), "evaluation": evaluation}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderJob:
@@ -322,23 +291,8 @@ class LabRequest:
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON; raises TypeError or ValueError for data that JSON cannot represent."""
-        return {
-            "job": self.job.to_json(),
-            "chats": [
-                {
-                    "name": each.name,
-                    "source": each.source,
-                    "data": pack(each.data),
-                    "is_made_up": each.is_made_up,
-                }
-                for each in self.chats
-            ],
-            "keys": list(self.keys),
-            "turns": self.turns,
-            "limits": list(self.limits),
-            "steps": list(self.steps),
-            "cache": self.cache,
-        }
+        chats = [{**shallow_dict(each), "data": pack(each.data)} for each in self.chats]
+        return {**shallow_dict(self), "job": self.job.to_json(), "chats": chats}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LabRequest:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from promptls.rendering.source_map.mapping import Segment
 
 PackedMap: TypeAlias = Mapping[str, Any]
@@ -98,6 +100,11 @@ class WhiteSpace(NamedTuple):
     """`start` or `end` of a content; `after a value` for a part that is joined to a value."""
 
 
+def shallow_dict(record: DataclassInstance) -> dict[str, Any]:
+    """Return the fields of a dataclass instance by name; unlike `asdict`, their values are not copied."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
 EVALUATION_FAILURE: Final = "evaluation prompt"
 """The kind of failures of OpenCompass; limitations of promptls alone are `unavailable`."""
 
@@ -129,16 +136,7 @@ class RenderedPart:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part as JSON; its content is not copied."""
-        return {
-            "index": self.index,
-            "name": self.name,
-            "role": self.role,
-            "content": self.content,
-            "tokens": self.tokens,
-            "truncation_priority": self.truncation_priority,
-            "kept": self.kept,
-            "sections": [asdict(section) for section in self.sections],
-        }
+        return {**shallow_dict(self), "sections": list(map(shallow_dict, self.sections))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,19 +228,10 @@ class Rendering:
 
         Contents, messages and the source map are not copied.
         """
-        return {
-            "parts": [part.to_json() for part in self.parts],
-            "string": self.string,
-            "messages": self.messages,
-            "tokens": self.tokens,
-            "tokens_kept": self.tokens_kept,
-            "text": self.text,
-            "seconds": self.seconds,
-            "problems": [asdict(problem) for problem in self.problems],
-            "files": list(self.files),
-            "viewer": self.viewer,
-            "source_map": self.source_map,
-        }
+        shown = shallow_dict(self)
+        del shown["labels"], shown["white_space"]
+        problems = [asdict(problem) for problem in self.problems]
+        return {**shown, "parts": [part.to_json() for part in self.parts], "problems": problems}
 
 
 _DERIVED = "derived"
@@ -255,30 +244,11 @@ def packed_outcome(outcome: Rendering | RenderFailure) -> dict[str, Any]:
         return outcome.to_json()
     string, messages = _derived(outcome.parts)
     return {
-        "parts": [
-            (
-                part.name,
-                part.role,
-                part.content,
-                part.tokens,
-                part.truncation_priority,
-                part.kept,
-                [(section.name, section.content, section.tokens) for section in part.sections],
-            )
-            for part in outcome.parts
-        ],
+        **shallow_dict(outcome),
+        "parts": [part.to_json() for part in outcome.parts],
         "string": _DERIVED if outcome.string == string else [outcome.string],
         "messages": _DERIVED if outcome.messages == messages else outcome.messages,
-        "tokens": outcome.tokens,
-        "tokens_kept": outcome.tokens_kept,
-        "text": outcome.text,
-        "seconds": outcome.seconds,
         "problems": [problem.to_json() for problem in outcome.problems],
-        "files": outcome.files,
-        "viewer": outcome.viewer,
-        "source_map": outcome.source_map,
-        "labels": outcome.labels,
-        "white_space": outcome.white_space,
     }
 
 
@@ -287,33 +257,21 @@ def unpacked_outcome(value: Mapping[str, Any]) -> Rendering | RenderFailure:
     if "failure" in value:
         return RenderFailure.from_json(value)
     parts = tuple(
-        RenderedPart(
-            index,
-            name,
-            role,
-            content,
-            tokens,
-            priority,
-            kept,
-            tuple(RenderedSection(*each) for each in sections),
-        )
-        for index, (name, role, content, tokens, priority, kept, sections) in enumerate(value["parts"])
+        RenderedPart(**{**part, "sections": tuple(RenderedSection(**each) for each in part["sections"])})
+        for part in value["parts"]
     )
     string, messages = _derived(parts)
     return Rendering(
-        parts=parts,
-        string=string if value["string"] == _DERIVED else value["string"][0],
-        messages=messages if value["messages"] == _DERIVED else value["messages"],
-        tokens=value["tokens"],
-        tokens_kept=value["tokens_kept"],
-        text=value["text"],
-        seconds=value["seconds"],
-        problems=tuple(map(RenderFailure.from_json, value["problems"])),
-        files=tuple(value["files"]),
-        viewer=value["viewer"],
-        source_map=value["source_map"],
-        labels=tuple(value["labels"]),
-        white_space=tuple(WhiteSpace(*each) for each in value["white_space"]),
+        **{
+            **value,
+            "parts": parts,
+            "string": string if value["string"] == _DERIVED else value["string"][0],
+            "messages": messages if value["messages"] == _DERIVED else value["messages"],
+            "problems": tuple(map(RenderFailure.from_json, value["problems"])),
+            "files": tuple(value["files"]),
+            "labels": tuple(value["labels"]),
+            "white_space": tuple(WhiteSpace(*each) for each in value["white_space"]),
+        }
     )
 
 
