@@ -86,7 +86,7 @@ audit: ## look up known vulnerabilities of what the extension installs and conta
 
 docs: setup ## build the documentation site into site/; fails for a dead link
 	@printf '\nDocumentation site\n'
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 pictures: setup ## take the pictures of the documentation in a real VS Code
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/pictures.py
