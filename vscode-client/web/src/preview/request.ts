@@ -10,7 +10,7 @@ export interface RequestSettings {
   maxTokens: number | null;
   seed: number | null;
   /** The name and JSON Schema of the answer, as OpenAI takes them. */
-  schema: object | null;
+  schema: { schema?: unknown } | null;
 }
 
 const DEFAULT_MAX_TOKENS = 1024;
@@ -68,6 +68,7 @@ export function bodyOf(
     ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
     messages: others,
     ...warmth,
+    ...(schema === null ? {} : { output_config: { format: { type: "json_schema", schema: schema.schema } } }),
   };
 }
 

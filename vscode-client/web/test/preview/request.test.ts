@@ -40,6 +40,12 @@ describe("the request", () => {
     });
   });
 
+  it("to Anthropic holds the schema of the answer", () => {
+    const schema = { name: "answer", schema: { type: "object" } };
+    const body = bodyOf(MESSAGES, "Anthropic", { ...SETTINGS, schema });
+    expect(body.output_config).toEqual({ format: { type: "json_schema", schema: { type: "object" } } });
+  });
+
   it("as cURL is read by a shell as the same JSON, and runs nothing of it", () => {
     const command = requestText(MESSAGES, "OpenAI", "cURL", SETTINGS).replace(/^curl /, "printf '%s\\n' ");
     const words = execFileSync("sh", ["-c", command], { encoding: "utf-8", env: { OPENAI_API_KEY: "k" } });
