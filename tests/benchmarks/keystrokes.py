@@ -152,12 +152,12 @@ def repeated_in_turn(
     ]
     spent = dict.fromkeys(typists, 0.0)
     for index in range(count + WARM_UP):
-        turn = index % len(acts)
+        act_index = index % len(acts)
         for name, typist in list(typists.items()):
             if spent[name] > MAX_SECONDS and all(len(each[name]) >= FEWEST for each in times):
                 continue
             try:
-                acts[turn](typist)
+                acts[act_index](typist)
             except (NoAnswerError, EOFError, BrokenPipeError):
                 typists.pop(name).client.close()
                 for each in times:
@@ -165,7 +165,7 @@ def repeated_in_turn(
                 continue
             spent[name] += typist.took
             if index >= WARM_UP or spent[name] > WARM_UP_SECONDS:
-                times[turn][name].append(typist.took)
+                times[act_index][name].append(typist.took)
         time.sleep(0.003)  # the servers idle before the next keystroke, as they do between real ones
     return times
 

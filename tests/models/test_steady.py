@@ -148,7 +148,7 @@ async def test_requests_keep_to_the_pace_of_a_minute() -> None:
     pace = Pace(requests_per_minute=20 * 60)
     began = time.monotonic()
     for _ in range(64):
-        await pace.turn(0)
+        await pace.wait(0)
     # 60 go out at once, and then 20 a second.
     assert time.monotonic() - began >= 0.15
 
@@ -157,7 +157,7 @@ async def test_tokens_keep_to_the_pace_of_a_minute() -> None:
     pace = Pace(tokens_per_minute=60_000)
     began = time.monotonic()
     for _ in range(4):
-        await pace.turn(1000)
+        await pace.wait(1000)
     # 3,000 go out at once, and then 1,000 a second.
     assert time.monotonic() - began >= 0.9
 
@@ -166,5 +166,5 @@ async def test_a_pause_holds_up_every_request() -> None:
     pace = Pace()
     pace.pause(0.2)
     began = time.monotonic()
-    await asyncio.gather(*(pace.turn(1) for _ in range(5)))
+    await asyncio.gather(*(pace.wait(1) for _ in range(5)))
     assert time.monotonic() - began >= 0.19

@@ -86,7 +86,7 @@ def test_included_extended_and_imported_texts_lead_to_their_files() -> None:
     ]
 
 
-def test_turns_are_those_of_the_place_and_of_what_it_calls() -> None:
+def test_iterations_include_those_of_called_macros() -> None:
     text = (
         "{% macro m(y) %}{% for z in y %}{{ z }}{% endfor %}{% endmacro %}"
         "{% for x in xs if x %}{{ m(x) }};{% else %}none{% endfor %}"
@@ -102,7 +102,7 @@ def test_turns_are_those_of_the_place_and_of_what_it_calls() -> None:
     ]
 
 
-def test_the_turns_of_a_recursive_loop_stand_in_each_other() -> None:
+def test_iterations_of_a_recursive_loop_are_nested() -> None:
     text = "{% for t in tree recursive %}{{ t.name }}{{ loop(t.kids) }}{% endfor %}"
     tree = [{"name": "a", "kids": [{"name": "b", "kids": []}]}, {"name": "c", "kids": []}]
     source_map = mapped(text, {"tree": tree})

@@ -228,11 +228,11 @@ _Answer = TypeVar("_Answer")
 
 
 class OpenJudge(NamedTuple):
-    """An open judge model; `turns` limits its concurrent requests."""
+    """An open judge model; `slots` limits its concurrent requests."""
 
     reference: ModelReference
     model: SteadyModel
-    turns: asyncio.Semaphore
+    slots: asyncio.Semaphore
     price: Price | None
 
 
@@ -309,7 +309,7 @@ class _RowJudge:
         parameters = judge_parameters(reference, sample)
 
         async def complete() -> Completion:
-            async with self.opened.turns:
+            async with self.opened.slots:
                 return await self.opened.model.complete(
                     messages,
                     parameters=parameters,

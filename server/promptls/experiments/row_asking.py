@@ -169,11 +169,11 @@ def _plain(value: Any) -> Any:
 
 
 class OpenModel(NamedTuple):
-    """An open model of the run; `turns` limits its concurrent requests."""
+    """An open model of the run; `slots` limits its concurrent requests."""
 
     reference: ModelReference
     model: SteadyModel
-    turns: asyncio.Semaphore
+    slots: asyncio.Semaphore
     keys: AnswerKeys | None
     price: Price | None
 
@@ -326,7 +326,7 @@ class RowAsker:
         note = call_note(self._note, row.number, reference.name, repeat)
 
         async def complete() -> Completion:
-            async with opened.turns:
+            async with opened.slots:
                 return await opened.model.complete(
                     rendered.messages,
                     parameters=parameters_of(experiment, reference, repeat),
@@ -419,7 +419,7 @@ async def _judges(
         if (judge := asks.judge) is not None and judge.name not in judges:
             price = price_of(judge) if is_paid(judge) else None
             if (shared := models.get(judge.name)) is not None:
-                judges[judge.name] = OpenJudge(judge, shared.model, shared.turns, price)
+                judges[judge.name] = OpenJudge(judge, shared.model, shared.slots, price)
                 continue
             model = open_model(
                 judge,
@@ -429,8 +429,8 @@ async def _judges(
                 opened=opened_model if cluster is None else partial(_on_cluster, cluster),
             )
             stack.push_async_callback(model.close)
-            turns = asyncio.Semaphore(model.max_at_once or experiment.concurrency)
-            judges[judge.name] = OpenJudge(judge, model, turns, price)
+            slots = asyncio.Semaphore(model.max_at_once or experiment.concurrency)
+            judges[judge.name] = OpenJudge(judge, model, slots, price)
         if (embedder := asks.embedder) is not None and embedder.name not in embedders:
             pace = _pace(experiment, embedder, paces)
             is_here = embedder.provider == "local"

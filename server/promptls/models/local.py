@@ -134,7 +134,7 @@ class LocalModel:
         self._file = weights_file(name)
         self._process: asyncio.subprocess.Process | None = None
         self._messages: IO[bytes] | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def complete(
         self,
@@ -174,7 +174,7 @@ class LocalModel:
         self, request: dict[str, Any], on_text: Callable[[str], None] | None = None
     ) -> tuple[dict[str, Any], float]:
         """Return the process's answer, and the elapsed seconds."""
-        async with self._turn:
+        async with self._lock:
             process = await self._running()
             began = time.perf_counter()
             try:

@@ -42,7 +42,7 @@ class Pace:
         self._tokens = _limiter(tokens_per_minute)
         self._resume = 0.0
 
-    async def turn(self, tokens: int) -> None:
+    async def wait(self, tokens: int) -> None:
         """Wait until a request of about this many tokens may be sent."""
         if self._requests is not None:
             await self._requests.acquire()
@@ -120,7 +120,7 @@ class Steadily:
         try:
             async for each in attempts:
                 with each:
-                    await self._pace.turn(tokens)
+                    await self._pace.wait(tokens)
                     if before is not None and each.retry_state.attempt_number == 1:
                         before()
                     return await self._attempt(attempt)

@@ -81,9 +81,9 @@ class Replay:
                 f"`{self._path.name}` has no answer to this prompt",
                 "the prompt has changed since the answers were recorded: run it with the model itself",
             )
-        turn = self._given[digest]
+        position = self._given[digest]
         self._given[digest] += 1
-        return answers[turn % len(answers)]
+        return answers[position % len(answers)]
 
     async def close(self) -> None:
         """Do nothing."""

@@ -205,11 +205,11 @@ class _Ranges:
     def map_of(self, text: str, numbers: Sequence[int]) -> preview_wire.PackedSegments:
         """Return the segments of a text, from the numbers of its packed rows."""
         segments: list[int] = []
-        turns: dict[int, int] = {}
+        iterations: dict[int, int] = {}
         paths: dict[int, int] = {}
         is_wide = not text.isascii()
         at = units = 0
-        for start, end, file, first, last, verbatim, turn, path in rows_of(numbers):
+        for start, end, file, first, last, verbatim, iteration, path in rows_of(numbers):
             if is_wide:
                 begin = units + _units(text[at:start])
                 at, units = end, begin + _units(text[start:end])
@@ -220,12 +220,14 @@ class _Ranges:
             segments += self._position(file, last)
             segments += (
                 verbatim,
-                turns.setdefault(turn, len(turns)) if self._packed["turns"][turn] else -1,
+                iterations.setdefault(iteration, len(iterations))
+                if self._packed["iterations"][iteration]
+                else -1,
                 paths.setdefault(path, len(paths)) if self._packed["paths"][path] is not None else -1,
             )
         return {
             "segments": segments,
-            "turns": [self._packed["turns"][turn] for turn in turns],
+            "iterations": [self._packed["iterations"][iteration] for iteration in iterations],
             "dataPaths": [self._packed["paths"][path] for path in paths],
         }
 

@@ -53,8 +53,8 @@ class PackedSegments(TypedDict):
 
     segments: list[int]
     """Ten numbers for each segment: start, end, file, line and character of the start and of the end of the
-    range, verbatim, and the indices into `turns` and `dataPaths`, or -1."""
-    turns: list[list[str]]
+    range, verbatim, and the indices into `iterations` and `dataPaths`, or -1."""
+    iterations: list[list[str]]
     dataPaths: list[str]
 
 

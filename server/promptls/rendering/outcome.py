@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from promptls.rendering.source_map.mapping import Segment
 
 PackedMap: TypeAlias = Mapping[str, Any]
-"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of packed rows.
+"""`files`, `iterations` and `paths` are tables; `text` and each of `parts` are the numbers of packed rows.
 
 Without the map of the text, `text` is empty.
 """
@@ -46,7 +46,7 @@ def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> P
     return {
         **packed,
         "files": list(files),
-        "turns": [list(each) for each in iterations],
+        "iterations": [list(each) for each in iterations],
         "paths": list(paths),
     }
 

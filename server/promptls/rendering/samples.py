@@ -116,7 +116,7 @@ def evaluation_job(
 
 _KEY: Final = "key"
 """The only key of a mapping whose keys are not literal."""
-_TURNS: Final = 2
+_MADE_UP_COUNT: Final = 2
 """How many elements a list has: two show what a loop repeats."""
 _MAX_DOUBLED: Final = 3
 """How many nested lists have that many elements; deeper ones have one, to avoid exponential growth."""
@@ -160,11 +160,11 @@ def _number(schema: Mapping[str, Any]) -> float:
     least = schema.get("minimum")
     if isinstance(least, (int, float)) and not isinstance(least, bool):
         return least
-    return {"integer": 1, "number": 1.0}.get(str(schema.get("type")), _TURNS)
+    return {"integer": 1, "number": 1.0}.get(str(schema.get("type")), _MADE_UP_COUNT)
 
 
 def _elements(name: str, shape: Shape, schema: Mapping[str, Any], doubled: int) -> list[Any]:
-    count = _TURNS if doubled else 1
+    count = _MADE_UP_COUNT if doubled else 1
     below = shape.element or Shape()
     items = _mapping_under(schema, "items")
     return [_value(f"{name} {number}", below, items, max(doubled - 1, 0)) for number in range(1, count + 1)]

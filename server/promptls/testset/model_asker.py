@@ -71,7 +71,7 @@ class ModelAsker:
         self._settings = settings
         self._spending = Spending(settings.budget)
         self._price = price_of(reference) if is_paid(reference) else None
-        self._turns = asyncio.Semaphore(model.max_at_once or settings.concurrency)
+        self._slots = asyncio.Semaphore(model.max_at_once or settings.concurrency)
 
     async def ask(
         self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
@@ -80,7 +80,7 @@ class ModelAsker:
         key = asking_key(self.reference, self._settings, messages, json_schema, sample)
 
         async def complete() -> Completion:
-            async with self._turns:
+            async with self._slots:
                 return await self._called(messages, json_schema, sample)
 
         digest = sha256(json.dumps(list(messages), sort_keys=True).encode()).hexdigest()

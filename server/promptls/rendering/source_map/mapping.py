@@ -15,7 +15,7 @@ from promptls.rendering.source_map.pieces import Iteration, Leaf, leaves_of
 from promptls.text.format import shortened
 from promptls.text.positions import line_column, line_starts
 
-_MAX_TURNS: Final = 8
+_MAX_ITERATIONS: Final = 8
 """The maximum number of loop iterations listed; a recursive loop can have hundreds."""
 _NO_ITERATION: Final[Iteration] = (None,)
 
@@ -25,7 +25,7 @@ def describe_iterations(iterations: Sequence[Iteration]) -> tuple[str, ...]:
     descriptions = tuple(
         [f"iteration {number} of `{file.sites[site].text}`" for _, file, site, number, _ in iterations]
     )
-    if len(descriptions) <= _MAX_TURNS:
+    if len(descriptions) <= _MAX_ITERATIONS:
         return descriptions
     return *descriptions[:2], f"… {len(descriptions) - 4} more …", *descriptions[-2:]
 
@@ -55,7 +55,7 @@ class LeafDescriptions:
                     outer,
                     () if outer is None else describe_iterations(chain_of(outer)),
                 )
-            if len(self._outer_descriptions) + 1 < _MAX_TURNS:
+            if len(self._outer_descriptions) + 1 < _MAX_ITERATIONS:
                 self._descriptions = (
                     *self._outer_descriptions,
                     f"iteration {number} of `{file.sites[site].text}`",

@@ -292,7 +292,7 @@ ONE_ELEMENT: Final = frozenset({"first", "last", "random", "min", "max"})
 DEFAULTS: Final = frozenset({"default", "d"})
 VIEWS: Final[dict[str, ViewKind]] = {"items": "entries", "values": "values", "keys": "keys"}
 """Methods of mappings that return a view of it."""
-_TURNS: Final = frozenset({"index", "index0", "revindex", "revindex0"})
+_LOOP_COUNTERS: Final = frozenset({"index", "index0", "revindex", "revindex0"})
 _EMPTY: Final[tuple[object, ...]] = (None, "", 0)
 
 
@@ -336,7 +336,7 @@ def _is_index(node: Expression) -> bool:
     if isinstance(node, Operation) and node.operators in {("+",), ("-",)}:
         return all(map(_is_index, node.operands))
     if isinstance(node, Attribute):
-        return isinstance(node.target, Name) and node.target.name == "loop" and node.name in _TURNS
+        return isinstance(node.target, Name) and node.target.name == "loop" and node.name in _LOOP_COUNTERS
     return isinstance(node, Constant) and type(node.value) is int
 
 

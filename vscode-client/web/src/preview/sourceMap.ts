@@ -27,7 +27,7 @@ export interface Segment {
   /** True if the text is in the template as it was rendered. */
   verbatim: boolean;
   /** Descriptions of the enclosing loop iterations, outermost first. */
-  turns: string[];
+  iterations: string[];
   dataPath: string | null;
 }
 
@@ -60,15 +60,15 @@ export function segmentsOf(part: Part): readonly Segment[] {
 
 type Row = [number, number, number, number, number, number, number, number, number, number];
 
-function segmentAmong({ turns, dataPaths }: PackedSegments, row: Row): Segment {
-  const [start, end, file, line, character, lastLine, lastCharacter, verbatim, turn, path] = row;
+function segmentAmong({ iterations, dataPaths }: PackedSegments, row: Row): Segment {
+  const [start, end, file, line, character, lastLine, lastCharacter, verbatim, iteration, path] = row;
   return {
     start,
     end,
     file,
     range: { start: { line, character }, end: { line: lastLine, character: lastCharacter } },
     verbatim: verbatim === 1,
-    turns: turns[turn] ?? [],
+    iterations: iterations[iteration] ?? [],
     dataPath: dataPaths[path] ?? null,
   };
 }
@@ -186,5 +186,5 @@ export function segmentOrigin(
     file === undefined
       ? `line ${segment.range.start.line + 1}`
       : `${name(file)}:${segment.range.start.line + 1}`;
-  return [place, ...(segment.dataPath === null ? [] : [segment.dataPath]), ...segment.turns];
+  return [place, ...(segment.dataPath === null ? [] : [segment.dataPath]), ...segment.iterations];
 }

@@ -50,9 +50,9 @@ export interface SampleName {
 
 /** The source map of a text, packed. */
 export interface PackedSegments {
-  /** Ten numbers for each segment: start, end, file, line and character of the start and of the end of the range, verbatim, and the indices into `turns` and `dataPaths`, or -1. */
+  /** Ten numbers for each segment: start, end, file, line and character of the start and of the end of the range, verbatim, and the indices into `iterations` and `dataPaths`, or -1. */
   segments: number[];
-  turns: string[][];
+  iterations: string[][];
   dataPaths: string[];
 }
 

@@ -44,7 +44,7 @@ export function segment(
     file: 0,
     range: { start: { line: from[0], character: from[1] }, end: { line: to[0], character: to[1] } },
     verbatim: false,
-    turns: [],
+    iterations: [],
     dataPath: null,
     ...given,
   };
@@ -52,18 +52,18 @@ export function segment(
 
 /** The segments as the server sends them. */
 export function packed(segments: readonly Segment[]): PackedSegments {
-  const turns = segments.map((each) => each.turns).filter((each) => each.length > 0);
+  const iterations = segments.map((each) => each.iterations).filter((each) => each.length > 0);
   const dataPaths = segments.map(({ dataPath }) => dataPath).filter((each) => each !== null);
-  const rows = segments.map(({ start, end, file, range, verbatim, turns: its, dataPath }) => [
+  const rows = segments.map(({ start, end, file, range, verbatim, iterations: its, dataPath }) => [
     start,
     end,
     file,
     ...[range.start.line, range.start.character, range.end.line, range.end.character],
     Number(verbatim),
-    turns.indexOf(its),
+    iterations.indexOf(its),
     dataPath === null ? -1 : dataPaths.indexOf(dataPath),
   ]);
-  return { segments: rows.flat(), turns, dataPaths };
+  return { segments: rows.flat(), iterations, dataPaths };
 }
 
 export function answer(given: Partial<PreviewResult>): PreviewResult {

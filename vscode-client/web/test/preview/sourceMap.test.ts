@@ -6,7 +6,7 @@ import { packed, part, segment } from "./pieces";
 const FILES = ["file:///a.yml.j2", "file:///b.yml.j2"];
 const FROM_LOOP = segment(6, 9, [2, 10], [2, 22], {
   dataPath: "history[2].content",
-  turns: ["iteration 3 of `for message in history`"],
+  iterations: ["iteration 3 of `for message in history`"],
 });
 const SEGMENTS = [
   segment(0, 6, [2, 4], [2, 10], { verbatim: true }),
@@ -76,7 +76,7 @@ it("finds the part at a line: the last that begins at or before it", () => {
   expect(partAt(PARTS, 0)).toBeUndefined();
 });
 
-it("says where a text comes from: place, data, loop turns", () => {
+it("says where a text comes from: place, data, loop iterations", () => {
   const words = segmentOrigin(FROM_LOOP, FILES, (uri) => uri.slice(uri.lastIndexOf("/") + 1));
   expect(words).toEqual(["a.yml.j2:3", "history[2].content", "iteration 3 of `for message in history`"]);
 });
