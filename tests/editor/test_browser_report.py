@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from promptls.results_view.html_report import report_html
-from promptls.results_view.notes import keep_note
+from promptls.results_view.notes import save_note
 from support.finished_run import write_run
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for version in (1, 2)
     ]
-    keep_note(runs[1], 19, "down", f"not nice {PAYLOAD}")
+    save_note(runs[1], 19, "down", f"not nice {PAYLOAD}")
     path = folder / "report.html"
     path.write_text(report_html(runs), "utf-8")
     return path

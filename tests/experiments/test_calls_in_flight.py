@@ -50,7 +50,7 @@ def killed(folder: Folder, is_time: Callable[[], bool], *more: str) -> Path:
 
 
 @pytest.fixture
-def held(folder: Folder, server: ModelServer) -> threading.Event:
+def release(folder: Folder, server: ModelServer) -> threading.Event:
     """Lets go the answers that the server holds back: all but that to the first text."""
     folder.serve(server, input_price=1, output_price=2)
     folder.write(model="office", rows=6, settings="concurrency: 3")
@@ -62,10 +62,10 @@ def held(folder: Folder, server: ModelServer) -> threading.Event:
 
 
 async def test_a_run_that_goes_on_names_the_calls_that_may_have_been_paid_for(
-    folder: Folder, server: ModelServer, held: threading.Event, capsys: pytest.CaptureFixture[str]
+    folder: Folder, server: ModelServer, release: threading.Event, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = killed(folder, lambda: len(server.requests) == 4)
-    held.set()
+    release.set()
     planned = await folder.plan(resume=str(journal))
     assert planned.calls == 5
     assert planned.unsure is not None
@@ -84,10 +84,10 @@ async def test_a_run_that_goes_on_names_the_calls_that_may_have_been_paid_for(
 
 
 async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(
-    folder: Folder, server: ModelServer, held: threading.Event
+    folder: Folder, server: ModelServer, release: threading.Event
 ) -> None:
     journal = killed(folder, lambda: len(server.requests) == 4)
-    held.set()
+    release.set()
     planned = await folder.plan(resume=str(journal), leave_unsure=True)
     assert planned.calls == 2
     assert planned.unsure is not None

@@ -71,9 +71,9 @@ def test_a_folder_that_cannot_be_made_is_named(folder: Folder) -> None:
 def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: ModelServer) -> None:
     import threading
 
-    held = threading.Event()
+    release = threading.Event()
     server.reply = lambda body: (
-        Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
+        Reply(wait=release) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
     )
     folder.serve(server).write(model="office", rows=9)
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
@@ -84,7 +84,7 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: 
     finally:
         running.kill()
         running.communicate(timeout=10)
-        held.set()
+        release.set()
     assert sorted(result.id for result in stored_results(journal)) == ["r1", "r2", "r3"]
 
 
@@ -94,9 +94,9 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(
 ) -> None:
     import threading
 
-    held = threading.Event()
+    release = threading.Event()
     server.reply = lambda body: (
-        Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
+        Reply(wait=release) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
     )
     folder.serve(server).write(model="office", rows=9)
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
@@ -112,7 +112,7 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(
         _, told = running.communicate(timeout=10)
     finally:
         running.kill()
-        held.set()
+        release.set()
     assert running.returncode == 130
     assert "stopped after 3 of 9 rows" in told
     assert "promptls run --resume" in told

@@ -68,13 +68,13 @@ async def test_a_failure_comes_with_place_and_remedy(folder: Folder) -> None:
     assert failure.value.remedy
 
 
-async def held_run(
+async def paused_run(
     folder: Folder, server: ModelServer
 ) -> tuple[asyncio.Task[Finished], list[Event], threading.Event]:
     """A running run that has finished three rows and waits for the fourth; its events, and the hold."""
-    held = threading.Event()
+    release = threading.Event()
     server.reply = lambda body: (
-        Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
+        Reply(wait=release) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
     )
     folder.serve(server).write(model="office", rows=9)
     events: list[Event] = []
@@ -87,20 +87,20 @@ async def held_run(
 
     running = asyncio.create_task(run_in_process(RunRequest(str(folder.prompt)), notify))
     await asyncio.wait_for(three_done.wait(), 20)
-    return running, events, held
+    return running, events, release
 
 
 async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_are(
     folder: Folder, server: ModelServer
 ) -> None:
-    running, events, held = await held_run(folder, server)
+    running, events, release = await paused_run(folder, server)
     loop = asyncio.get_running_loop()
     began = loop.time()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert loop.time() - began < 1.5
-    held.set()
+    release.set()
     assert isinstance(events[-1], Stopped)
     assert len(list(stored_results(Path(events[-1].path)))) == 3
 
@@ -108,11 +108,11 @@ async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_ar
 async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(
     folder: Folder, server: ModelServer
 ) -> None:
-    running, events, held = await held_run(folder, server)
+    running, events, release = await paused_run(folder, server)
     os.kill(_only_child_named("promptls.experiments.process"), signal.SIGKILL)
     with pytest.raises(UserError, match=r"ended unexpectedly \(signal 9\)") as failure:
         await running
-    held.set()
+    release.set()
     assert failure.value.place.path == events[1].path
     assert len(list(stored_results(Path(events[1].path)))) == 3
 

@@ -132,16 +132,16 @@ def test_a_killed_run_goes_on_with_no_row_lost_and_none_paid_twice(
     folder: Folder, server: ModelServer, cluster: Any
 ) -> None:
     rows, at_once = 24, 4
-    held = rows // 2
+    limit = rows // 2
     server.reply = lambda body: Reply(
-        f"to {last_text(body)}", pause=0.01 if len(server.requests) <= held else 20
+        f"to {last_text(body)}", pause=0.01 if len(server.requests) <= limit else 20
     )
     folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")
     command = [sys.executable, "-m", "promptls", "run", "--engine", "ray", "--ray-address", cluster.address]
     run = subprocess.Popen(
         [*command, str(folder.prompt)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    while len(server.requests) <= held:
+    while len(server.requests) <= limit:
         assert run.poll() is None
         server.received.clear()
         server.received.wait(30)

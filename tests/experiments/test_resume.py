@@ -111,8 +111,8 @@ async def test_a_run_whose_prompt_or_data_changed_is_not_mixed_with_another(
 @pytest.mark.usefixtures("real_starts")
 async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, server: ModelServer) -> None:
     run = await broken_off(folder, server)
-    held = threading.Event()
-    server.reply = lambda _body: Reply(wait=held)
+    release = threading.Event()
+    server.reply = lambda _body: Reply(wait=release)
     going_on = subprocess.Popen(  # noqa: ASYNC220 - it must run beside this test
         [sys.executable, "-m", "promptls", "run", "--resume", str(run), "--fresh"],
         stderr=subprocess.DEVNULL,
@@ -126,7 +126,7 @@ async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, serve
     finally:
         going_on.kill()
         going_on.wait()
-        held.set()
+        release.set()
     assert [run.is_running for run in unfinished_runs(folder.results)] == [False]
 
 

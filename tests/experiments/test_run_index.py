@@ -42,13 +42,13 @@ async def test_a_run_that_stopped_is_in_the_list_with_how_far_it_came(
 async def test_a_run_that_is_going_on_says_so(folder: Folder, server: ModelServer) -> None:
     import asyncio
 
-    held = threading.Event()
-    server.reply = lambda _body: Reply(wait=held)
+    release = threading.Event()
+    server.reply = lambda _body: Reply(wait=release)
     folder.serve(server).write(model="office")
     running = asyncio.create_task(folder.ask())
     await asyncio.to_thread(server.received.wait, 10)
     (run,) = known_runs(folder.results)
-    held.set()
+    release.set()
     await running
     assert (run.status, run.done) == ("running", 0)
 

@@ -160,8 +160,8 @@ def test_a_name_leads_to_what_it_is(words: str, definition: str, declaration: st
     found = []
     for steps in (definition_steps, declaration_steps):
         (target, *_) = finished(steps(snapshot, str(tmp_path / name), offset))
-        held = snapshot.template(target.path)
-        assert held is not None
-        found.append(f"{Path(target.path).name}:{held.source.line_column(target.span.start).line}")
+        template = snapshot.template(target.path)
+        assert template is not None
+        found.append(f"{Path(target.path).name}:{template.source.line_column(target.span.start).line}")
 
     assert found == [definition, declaration]

@@ -177,14 +177,14 @@ async def test_an_address_that_is_none_is_a_clear_error(url: str) -> None:
 
 
 async def test_a_cancelled_request_ends_at_once(server: ModelServer) -> None:
-    held = threading.Event()
-    server.reply = lambda _body: Reply(wait=held)
+    release = threading.Event()
+    server.reply = lambda _body: Reply(wait=release)
     task = asyncio.create_task(ask(server))
     await asyncio.to_thread(server.received.wait, 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 2)
-    held.set()
+    release.set()
 
 
 @pytest.mark.parametrize(

@@ -94,8 +94,8 @@ async def test_a_provider_with_its_own_protocol_answers_with_its_usage(
 @pytest.mark.parametrize("provider", LIBRARY)
 async def test_a_schema_is_asked_for_where_the_model_knows_one(server: ModelServer, provider: str) -> None:
     await ask(reference(provider, server), json_schema=SCHEMA)
-    held = '"required"' in json.dumps(server.requests[0])
-    assert held is (provider != "bedrock")
+    has_schema = '"required"' in json.dumps(server.requests[0])
+    assert has_schema is (provider != "bedrock")
 
 
 @pytest.mark.usefixtures("at_once")
@@ -195,7 +195,7 @@ async def test_a_chat_provider_is_asked_in_its_own_dialect(server: ModelServer, 
     assert sent == {"model": "m", "messages": messages, **RENAMED.get(provider, {"max_tokens": 9, "seed": 5})}
     assert form["type"] == ("json_object" if provider == "deepseek" else "json_schema")
     header, value = ("Api-Key", KEY) if provider == "azure" else ("Authorization", f"Bearer {KEY}")
-    headers = {name.title(): held for name, held in server.headers[0].items()}
+    headers = {name.title(): value for name, value in server.headers[0].items()}
     assert headers[header] == value
     assert json.dumps(headers).count(KEY) == 1
     assert server.paths == ["/v1/chat/completions"]

@@ -83,15 +83,15 @@ def _configure(home: Path, docs: Path, server: Path) -> None:
 
 def _messages(reader: int) -> Iterator[dict[str, Any]]:
     deadline = time.monotonic() + PATIENCE
-    held = b""
+    received = b""
     while True:
-        header, end, rest = held.partition(b"\r\n\r\n")
+        header, end, rest = received.partition(b"\r\n\r\n")
         length = int(header.lower().split(b"content-length:")[1].split()[0]) if end else 0
         if end and len(rest) >= length:
-            held = rest[length:]
+            received = rest[length:]
             yield json.loads(rest[:length])
             continue
         ready, _, _ = select.select([reader], [], [], max(deadline - time.monotonic(), 0))
         if not ready:
             pytest.fail(f"the server said nothing more in {PATIENCE} seconds")
-        held += os.read(reader, 65_536)
+        received += os.read(reader, 65_536)

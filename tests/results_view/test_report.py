@@ -13,7 +13,7 @@ import pytest
 from promptls.cli.main import main
 from promptls.experiments.history import RunSummary
 from promptls.results_view.html_report import packed_rows, report_html
-from promptls.results_view.notes import keep_note
+from promptls.results_view.notes import save_note
 from support.finished_run import write_run
 
 PAYLOAD = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -91,7 +91,7 @@ def test_a_key_of_the_environment_is_in_no_report(
     runs: list[RunSummary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = 'planted "key" 0123456789'
-    keep_note(runs[0], 0, None, f"they said {key}")
+    save_note(runs[0], 0, None, f"they said {key}")
     assert key in embedded(report_html(runs))["view"]["runs"][0]["notes"]["0"]["text"]
     monkeypatch.setenv("OFFICE_API_KEY", key)
     told = embedded(report_html(runs))["view"]["runs"][0]["notes"]["0"]["text"]

@@ -28,7 +28,7 @@ from session_workspace import FILES, SETTINGS, prepared, random_file_change
 
 MAX_PENDING = 30
 _OF_ONE_ANSWER = frozenset({"resultId", "seconds"})
-SETTLED_SECONDS = 20.0
+IDLE_SECONDS = 20.0
 """How long what comes by and by, such as renderings, may take until two servers agree."""
 
 
@@ -212,7 +212,7 @@ class Session:
                 }
                 fresh.notify("textDocument/didOpen", {"textDocument": item})
             questions = self._questions()
-            end = time.monotonic() + SETTLED_SECONDS
+            end = time.monotonic() + IDLE_SECONDS
             while True:
                 differing = self._first_difference(questions, fresh)
                 if differing is None:

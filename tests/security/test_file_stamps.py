@@ -3,13 +3,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from promptls.security.files import kept_by_file, stamp_of
+from promptls.security.files import cached_by_file, stamp_of
 
 
 def test_a_file_is_read_again_only_when_its_time_or_its_size_is_another(tmp_path: Path) -> None:
     read: list[str] = []
 
-    @kept_by_file(8)
+    @cached_by_file(8)
     def text_of(path: Path, ending: str) -> str:
         read.append(ending)
         return path.read_text() + ending
@@ -28,7 +28,7 @@ def test_a_file_is_read_again_only_when_its_time_or_its_size_is_another(tmp_path
 
 
 def test_a_file_that_is_not_there_is_asked_for_each_time(tmp_path: Path) -> None:
-    @kept_by_file(8)
+    @cached_by_file(8)
     def is_there(path: Path) -> bool:
         return path.exists()
 

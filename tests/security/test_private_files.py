@@ -99,17 +99,17 @@ def test_a_file_that_is_there_is_not_opened_to_make_sure_of_it(tmp_path: Path) -
     first = sqlite3.connect(path, timeout=0, isolation_level=None)
     first.execute("BEGIN EXCLUSIVE")
     ensure_private_file(path)
-    held: list[str] = []
+    errors: list[str] = []
 
     def other_process() -> None:
         text = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('CREATE TABLE t (a)')"
         ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
-        held.append(ended.stderr)
+        errors.append(ended.stderr)
 
     thread = threading.Thread(target=other_process)
     thread.start()
     thread.join()
-    assert "locked" in held[0]
+    assert "locked" in errors[0]
     first.close()
 
 

@@ -10,7 +10,7 @@ from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import resolved_at, shape_under, stretches, used_shapes
 from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
-from promptls.semantic.types.shape import Shape, merged, settled
+from promptls.semantic.types.shape import Shape, merged, normalize
 from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.source import Layout, Source
@@ -297,7 +297,7 @@ def test_merging_is_the_same_in_any_order(first: object, second: object, third: 
     assert merged(one, two) == merged(two, one)
     assert merged(one, one) == one
     assert merged(merged(one, two), three) == merged(one, merged(two, three))
-    assert settled(settled(one)) == settled(one)
+    assert normalize(normalize(one)) == normalize(one)
 
 
 @pytest.mark.parametrize(

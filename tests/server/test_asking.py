@@ -76,8 +76,8 @@ async def test_edited_data_is_asked_about(code: Editor, server: ModelServer) -> 
 
 
 async def test_a_request_that_is_cancelled_ends_and_stores_nothing(code: Editor, server: ModelServer) -> None:
-    held = threading.Event()
-    server.reply = lambda _body: Reply(wait=held)
+    release = threading.Event()
+    server.reply = lambda _body: Reply(wait=release)
     uri = opened(code, server)
     params = types.ExecuteCommandParams("promptls.ask", [{"uri": uri, "model": "office"}])
     asking = code.client.protocol.send_request(types.WORKSPACE_EXECUTE_COMMAND, params, msg_id="ask")
@@ -87,7 +87,7 @@ async def test_a_request_that_is_cancelled_ends_and_stores_nothing(code: Editor,
 
     with pytest.raises(JsonRpcException):
         await asyncio.wrap_future(asking)
-    held.set()
+    release.set()
     assert (await code.command("previewAnswers", uri=uri)).answers == []
 
 

@@ -86,8 +86,8 @@ async def test_it_needs_to_know_where_the_data_set_goes(code: Editor) -> None:
 async def test_it_ends_when_its_progress_is_cancelled_and_writes_nothing(
     code: Editor, server: ModelServer
 ) -> None:
-    held = threading.Event()
-    server.reply = lambda _body: Reply(wait=held)
+    release = threading.Event()
+    server.reply = lambda _body: Reply(wait=release)
     arguments = arguments_of(code, server)
     code.client.progress_reports.clear()
     making = asyncio.ensure_future(code.command("generateDataset", **arguments))
@@ -98,7 +98,7 @@ async def test_it_ends_when_its_progress_is_cancelled_and_writes_nothing(
     (token,) = await eventually(begun, bool)
     code.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
     made = await asyncio.wait_for(making, 20)
-    held.set()
+    release.set()
 
     assert (made.cancelled, made.uri) == (True, "")
     assert not list(Path(code.root).glob(f"{arguments['output'].split('/')[-2]}/tests.csv"))

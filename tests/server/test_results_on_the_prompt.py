@@ -128,8 +128,8 @@ async def test_a_failing_row_is_marked_over_its_lines_and_leads_to_its_result(
 
 
 async def test_the_lens_tells_how_far_a_run_is_and_cancels_it(code: Editor, server: ModelServer) -> None:
-    held = threading.Event()
-    server.reply = lambda body: Reply("one") if last_text(body) == "one" else Reply(wait=held)
+    release = threading.Event()
+    server.reply = lambda body: Reply("one") if last_text(body) == "one" else Reply(wait=release)
     uri = opened(code, server)
     running = asyncio.ensure_future(code.command("runExperiment", uri=uri, experiment="answers"))
 
@@ -139,7 +139,7 @@ async def test_the_lens_tells_how_far_a_run_is_and_cancels_it(code: Editor, serv
     await eventually(look, lambda lenses: lenses[1].startswith("Running answers: 1 of 3"))
     cancelled = await code.command("cancelRun", uri=uri, experiment="answers")
     ended = await asyncio.wait_for(running, 5)
-    held.set()
+    release.set()
 
     assert cancelled.cancelled == 1
     assert (ended.cancelled, ended.rows) == (True, 1)

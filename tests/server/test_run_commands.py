@@ -72,8 +72,8 @@ async def test_some_rows_and_repeats_can_be_run(code: Editor, server: ModelServe
 async def test_the_server_goes_on_when_the_process_of_a_run_is_killed_and_the_run_can_too(
     code: Editor, server: ModelServer
 ) -> None:
-    held = threading.Event()
-    server.reply = lambda body: Reply(wait=held) if last_text(body) == "text 4" else Reply("fine")
+    release = threading.Event()
+    server.reply = lambda body: Reply(wait=release) if last_text(body) == "text 4" else Reply("fine")
     uri = opened(code, server)
     running = asyncio.ensure_future(code.command("runExperiment", uri=uri))
 
@@ -85,7 +85,7 @@ async def test_the_server_goes_on_when_the_process_of_a_run_is_killed_and_the_ru
     os.kill(process_of_a_run(), signal.SIGKILL)
     with pytest.raises(JsonRpcException, match=r"ended unexpectedly.*--resume"):
         await running
-    held.set()
+    release.set()
     assert await code.hover(uri, "name: question") is not None
     folder = Path(code.root) / Path(uri).parent.name / "experiments"
     journal = unfinished_run(folder)

@@ -41,13 +41,13 @@ async def test_it_tells_its_plan_its_progress_and_its_end(tmp_path: Path) -> Non
 
 async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_path: Path) -> None:
     events: list[Event] = []
-    held = threading.Event()
+    release = threading.Event()
     with model_server() as server:
         first: list[str] = []
 
         def reply(body: dict[str, Any]) -> Reply:
             first.append(theme_of(body))
-            return good_reply(body) if len(first) == 1 else Reply(wait=held)
+            return good_reply(body) if len(first) == 1 else Reply(wait=release)
 
         server.reply = reply
         generation = request(tmp_path, server.url, concurrency=1)
@@ -63,7 +63,7 @@ async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_p
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        held.set()
+        release.set()
         assert isinstance(events[-1], Stopped)
         assert not (tmp_path / "t.csv").exists()
         server.reply = good_reply

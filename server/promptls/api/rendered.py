@@ -71,7 +71,7 @@ Encode: TypeAlias = Callable[[str], Sequence[int]]
 Count: TypeAlias = Callable[[str], int]
 """A function that counts a text's tokens; raises ValueError if the text cannot be encoded."""
 
-KEPT_COUNTS: Final = 2_000
+MAX_COUNTS: Final = 2_000
 """Number of counts that are cached for a custom function."""
 
 
@@ -97,7 +97,7 @@ def counter(encoding: str | Encode) -> Count:
             "to its token ids, such as the `encode` method of a tokenizer.",
             cause="TypeError",
         )
-    return lru_cache(KEPT_COUNTS)(partial(_length, encoding))
+    return lru_cache(MAX_COUNTS)(partial(_length, encoding))
 
 
 def encoder(encoding: str | Encode) -> Callable[[str], list[int]]:
@@ -218,8 +218,8 @@ class RenderedPrompt:
         if self._whole is not None:
             known = self._whole.tokens
             # Truncation keeps parts as identical objects.
-            kept = {id(part) for part in self.parts}
-            chosen = [index for index, part in enumerate(self._whole.parts) if id(part) in kept]
+            remaining = {id(part) for part in self.parts}
+            chosen = [index for index, part in enumerate(self._whole.parts) if id(part) in remaining]
             return TokenCounts(
                 tuple(known.parts[index] for index in chosen),
                 tuple(known.sections[index] for index in chosen),

@@ -33,7 +33,7 @@ from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import RagasPrompt, load_json, ragas_text, read_ragas
 from promptls.rendering.error_places import Culprit, culprit_of
 from promptls.rendering.source_map.compiled_templates import render_mapped
-from promptls.security.files import Stamp, kept_by_file, stamp_of
+from promptls.security.files import Stamp, cached_by_file, stamp_of
 from promptls.text.filenames import is_json_file, unpacked
 
 _OBJECT_KEY: Final = re.compile(r"^(?:instruction|metric_type)[ \t]*:", re.MULTILINE)
@@ -52,7 +52,7 @@ def is_evaluation_file(path: Path) -> bool:
     return _holds(path, _EVALUATION_KEY)
 
 
-@kept_by_file(2_000)
+@cached_by_file(2_000)
 def _holds(path: Path, key: re.Pattern[str]) -> bool:
     try:
         text = _TAG.sub("", path.read_text("utf-8-sig"))
@@ -61,13 +61,13 @@ def _holds(path: Path, key: re.Pattern[str]) -> bool:
     return key.search(text) is not None and _ITEM.search(text) is None
 
 
-KEPT_FILES: Final = 1_000
+MAX_FILES: Final = 1_000
 """Size of the LRU cache of compiled files."""
 
 _Key: TypeAlias = tuple[str, str, bool]
 
 _lock = threading.Lock()
-_kept: OrderedDict[_Key, tuple[Stamp, CodeType]] = OrderedDict()
+_compiled_files: OrderedDict[_Key, tuple[Stamp, CodeType]] = OrderedDict()
 
 
 class CompiledFiles(FolderLoader):
@@ -108,21 +108,21 @@ def _stamp(path: Path) -> Stamp | None:
 
 def _known(key: _Key, stamp: Stamp) -> CodeType | None:
     with _lock:
-        known = _kept.get(key)
+        known = _compiled_files.get(key)
         if known is None or known[0] != stamp:
             return None
-        _kept.move_to_end(key)
+        _compiled_files.move_to_end(key)
         return known[1]
 
 
 def _keep(key: _Key, stamp: Stamp, code: CodeType) -> None:
     with _lock:
-        _kept[key] = (stamp, code)
-        while len(_kept) > KEPT_FILES:
-            _kept.popitem(last=False)
+        _compiled_files[key] = (stamp, code)
+        while len(_compiled_files) > MAX_FILES:
+            _compiled_files.popitem(last=False)
 
 
-KEPT_ITEMS: Final = 10_000
+MAX_ITEMS: Final = 10_000
 """Size of the LRU cache of items."""
 LONGEST_KEPT: Final = 4_000
 """The longest piece that is cached, in characters."""
@@ -132,7 +132,7 @@ _BLANK: Final = re.compile(r"(?: *(?:#[ -~]*)?\n)*")
 _BETWEEN: Final = re.compile(r"(?<=\n)(?=- )")
 _UNCHANGING: Final = frozenset({str, int, float, bool, type(None), dt.date, dt.datetime})
 
-_items_kept: OrderedDict[str, Any] = OrderedDict()
+_cached_items: OrderedDict[str, Any] = OrderedDict()
 
 
 def load_items(text: str) -> Any:
@@ -168,9 +168,9 @@ def _items_known(pieces: list[str]) -> dict[str, Any]:
     found = {}
     with _lock:
         for piece in pieces:
-            if piece in _items_kept:
-                _items_kept.move_to_end(piece)
-                found[piece] = _items_kept[piece]
+            if piece in _cached_items:
+                _cached_items.move_to_end(piece)
+                found[piece] = _cached_items[piece]
     return found
 
 
@@ -179,9 +179,9 @@ def _items_keep(pieces: list[str], items: dict[str, Any]) -> None:
         for piece in pieces:
             item = items[piece]
             if len(piece) <= LONGEST_KEPT and _is_unchanging(item):
-                _items_kept[piece] = item
-        while len(_items_kept) > KEPT_ITEMS:
-            _items_kept.popitem(last=False)
+                _cached_items[piece] = item
+        while len(_cached_items) > MAX_ITEMS:
+            _cached_items.popitem(last=False)
 
 
 def _is_unchanging(item: Any) -> bool:

@@ -92,10 +92,10 @@ class InMemory(Backend):
         return sorted(self._experiments)
 
 
-def _loaded(kept: dict[str, list[RowData]], name: str, noun: str) -> list[RowData]:
-    if name not in kept:
+def _loaded(stored: dict[str, list[RowData]], name: str, noun: str) -> list[RowData]:
+    if name not in stored:
         raise MissingData(f"no {noun} in memory is named `{name}`", remedy="save it first")
-    return [dict(row) for row in kept[name]]
+    return [dict(row) for row in stored[name]]
 
 
 class LocalBackend(Backend):

@@ -102,13 +102,13 @@ class DataTable:
 
     def reload(self) -> None:
         """Replace the rows with the stored ones; raises the same errors as `load`."""
-        kept = (
+        rows = (
             self.backend.load_experiment(self.name)
             if self._keeps_results
             else self.backend.load_dataset(self.name)
         )
         self._rows = []
-        for row in kept:
+        for row in rows:
             self.append(row)
 
     def validate_with(self, data_model: type[BaseModel]) -> Self:

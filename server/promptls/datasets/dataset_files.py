@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from promptls.datasets import csv_file, json_file, jsonl_file, parquet_file
-from promptls.security.files import kept_by_file, stamp_of
+from promptls.security.files import cached_by_file, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 
@@ -161,7 +161,7 @@ def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:
     return stamp is not None and stamp.size <= limit
 
 
-@kept_by_file(64)
+@cached_by_file(64)
 def _columns(path: Path) -> KnownColumns:
     try:
         return KnownColumns(tuple(open_dataset(path).columns), None)
@@ -169,7 +169,7 @@ def _columns(path: Path) -> KnownColumns:
         return KnownColumns((), failure)
 
 
-@kept_by_file(64)
+@cached_by_file(64)
 def _failure(path: Path) -> UserError | None:
     try:
         for _ in open_dataset(path).rows():
@@ -179,7 +179,7 @@ def _failure(path: Path) -> UserError | None:
     return None
 
 
-@kept_by_file(16)
+@cached_by_file(16)
 def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
     found: dict[tuple[str, ...], RowPlace] = {}
     try:
@@ -192,7 +192,7 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowP
     return found
 
 
-@kept_by_file(16)
+@cached_by_file(16)
 def _lines(path: Path) -> Mapping[int, int]:
     try:
         return {row.number: row.line for row in open_dataset(path).rows()}

@@ -27,7 +27,7 @@ from promptls.models.providers import TABLE
 from promptls.text.errors import UserError
 from promptls.text.format import in_dollars, plural
 
-KEPT_DAYS: Final = 90
+MAX_AGE_DAYS: Final = 90
 """Days after which a cached answer expires."""
 
 # Initial and maximum interval in seconds for polling whether another process has received its answer.
@@ -47,7 +47,7 @@ class AnswerCache:
         self._store: Store | None = None
         with contextlib.suppress(OSError, sqlite3.Error):
             self._store = Store(folder)
-            oldest = time.time() - KEPT_DAYS * 86400
+            oldest = time.time() - MAX_AGE_DAYS * 86400
             for table in ("answers", "prompts"):
                 if self._rows(f"SELECT 1 FROM {table} WHERE made < ? LIMIT 1", (oldest,)):  # noqa: S608 - constants
                     self._store.query(f"DELETE FROM {table} WHERE made < ?", (oldest,))  # noqa: S608 - constants
@@ -101,12 +101,12 @@ class AnswerCache:
             return True
         store = self._store
         try:
-            held = store.query("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
-            if held is not None and store.is_alive(held[0]):
+            claim = store.query("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
+            if claim is not None and store.is_alive(claim[0]):
                 return False
             with store.transaction():
-                if held is not None:
-                    store.query("DELETE FROM claims WHERE key = ? AND owner = ?", (key, *held))
+                if claim is not None:
+                    store.query("DELETE FROM claims WHERE key = ? AND owner = ?", (key, *claim))
                 claimed = store.query("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, store.owner))
         except (OSError, sqlite3.Error):
             return True

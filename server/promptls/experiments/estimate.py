@@ -211,9 +211,9 @@ class _Judge:
     ) -> str:
         assert self.reference is not None
         key = judge_key(self.reference, messages, json_schema, sample, 1)
-        if self.cache is not None and key is not None and (kept := self.cache.get(key)) is not None:
+        if self.cache is not None and key is not None and (cached := self.cache.get(key)) is not None:
             self.cached += 1
-            return kept.text
+            return cached.text
         schema = json.dumps(json_schema, ensure_ascii=False)
         self.questions.append("\n".join([*(str(each["content"]) for each in messages), schema]))
         return json.dumps(fitting(json_schema), ensure_ascii=False)

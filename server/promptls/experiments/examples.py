@@ -21,7 +21,7 @@ from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.row_choice import RowChoice, example_number, is_of_examples
 from promptls.experiments.store import FOLDER, make_cache_folder
 from promptls.metrics.loading import check_binding, load_metric
-from promptls.security.files import kept_by_file, open_text
+from promptls.security.files import cached_by_file, open_text
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
@@ -172,7 +172,7 @@ def known_table(run: RunSummary) -> Table:
     return _table(run.results)
 
 
-@kept_by_file(8)
+@cached_by_file(8)
 def _table(results: Path) -> Table:
     try:
         with open_text(results, newline="") as stream:

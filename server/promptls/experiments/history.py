@@ -20,14 +20,14 @@ from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import RowResult, Score, Totals, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
-from promptls.security.files import folder_changed, kept_by_file, names_in, open_text, read_bytes, read_text
+from promptls.security.files import cached_by_file, folder_changed, names_in, open_text, read_bytes, read_text
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.settings import find_project
 
-SETTLED_NANOSECONDS = 1_000_000_000
+STABLE_NANOSECONDS = 1_000_000_000
 
 # Maximum number of runs that are searched for a complete one.
 LOOKED_BACK = 100
@@ -302,8 +302,8 @@ def _manifests(folder: Path, stem: str) -> Iterable[Path]:
     if changed is None:
         return ()
     # Changes within one tick of the file system's clock cannot be distinguished.
-    is_settled = time.time_ns() - changed > SETTLED_NANOSECONDS
-    names = (_kept_names if is_settled else _names)(str(folder), stem, changed)
+    is_stable = time.time_ns() - changed > STABLE_NANOSECONDS
+    names = (_cached_names if is_stable else _names)(str(folder), stem, changed)
     return (folder / name for name in names)
 
 
@@ -315,11 +315,11 @@ def _names(folder: str, stem: str, _changed: int) -> tuple[str, ...]:
     return tuple(name for _, _, name in sorted(found, reverse=True))
 
 
-_kept_names = lru_cache(maxsize=64)(_names)
+_cached_names = lru_cache(maxsize=64)(_names)
 """`_names`, cached until an entry of the folder is created, renamed or removed."""
 
 
-@kept_by_file(256)
+@cached_by_file(256)
 def _read(manifest: Path) -> Mapping[str, Any] | None:
     try:
         values = parse_json(read_text(manifest, limit=MAX_MANIFEST_BYTES))

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from promptls.experiments.comparison import Chance, MetricComparison, amount, unit_of
 from promptls.experiments.manifest import prompt_stem
-from promptls.security.files import kept_by_file, read_text
+from promptls.security.files import cached_by_file, read_text
 from promptls.text.errors import parse_json
 
 FORMAT = 2
@@ -53,7 +53,7 @@ def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, An
     return report if report is not None and report.get("prompt") == str(prompt) else None
 
 
-@kept_by_file(32)
+@cached_by_file(32)
 def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
     def absolute(name: str) -> str:
         return os.path.normpath(folder / name)

@@ -159,7 +159,12 @@ async def plan_run(
             asks,
             rendered_rows,
             lambda index: next(
-                (kept for each in counters if (kept := each.kept(rendered_rows[index][1])) is not None), None
+                (
+                    answer
+                    for each in counters
+                    if (answer := each.cached_answer(rendered_rows[index][1])) is not None
+                ),
+                None,
             ),
             cache,
             opened.count,
@@ -252,12 +257,12 @@ class _Counter:
         """Return the number of answers to score."""
         return self._calls + self._cached
 
-    def kept(self, rendered: RenderedRow) -> str | None:
+    def cached_answer(self, rendered: RenderedRow) -> str | None:
         """Return the first cached answer to a row."""
         if self._cache is None or self._keys is None:
             return None
-        kept = self._cache.get(self._keys.key(rendered, 1))
-        return None if kept is None else kept.text
+        answer = self._cache.get(self._keys.key(rendered, 1))
+        return None if answer is None else answer.text
 
     def estimate(self) -> ModelEstimate:
         longest = parameters_of(self._experiment, self._model, 1).get("max_tokens")

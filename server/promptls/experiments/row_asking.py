@@ -204,7 +204,7 @@ class RowAsker:
     def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> ExpectedUsage:
         """Return the estimated usage of requesting and scoring the answer to a row."""
         # Without judges, rows with cached answers cost nothing.
-        if self._plan.asks and self._is_kept(rendered, reference, repeat):
+        if self._plan.asks and self._is_cached(rendered, reference, repeat):
             return self.expected_again()
         price = self._models[reference.name].price
         longest = parameters_of(self._plan.experiment, reference, 1).get("max_tokens")
@@ -221,9 +221,9 @@ class RowAsker:
         """Return whether the row needs no call: it fails to render, or its answer is cached and unjudged."""
         if rendered.error is not None:
             return True
-        return not self._plan.asks and self._is_kept(rendered, reference, repeat)
+        return not self._plan.asks and self._is_cached(rendered, reference, repeat)
 
-    def _is_kept(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
+    def _is_cached(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
         keys = self._models[reference.name].keys
         return keys is not None and self._answers.has(keys.key(rendered, repeat))
 

@@ -209,8 +209,8 @@ def _drawn_permutation(moved: np.ndarray[Any, Any]) -> float:
     drawn = RESAMPLES - 1
     above = below = 1
     for start in range(0, drawn, batch):
-        kept = generator.binomial(counts, 0.5, size=(min(batch, drawn - start), len(sizes)))
-        sums = (2 * kept - counts) @ sizes
+        successes = generator.binomial(counts, 0.5, size=(min(batch, drawn - start), len(sizes)))
+        sums = (2 * successes - counts) @ sizes
         above += int((sums >= observed - close).sum())
         below += int((sums <= observed + close).sum())
     return min(1.0, 2 * min(above, below) / RESAMPLES)

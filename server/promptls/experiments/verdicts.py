@@ -16,7 +16,7 @@ from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, py
 from promptls.experiments.row_choice import RowChoice, is_of_examples, numbered_rows
 from promptls.experiments.scores import RowResult, good_class
 from promptls.experiments.unfinished import RunFollower
-from promptls.security.files import Stamp, kept_by_file, open_bytes, open_text, stamp_of
+from promptls.security.files import Stamp, cached_by_file, open_bytes, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import xml_text
 from promptls.text.suggest import did_you_mean
@@ -89,7 +89,7 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
     return frozenset(found)
 
 
-@kept_by_file(32)
+@cached_by_file(32)
 def _numbers(table: Path) -> frozenset[int]:
     """Return the numbers of the rows that have results in a run."""
     with open_text(table, newline="") as stream:
@@ -114,7 +114,7 @@ def unchanged_dataset(run: RunSummary) -> Path | None:
     return path if _digest(path) == digest else None
 
 
-@kept_by_file(32)
+@cached_by_file(32)
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     try:

@@ -256,13 +256,13 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
     includes this one.
     """
     pending = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
-    kept_until = gap.end
+    text_end = gap.end
     if is_last:
-        kept_until = gap.start + len(chunk.text[gap.start : gap.end].rstrip())
+        text_end = gap.start + len(chunk.text[gap.start : gap.end].rstrip())
     blank_before = 0
     for match in _LINE.finditer(chunk.text, gap.start, gap.end):
         start, end = match.span(1)
-        if match.start() >= kept_until or match.start() == gap.end:
+        if match.start() >= text_end or match.start() == gap.end:
             return
         while pending and pending[-1].end <= start:
             pending.pop()

@@ -143,10 +143,12 @@ async def _outcome(snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFail
 def _rendered(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) -> Answer:
     rendering = _succeeded(job, outcome)
     path = shown_path(job.path)
-    kept = "" if rendering.tokens_kept == rendering.tokens else f", {rendering.tokens_kept:,} of them kept"
+    retained = (
+        "" if rendering.tokens_kept == rendering.tokens else f", {rendering.tokens_kept:,} of them kept"
+    )
     limit = f", limit {job.token_limit:,}" if job.token_limit > 0 else ""
     counted = f"{plural(rendering.tokens, 'token')} ({encoding_title(job.encoding)})"
-    lines = [f"{path} with {sample.name}: {counted}{kept}{limit}"]
+    lines = [f"{path} with {sample.name}: {counted}{retained}{limit}"]
     for part in rendering.parts:
         cut = "" if part.kept else ", cut by the token limit"
         lines += ["", f"## {part.name} ({part.role}, {plural(part.tokens, 'token')}{cut})", _content(part)]

@@ -321,7 +321,7 @@ def _connect(address: str | None) -> None:
 def _without_error_stream() -> Iterator[None]:
     """Redirect standard error to null: Ray's C++ code always prints its log level there."""
     try:
-        kept = os.dup(2)
+        stderr = os.dup(2)
     except OSError:
         yield
         return
@@ -330,8 +330,8 @@ def _without_error_stream() -> Iterator[None]:
             os.dup2(nothing.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def _initialize(address: str | None) -> None:

@@ -62,23 +62,23 @@ def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rende
     counts = [_count(part, job, problems) for part in prompt.parts]
     if not prompt.parts:
         problems.append(RenderFailure("parts", "The prompt has no parts.", job.path))
-    kept = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
-    kept_parts = [prompt.parts[index] for index in kept.kept]
+    truncation = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
+    retained = [prompt.parts[index] for index in truncation.kept]
     string: str | None = None
     try:
-        string = joined(kept_parts)
+        string = joined(retained)
     except PromptPoetError as error:
         problems.append(failure_of(error, job))
-    indices = set(kept.kept)
+    indices = set(truncation.kept)
     return Rendering(
         parts=tuple(
             _part(index, part, its_count, kept=index in indices)
             for index, (part, its_count) in enumerate(zip(prompt.parts, counts, strict=True))
         ),
         string=string,
-        messages=plain(messages(kept_parts)),
-        tokens=kept.tokens_before,
-        tokens_kept=kept.tokens_after,
+        messages=plain(messages(retained)),
+        tokens=truncation.tokens_before,
+        tokens_kept=truncation.tokens_after,
         text=prompt.text,
         seconds=time.perf_counter() - started,
         problems=tuple(problems),

@@ -28,15 +28,15 @@ def is_boundless(value: Any) -> bool:
     while waiting:
         current = waiting.pop()
         if isinstance(current, Mapping):
-            held: Any = [*current.keys(), *current.values()]
+            children: Any = [*current.keys(), *current.values()]
         elif isinstance(current, list | tuple | set | frozenset):
-            held = current
+            children = current
         else:
             continue
-        count += len(held)
+        count += len(children)
         if count > _MAX_VALUES:
             return True
-        waiting += held
+        waiting += children
     return False
 
 
@@ -78,15 +78,15 @@ def unpack(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if len(value) == 1:
-        ((key, held),) = value.items()
+        ((key, content),) = value.items()
         if key == "$map":
-            return {unpack(each): unpack(its) for each, its in held}
+            return {unpack(each): unpack(its) for each, its in content}
         if key == "$datetime":
-            return dt.datetime.fromisoformat(held)
+            return dt.datetime.fromisoformat(content)
         if key == "$date":
-            return dt.date.fromisoformat(held)
+            return dt.date.fromisoformat(content)
         if key == "$bytes":
-            return base64.b64decode(held)
+            return base64.b64decode(content)
     return {key: unpack(its) for key, its in value.items()}
 
 

@@ -130,7 +130,7 @@ def _stand_ins(
     return tuple(sorted(called))
 
 
-def told_names(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
+def unique_part_names(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
     """Return the unique names of parts in each file included by the one at `path`, by path."""
     names = {other: _names(snapshot, other) for other in snapshot.included(path)}
     counts = Counter(name for its in names.values() for name in its)
@@ -268,7 +268,7 @@ async def weigh_rows(
     foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
     of_parts: list[list[int]] = []
-    names = [name for its in told_names(snapshot, path).values() for name in its] if has_parts else []
+    names = [name for its in unique_part_names(snapshot, path).values() for name in its] if has_parts else []
     of_included: list[list[int]] = []
     deadline = time.monotonic() + MAX_WEIGHING_SECONDS
     samples = row_samples(snapshot, path)
@@ -409,7 +409,7 @@ def _part_counts(
 ) -> tuple[list[int], dict[str, int]]:
     """Return the tokens of each part of the template, and of included parts by their names and files."""
     own = [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
-    names = [name for its in told_names(snapshot, path).values() for name in its]
+    names = [name for its in unique_part_names(snapshot, path).values() for name in its]
     included = {name: sum(tokens_of((name,), rendering)) for name in names}
     by_file = parts_by_file(snapshot, path, rendering)
     for target in by_file:

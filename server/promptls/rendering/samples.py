@@ -21,7 +21,7 @@ from promptls.datasets.dataset_files import Row as DatasetRow
 from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
-from promptls.security.files import FileTooLargeError, is_file, is_folder, kept_by_file, read_text
+from promptls.security.files import FileTooLargeError, cached_by_file, is_file, is_folder, read_text
 from promptls.semantic.evaluation_file import evaluation_of, fields_in, scalars_in
 from promptls.semantic.flow.conditions import compared
 from promptls.semantic.kind import Kind
@@ -95,7 +95,7 @@ def _split_file(named: Path, split: str) -> Path:
     return next((file for file in files if is_file(file)), files[0])
 
 
-@kept_by_file(8)
+@cached_by_file(8)
 def _rows_of(path: str) -> tuple[Row, ...]:
     return tuple(complete_rows([dict(row.values) for row in open_dataset(path).rows()]))
 
@@ -415,7 +415,7 @@ def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
     return tuple(_from_file(template, path, _known))
 
 
-@kept_by_file(32)
+@cached_by_file(32)
 def _known(file: Path) -> Any:
     return samples_in(file)
 

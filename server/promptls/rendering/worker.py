@@ -464,7 +464,7 @@ class RenderWorker:
             self._latest[path] = self._version
             self._end_superseded(path, former)
 
-    async def settled(self, path: str) -> None:
+    async def wait_for_latest(self, path: str) -> None:
         """Wait for the latest job of the file, if one is pending or running."""
         coming = self._coming.get(path)
         if coming is not None:

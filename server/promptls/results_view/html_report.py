@@ -128,8 +128,8 @@ def _packed(run: RunSummary, limit: int, max_messages: int) -> tuple[results_wir
         states.append(_LETTERS[kind])
         sizes.append(sum(map(len, cells.values())))
         size += sizes[-1]
-    kept = range(total) if size <= limit else _most_relevant(states, sizes, limit)
-    chosen = frozenset(kept) if size > limit else None
+    selected = range(total) if size <= limit else _most_relevant(states, sizes, limit)
+    chosen = frozenset(selected) if size > limit else None
     rows = [
         [cells.get(column, "") for column in columns]
         for place, (cells, _) in enumerate(row_states(run))
@@ -140,8 +140,8 @@ def _packed(run: RunSummary, limit: int, max_messages: int) -> tuple[results_wir
     table: results_wire.PackedTable = {
         "columns": list(columns),
         "rows": rows,
-        "places": list(kept),
-        "states": "".join(states[place] for place in kept),
+        "places": list(selected),
+        "states": "".join(states[place] for place in selected),
         "messages": messages,
     }
     left_out = []
@@ -157,12 +157,12 @@ def _packed(run: RunSummary, limit: int, max_messages: int) -> tuple[results_wir
 
 def _most_relevant(states: Sequence[str], sizes: Sequence[int], limit: int) -> list[int]:
     """Return the indices of the rows that fit, in order; bad rows take precedence."""
-    kept = []
+    selected = []
     for place in sorted(range(len(states)), key=lambda each: (states[each] == "g", each)):
         if sizes[place] <= limit:
             limit -= sizes[place]
-            kept.append(place)
-    return sorted(kept)
+            selected.append(place)
+    return sorted(selected)
 
 
 def _messages(

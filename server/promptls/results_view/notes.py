@@ -54,7 +54,7 @@ def notes_of(run: RunSummary) -> dict[int, Note]:
         ) from None
 
 
-def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict[int, Note]:
+def save_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict[int, Note]:
     """Save a note, or delete it if it has neither thumb nor text; return all notes.
 
     Raises `UsageError` for an unknown row or thumb, and OSError if the file cannot be written.

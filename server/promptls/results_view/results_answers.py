@@ -35,7 +35,7 @@ from promptls.experiments.result_pages import (
 from promptls.experiments.row_choice import as_ranges
 from promptls.experiments.run_index import known_runs
 from promptls.results_view import results_wire
-from promptls.results_view.notes import Note, keep_note, notes_json, notes_of
+from promptls.results_view.notes import Note, notes_json, notes_of, save_note
 from promptls.results_view.results_wire import ExportForm
 from promptls.text.errors import FilePlace, UsageError, optional
 
@@ -96,7 +96,7 @@ def note_answer(arguments: Mapping[str, Any]) -> results_wire.NoteAnswer:
     """Save the note of the row at `place`, and return all notes of `run`."""
     run = _run(arguments, "run")
     text = optional(arguments, "text", str) or ""
-    return {"notes": notes_json(keep_note(run, _place(arguments), optional(arguments, "thumb", str), text))}
+    return {"notes": notes_json(save_note(run, _place(arguments), optional(arguments, "thumb", str), text))}
 
 
 def export_answer(arguments: Mapping[str, Any]) -> results_wire.ExportAnswer:
@@ -125,15 +125,15 @@ def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
 def filtered_places(run: RunSummary, row_filter: RowFilter) -> Sequence[int]:
     """Return the indices of the rows that match, in the run's table, in the query's order."""
     found = found_places(run, row_filter.query)
-    kept: list[frozenset[int]] = []
+    selections: list[frozenset[int]] = []
     if row_filter.changed_from is not None:
         pairs = paired_places(find_run(row_filter.changed_from), run, differing=True)
-        kept.append(frozenset(after for _, after in pairs if after is not None))
+        selections.append(frozenset(after for _, after in pairs if after is not None))
     if row_filter.noted:
-        kept.append(frozenset(notes_of(run)))
+        selections.append(frozenset(notes_of(run)))
     if row_filter.places is not None:
-        kept.append(row_filter.places)
-    return [place for place in found if all(place in each for each in kept)] if kept else found
+        selections.append(row_filter.places)
+    return [place for place in found if all(place in each for each in selections)] if selections else found
 
 
 def _row_filter(arguments: Mapping[str, Any]) -> RowFilter:

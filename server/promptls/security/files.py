@@ -300,7 +300,7 @@ def _stamp(status: os.stat_result | None) -> Stamp | None:
     return None if status is None else Stamp(status.st_mtime_ns, status.st_size)
 
 
-def kept_by_file(limit: int) -> Callable[[_Function], _Function]:
+def cached_by_file(limit: int) -> Callable[[_Function], _Function]:
     """Cache a function's results for a file until the file changes, for the last `limit` calls.
 
     The function takes a path and further hashable arguments. Nothing is cached for an unreadable file.

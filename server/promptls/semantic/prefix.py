@@ -98,7 +98,7 @@ _COMMENT: Final = re.compile(r"^[ \t]*#.*", re.MULTILINE)
 _UNSENT: Final = frozenset({"name", "truncation_priority", "expected_template_data_keys", "tokens"})
 
 
-class Held(NamedTuple):
+class SuppressedTags(NamedTuple):
     """Tags inside of macros and set blocks, whose output appears where the macro or variable is printed.
 
     `still_open` is the number of such blocks that the chunk opens minus those that it closes. `closed_at` is
@@ -111,7 +111,7 @@ class Held(NamedTuple):
 
 
 @chunk_fact
-def held_tags(chunk: Chunk) -> Held:
+def suppressed_tags(chunk: Chunk) -> SuppressedTags:
     """Return the tags of the chunk in macros, and in blocks whose text is set."""
     inside: set[int] = set()
     around: list[bool] = []
@@ -132,7 +132,7 @@ def held_tags(chunk: Chunk) -> Held:
             is_holder = statement.keyword in {"macro", "set"}
             still_open += is_holder
             around.append(is_holder)
-    return Held(frozenset(inside), still_open, len(chunk.text) if closed_at is None else closed_at)
+    return SuppressedTags(frozenset(inside), still_open, len(chunk.text) if closed_at is None else closed_at)
 
 
 def unsent_spans(chunk: Chunk, contents: list[Span]) -> list[Span]:
@@ -208,18 +208,18 @@ def unstable_prefixes(
     asking: tuple[Span, str] | None = None
     fixed: list[str] = []
     tested: list[str] = []
-    depth = held = 0
+    depth = open_blocks = 0
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         references = template_references(chunk)
-        own = held_tags(chunk)
-        held_to, held = own.closed_at if held > 0 else 0, held + own.still_open
+        own = suppressed_tags(chunk)
+        suppressed_until, open_blocks = own.closed_at if open_blocks > 0 else 0, open_blocks + own.still_open
         if found is None and asking is None and not references and not _reads(chunk, changing):
             depth += _opened(chunk)
             continue
         texts: list[str] = []
         before: list[str] = []
         for piece in _with_included(chunk, included, (template,)) if depth == 0 else _pieces(chunk):
-            if found is None and piece.tag.start >= held_to:
+            if found is None and piece.tag.start >= suppressed_until:
                 found = _first(piece.names, changing, piece.tag.shifted(start))
                 if asking is None and depth == 0:
                     asking = _first(piece.tested, changing, piece.tag.shifted(start))
@@ -228,9 +228,9 @@ def unstable_prefixes(
                     texts.append(piece.text)
                 elif asking is not None:
                     before.append(piece.text)
-        for pieces, kept_in in ((texts, fixed), (before, tested)):
+        for pieces, collected in ((texts, fixed), (before, tested)):
             if text := "".join(pieces).strip():
-                kept_in.append(text)
+                collected.append(text)
         depth += _opened(chunk)
     printed = (UnstablePrefix(*found, tuple(fixed)),) if found and fixed else ()
     hanging = (UnstablePrefix(*asking, tuple(tested), is_condition=True),) if asking and tested else ()
@@ -323,12 +323,14 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     """Return the fixed texts of the chunk's contents outside of its blocks, and the tags that print names."""
     spans = sorted(scalar.span for part in chunk_items(chunk).parts for scalar in _contents(part))
     unsent = unsent_spans(chunk, spans)
-    held = held_tags(chunk).tags
+    suppressed = suppressed_tags(chunk).tags
     pieces: list[_Piece] = []
     depth = 0
     position = 0
     for index, tag in enumerate(chunk.tags):
-        is_sent = index not in held and not any(span.start <= tag.span.start < span.end for span in unsent)
+        is_sent = index not in suppressed and not any(
+            span.start <= tag.span.start < span.end for span in unsent
+        )
         tested: tuple[str, ...] = ()
         if depth == 0:
             pieces += _texts_between(chunk, spans, position, tag.span.start)

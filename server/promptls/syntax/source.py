@@ -176,7 +176,7 @@ def recut_chunks(root: ChunkList, first: int, last: int, text: str) -> ChunkList
     """
     step = 1
     chunks = cut(text, at_items=True)
-    while last + 1 < len(root.chunks) and not (text.endswith(("\n", "\r")) and _is_settled(chunks)):
+    while last + 1 < len(root.chunks) and not (text.endswith(("\n", "\r")) and _is_self_contained(chunks)):
         following = [located.chunk for located in islice(root.placed(last + 1), step)]
         text += "".join([chunk.text for chunk in following])
         last += len(following)
@@ -187,7 +187,7 @@ def recut_chunks(root: ChunkList, first: int, last: int, text: str) -> ChunkList
     return root.replaced(first, last, tuple(shared(chunks, known)))
 
 
-def _is_settled(chunks: list[Chunk]) -> bool:
+def _is_self_contained(chunks: list[Chunk]) -> bool:
     """Return whether no chunk depends on text after the last one."""
     after = 0
     for chunk in reversed(chunks):

@@ -191,11 +191,11 @@ def _sections(text: str) -> Iterator[_Section]:
             continue
         level, title, above = found
         # An underlined title is on the previous line.
-        kept = [lines.pop()] if above else []
+        heading = [lines.pop()] if above else []
         if any(each.strip() for each in lines):
             yield section()
         path = [each for each in path if each[0] < level] + [(level, title)]
-        lines = [*kept, line]
+        lines = [*heading, line]
     if any(each.strip() for each in lines):
         yield section()
 

@@ -145,8 +145,8 @@ async def opened_asker(
         mask=key_mask([reference]),
         timeout=settings.timeout,
     )
-    kept = own or (cache if isinstance(cache, AnswerCache) else None)
-    answers = SharedAnswers(kept, settings.timeout)
+    answer_cache = own or (cache if isinstance(cache, AnswerCache) else None)
+    answers = SharedAnswers(answer_cache, settings.timeout)
     try:
         yield ModelAsker(reference, opened, answers, settings)
     finally:

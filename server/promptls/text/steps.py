@@ -14,9 +14,9 @@ def finished(steps: Steps[Result]) -> Result:
     """Run all steps and return the result."""
     results: list[Result] = []
 
-    def kept() -> Steps[None]:
+    def run() -> Steps[None]:
         results.append((yield from steps))
 
-    for _ in kept():
+    for _ in run():
         pass
     return results[0]

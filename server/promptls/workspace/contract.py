@@ -25,8 +25,8 @@ from promptls.semantic.types.shape import (
     Shape,
     conditional,
     merged,
-    settled,
-    settled_shapes,
+    normalize,
+    normalize_shapes,
 )
 from promptls.syntax.chunk import ChunkList
 from promptls.syntax.facts import placed_fact, summary
@@ -226,7 +226,7 @@ def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
     The declarations of an included file take precedence over its uses. If the file binds a variable itself,
     uses in included files apply to the variable's value.
     """
-    return settled_shapes(_summed_uses(snapshot, path, ()))
+    return normalize_shapes(_summed_uses(snapshot, path, ()))
 
 
 def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict[str, Shape]:
@@ -271,7 +271,7 @@ def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[
     keys = template.declarations.inputs if template is not None else None
     declared = {key.name: shape_of_schema(key.schema) for key in keys or ()}
     return {
-        name: declared_over(declared[name], settled(shape)) if name in declared else shape
+        name: declared_over(declared[name], normalize(shape)) if name in declared else shape
         for name, shape in used.items()
     }
 

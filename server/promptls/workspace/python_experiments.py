@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
-from promptls.security.files import folder_changed, kept_by_file, names_in
+from promptls.security.files import cached_by_file, folder_changed, names_in
 from promptls.syntax.python_places import NOT_PYTHON
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import text_on_disk
@@ -383,7 +383,7 @@ def scanned_experiments(
         yield
 
 
-@kept_by_file(256)
+@cached_by_file(256)
 def findings_in_file(path: str) -> PythonFindings:
     """Return what the file at `path` defines; empty if it cannot be read."""
     text = text_on_disk(path)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.security.files import kept_by_file
+from promptls.security.files import cached_by_file
 from promptls.syntax.jinja.builtins import Taken, TakenKind
 from promptls.syntax.python_places import NOT_PYTHON
 from promptls.workspace.disk import text_on_disk
@@ -28,7 +28,7 @@ class PythonFunction(NamedTuple):
     metric_name: str | None = None
 
 
-@kept_by_file(64)
+@cached_by_file(64)
 def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
     """Return the functions that the file at `path` offers, or None if it cannot be read or parsed.
 
@@ -127,7 +127,7 @@ _DATA: Final = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Joined
 """Expressions whose value is not a function."""
 
 
-@kept_by_file(64)
+@cached_by_file(64)
 def names_of_module(path: str) -> frozenset[str] | None:
     """Return the names that importing the file at `path` would bind, or None if they cannot all be known.
 
@@ -147,7 +147,7 @@ def names_of_module(path: str) -> frozenset[str] | None:
     return None if found & {"*", "__getattr__"} else found
 
 
-@kept_by_file(64)
+@cached_by_file(64)
 def plain_names(path: str) -> frozenset[str]:
     """Return the names that the file at `path` certainly binds to a class, or to plain data."""
     text = text_on_disk(path)

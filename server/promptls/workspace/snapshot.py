@@ -175,7 +175,7 @@ class Snapshot:
     known: Known = field(default_factory=Known)
     calls: Mapping[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
     """The calls that load templates, by Python file."""
-    held: Mapping[str, OpenFile] = field(default_factory=dict)
+    auxiliary: Mapping[str, OpenFile] = field(default_factory=dict)
     """Programs and data files that are open in an editor; `open_files` are the prompts and the settings."""
     written: Mapping[str, PythonFindings] = field(default_factory=dict)
     """The experiments, metrics and datasets that Python files define, by file."""
@@ -245,7 +245,7 @@ class Snapshot:
         return self._open_file(path)
 
     def _open_file(self, path: str) -> OpenFile | None:
-        return self.open_files.get(path) or self.held.get(path)
+        return self.open_files.get(path) or self.auxiliary.get(path)
 
     @question
     def open_paths(self) -> tuple[str, ...]:
@@ -264,7 +264,7 @@ class Snapshot:
 
     def unsaved(self) -> dict[str, str]:
         """Return the texts of all open files, by path."""
-        opened = {**self.held, **self.open_files}
+        opened = {**self.auxiliary, **self.open_files}
         return {path: each.template.source.text for path, each in opened.items()}
 
     # -- trust ----------------------------------------------------------------

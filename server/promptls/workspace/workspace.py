@@ -74,13 +74,13 @@ class Workspace:
     def hold(self, path: str, text: str, version: int) -> None:
         """Use `text` for a program or data file until it is released; it is not read as a prompt."""
         opened = OpenFile(Template(Source.of(text, PLAIN_TEXT)), version)
-        self._swap(held={**self.snapshot.held, path: opened})
+        self._swap(auxiliary={**self.snapshot.auxiliary, path: opened})
         if path.endswith(".py"):
             self.python_changed(path)
 
     def let_go(self, path: str) -> None:
         """Read a program or data file from disk again."""
-        self._swap(held={key: value for key, value in self.snapshot.held.items() if key != path})
+        self._swap(auxiliary={key: value for key, value in self.snapshot.auxiliary.items() if key != path})
         if path.endswith(".py"):
             self.python_changed(path)
 
@@ -139,23 +139,23 @@ class Workspace:
         self.take_written(written)
 
     def take_written(self, written: Mapping[str, PythonFindings]) -> None:
-        """Store the result of `scanned_experiments`, except for held files, whose unsaved text is used."""
+        """Store the result of `scanned_experiments`; unsaved texts of auxiliary documents take precedence."""
         self._swap(written=dict(written))
-        self._read_held()
+        self._read_auxiliary()
 
     def take_calls(self, calls: Mapping[str, tuple[TemplateCall, ...]]) -> None:
-        """Store the result of `scanned_calls`, except for held files, whose unsaved text is used."""
+        """Store the result of `scanned_calls`; unsaved texts of auxiliary documents take precedence."""
         self._swap(calls=dict(calls))
-        self._read_held()
+        self._read_auxiliary()
 
-    def _read_held(self) -> None:
-        for path in self.snapshot.held:
+    def _read_auxiliary(self) -> None:
+        for path in self.snapshot.auxiliary:
             if path.endswith(".py"):
                 self.python_changed(path)
 
     def python_changed(self, path: str) -> None:
         """Update a Python file that was written, created, removed or edited."""
-        open_file = self.snapshot.held.get(path)
+        open_file = self.snapshot.auxiliary.get(path)
         text = open_file.template.source.text if open_file is not None else None
         findings = findings_in_file(path) if text is None else findings_in_text(text, path)
         if any(findings) or path in self.snapshot.written:

@@ -244,13 +244,13 @@ _PLANNED = ("rows", "calls", "cached", "tokens", "prompt_cost", "longest_cost", 
 def _heading(ready: PreparedGeneration) -> list[str]:
     plan, planned = ready
     graph = plan.graph
-    kept = f", from {printed_path(str(plan.request.graph))}" if plan.graph_is_loaded else ""
+    source = f", from {printed_path(str(plan.request.graph))}" if plan.graph_is_loaded else ""
     lines = [
         ", ".join(
             [
                 plural(plan.documents, "document"),
                 plural(len(graph.leaves), "piece"),
-                f"{plural(len(graph.relationships), 'relationship')}{kept}",
+                f"{plural(len(graph.relationships), 'relationship')}{source}",
             ]
         ),
         paint(printed_path(plan.output), "bold")

@@ -338,15 +338,15 @@ def fitted(
 
     It may exceed the limit if there are no examples left to drop. Raises OpenCompassError.
     """
-    kept = list(picked)
+    retained = list(picked)
     cuts: list[int] = []
     while True:
-        examples = evaluation.examples(train, kept)
+        examples = evaluation.examples(train, retained)
         joined = evaluation.joined(examples)
         weighs = evaluation.weighs_labels
         prompt = evaluation.labelled(row, joined, label) if weighs else evaluation.generating(row, joined)
         tokens = count(prompt)
-        if limit is None or tokens <= limit or not kept:
-            return Fitted(prompt, tuple(kept), tuple(examples), tokens, tuple(cuts))
+        if limit is None or tokens <= limit or not retained:
+            return Fitted(prompt, tuple(retained), tuple(examples), tokens, tuple(cuts))
         cuts.append(tokens)
-        kept.pop()
+        retained.pop()

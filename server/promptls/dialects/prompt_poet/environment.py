@@ -18,7 +18,7 @@ from markupsafe import Markup
 from promptls.security.files import is_file, read_bytes
 
 _MAX_TEMPLATE_BYTES = 1_000_000_000
-KEPT_TEMPLATES = 128
+MAX_TEMPLATES = 128
 """The maximum number of compiled templates in a cache."""
 
 
@@ -82,7 +82,7 @@ class CompiledTemplates(BytecodeCache):
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Cache the code of `bucket`, and drop the least recently used one above the limit."""
         self._code[bucket.key] = (bucket.checksum, bucket.code)
-        while len(self._code) > KEPT_TEMPLATES:
+        while len(self._code) > MAX_TEMPLATES:
             self._code.popitem(last=False)
 
 

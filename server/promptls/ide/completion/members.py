@@ -23,7 +23,7 @@ from promptls.ide.completion.tags import own_block_items
 from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
 from promptls.ide.key_facts import schema_along, value_at
-from promptls.security.files import kept_by_file
+from promptls.security.files import cached_by_file
 from promptls.semantic.flow.paths import Each, Step, View, extended, is_no_input, path_of
 from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.read_keys import key_path_of
@@ -33,7 +33,7 @@ from promptls.semantic.header import DeclaredInput
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import own_names
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
-from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merged, settled
+from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merged, normalize
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FUNCTIONS, LOOP, Signature, filter_signature, test_signature
@@ -64,7 +64,7 @@ def _datasets(request: Request) -> tuple[Path, ...]:
     )
 
 
-@kept_by_file(32)
+@cached_by_file(32)
 def _first_row(dataset: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the columns and the first row.
 
@@ -269,7 +269,7 @@ def members_at(request: Request, path: AccessPath) -> tuple[dict[str, Member], S
                 continue
             if name not in found:
                 found[name] = Member(below, "" if origin == "used" else origin)
-    return found, None if shape is None else settled(shape)
+    return found, None if shape is None else normalize(shape)
 
 
 def _is_only_typed(request: Request) -> bool:

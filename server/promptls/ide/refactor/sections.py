@@ -178,9 +178,9 @@ def _inline_section_reason(
     if any(event.action == "open" and event.name == "block" for event in events):
         return "the file has blocks, which would be blocks of this file"
     outside = place.template.names.read_names
-    kept_inside = {event.name for event in events if event.action == "bind"} & outside
-    if kept_inside:
-        return f"the file sets `{min(kept_inside)}`, which would be seen here too"
+    shared_names = {event.name for event in events if event.action == "bind"} & outside
+    if shared_names:
+        return f"the file sets `{min(shared_names)}`, which would be seen here too"
     return _trims(section, tag)
 
 

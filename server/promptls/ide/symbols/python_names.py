@@ -81,7 +81,7 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
     key = ("programs with", word)
     known = snapshot.memo.get(key)
     if known is None:
-        opened = {**snapshot.held, **snapshot.open_files}
+        opened = {**snapshot.auxiliary, **snapshot.open_files}
         programs = {path: each.template for path, each in opened.items() if path.endswith(ENDING)}
         found = {path for path, each in programs.items() if word in each.source.text}
         for paths in python_paths_by_folder(snapshot.roots):

@@ -161,10 +161,10 @@ def _indented(
 def _truncated(
     result: str, text: str, _length: int, _killwords: object, end: str, *_options: Any
 ) -> str | None:
-    kept = len(result) - len(end)
-    if result == text or not result.endswith(end) or not text.startswith(result[:kept]):
+    length = len(result) - len(end)
+    if result == text or not result.endswith(end) or not text.startswith(result[:length]):
         return text
-    return concatenated((cut(text, 0, kept), end))
+    return concatenated((cut(text, 0, length), end))
 
 
 def _centered(result: str, text: str, *_options: Any) -> str | None:

@@ -407,9 +407,9 @@ def _as_pieces(made: str, value: Any, *, is_text: bool) -> str:
         return MappedText(made, [unsure(made)]) if made else made
     if made == value:
         return value
-    kept = padded(value, made)
-    if type(kept) is MappedText:
-        return kept
+    result = padded(value, made)
+    if type(result) is MappedText:
+        return result
     if value.startswith(made):
         return cut(value, 0, len(made))
     return MappedText(made, [unsure(made)])

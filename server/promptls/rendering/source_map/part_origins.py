@@ -101,8 +101,8 @@ def _is_plain(text: str, run: Run) -> bool:
 
 def _break_run(match: re.Match[str]) -> Run:
     """Return the run of a line break as YAML reads it."""
-    kept = match[0] in {"\u2028", "\u2029"}
-    return Run(match[0] if kept else "\n", match.start(), match.end())
+    is_separator = match[0] in {"\u2028", "\u2029"}
+    return Run(match[0] if is_separator else "\n", match.start(), match.end())
 
 
 def _folded(text: str, start: int, end: int, quote: str) -> Iterator[Run]:

@@ -34,8 +34,8 @@ _MAX_ITEMS: Final = 20_000
 
 def joined(pieces: Iterable[Piece]) -> MappedText:
     """Return the text made of the pieces of compiled code."""
-    kept = list(pieces)
-    return MappedText("".join([piece[0] for piece in kept]), kept)
+    copy = list(pieces)
+    return MappedText("".join([piece[0] for piece in copy]), copy)
 
 
 def shown(value: Any, file: SourceFile, site: int, iteration: Iteration | None) -> Piece:

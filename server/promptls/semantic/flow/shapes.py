@@ -32,8 +32,8 @@ from promptls.semantic.types.shape import (
     element_of,
     interned,
     merged,
-    settled,
-    settled_shapes,
+    normalize,
+    normalize_shapes,
     unconditional,
 )
 from promptls.syntax.chunk import Chunk, ChunkList
@@ -171,7 +171,7 @@ def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
         if shape is None:
             return None
         shape = shape.key(step.key) if isinstance(step.key, str) else element_of(shape)
-    return None if shape is None else settled(shape)
+    return None if shape is None else normalize(shape)
 
 
 def resolved_at(template: Template, path: Path, offset: int) -> Path:
@@ -352,7 +352,7 @@ _bindings: Final = summary(_bindings_of, _joined_pieces)
 """What a piece binds for the following text, and the blocks that begin or end in it."""
 _flow: Final = file_fact(lambda chunks: _flow_of(stretches(chunks)))
 _uses: Final = file_fact(lambda chunks: shapes_of_inputs(_flow(chunks), {}))
-_shapes: Final = file_fact(lambda chunks: settled_shapes(_uses(chunks)))
+_shapes: Final = file_fact(lambda chunks: normalize_shapes(_uses(chunks)))
 
 
 _ALWAYS: Final = frozenset({"with", "filter", "set", "block"})

@@ -10,10 +10,10 @@ from promptls.semantic.names.scopes import (
     INJECTED,
     Binding,
     Bound,
-    Held,
     NameEvent,
     NameReference,
     Resolver,
+    ScopedBinding,
     chunk_events,
 )
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
@@ -32,7 +32,7 @@ class Zone(NamedTuple):
     """
 
     reads: frozenset[str]
-    binds: tuple[Held, ...]
+    binds: tuple[ScopedBinding, ...]
 
 
 Outline = tuple[Zone | NameEvent, ...]
@@ -71,8 +71,8 @@ def free_names(resolver: Resolver, steps: Outline) -> set[str]:
             resolver.pass_event(step)
             continue
         free.update([name for name in step.reads if not resolver.is_bound(name)])
-        for held in step.binds:
-            resolver.bind(held)
+        for scoped in step.binds:
+            resolver.bind(scoped)
     return free
 
 

@@ -153,15 +153,15 @@ class NameReference(NamedTuple):
         return self.binding is None or not self.certain
 
 
-Held = tuple[Binding, bool, int]
+ScopedBinding = tuple[Binding, bool, int]
 """A binding, whether it is made in all branches, and the offset that its span counts from."""
-Bound = dict[str, Held]
+Bound = dict[str, ScopedBinding]
 """The current bindings of a scope: the latest binding of each name."""
 
 
-def placed(held: Held) -> Binding:
+def placed(scoped: ScopedBinding) -> Binding:
     """Return the binding, with its span counted from the start of the file."""
-    binding, _, start = held
+    binding, _, start = scoped
     return binding._replace(span=binding.span.shifted(start)) if start else binding
 
 
@@ -257,14 +257,14 @@ class Resolver:
         else:
             self._close(event)
 
-    def bind(self, held: Held) -> None:
+    def bind(self, scoped: ScopedBinding) -> None:
         """Record that a name is bound here, or may be."""
         bound = self.scopes[-1].bound
-        name = held[0].name
+        name = scoped[0].name
         known = bound.get(name)
-        if known is not None and known[1] and not held[1]:
-            held = (held[0], True, held[2])
-        bound[name] = held
+        if known is not None and known[1] and not scoped[1]:
+            scoped = (scoped[0], True, scoped[2])
+        bound[name] = scoped
 
     def _open(self, event: NameEvent, start: int) -> None:
         self.blocks.append(event.name)

@@ -106,7 +106,7 @@ _WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean",
 def misfit(name: str, used: Shape, given: Shape) -> str | None:
     """Return what is wrong with a value for an input of this name, or None if nothing certainly is.
 
-    `used` is settled. If the value is a mapping, keys that it does not have are missing unless it has an
+    `used` is normalized. If the value is a mapping, keys that it does not have are missing unless it has an
     `element`. A value that is only printed or compared may be anything.
     """
     if given.kind == "union":

@@ -322,7 +322,7 @@ _CHOICES: Final = ("anyOf", "oneOf")
 def declared_over(declared: Shape, used: Shape) -> Shape:
     """Return the shape of a value whose declaration takes precedence over its uses.
 
-    `used` is settled. The alternatives of a declared union are completed by the uses of their kind.
+    `used` is normalized. The alternatives of a declared union are completed by the uses of their kind.
     """
     optional = declared.optional or used.optional
     if declared.kind == "unknown":

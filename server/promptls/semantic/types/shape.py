@@ -113,7 +113,7 @@ class Shape:
     `is defined`. `tested` contains the kinds that the template tests with `is string` and the like, and
     `ELSE`. An optional value can still be `needed` if one of some clauses holds; `refuses_null` is True if
     it may be missing, but not None.
-    Before it is settled, the kind can also be `sequence` for a value that is indexed, and `container` for
+    Before it is normalize, the kind can also be `sequence` for a value that is indexed, and `container` for
     one that is searched.
     """
 
@@ -379,14 +379,14 @@ _KEY_KINDS: Final = frozenset({"unknown", "scalar", "text"})
 """The kinds that the keys of a mapping have by their uses."""
 
 
-def settled_shapes(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Return the result of `settled` for each of some shapes by name."""
-    return {name: settled(shape) for name, shape in shapes.items()}
+def normalize_shapes(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Return the result of `normalize` for each of some shapes by name."""
+    return {name: normalize(shape) for name, shape in shapes.items()}
 
 
 @lru_cache(maxsize=4096)
-def settled(shape: Shape) -> Shape:
-    """Return the possible shapes of a value with these uses; a settled shape is returned unchanged.
+def normalize(shape: Shape) -> Shape:
+    """Return the possible shapes of a value with these uses; a normalized shape is returned unchanged.
 
     A value that is printed need not be a scalar, and a loop whose items are text may iterate over a mapping.
     If no single kind fits all uses, any kind is allowed: they may be in branches that exclude each other.
@@ -431,11 +431,11 @@ def settled(shape: Shape) -> Shape:
 
 
 def _settled_inside(shape: Shape) -> Shape:
-    """Return a shape of one kind with its keys and elements settled."""
+    """Return a shape of one kind with its keys and elements normalized."""
     if not shape.keys and shape.element is None:
         return shape
-    keys = tuple([(name, settled(below)) for name, below in shape.keys])
-    return replace(shape, keys=keys, element=None if shape.element is None else settled(shape.element))
+    keys = tuple([(name, normalize(below)) for name, below in shape.keys])
+    return replace(shape, keys=keys, element=None if shape.element is None else normalize(shape.element))
 
 
 def _holds_keys(shape: Shape) -> bool:

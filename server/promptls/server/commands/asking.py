@@ -110,7 +110,7 @@ async def save_data(context: Context, arguments: dict[str, Any]) -> preview_wire
         data = optional(arguments, "data", dict) or {}
         name, response = optional(arguments, "sample", str), optional(arguments, "response", str)
         saved = saved_data(snapshot, path, to, data, name, response)
-    opened = {**snapshot.held, **snapshot.open_files}
+    opened = {**snapshot.auxiliary, **snapshot.open_files}
     for file, text in saved.texts.items():
         if file not in opened:
             write_text(Path(file), text)

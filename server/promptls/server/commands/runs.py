@@ -169,15 +169,15 @@ class _Watch:
         if self.is_refused:
             return {**_NOTHING, "message": "Nothing was run, and nothing was spent."}
         path = last.path if last is not None and self._done else ""
-        kept = "; the finished ones are kept" if path else ""
+        retained = "; the finished ones are kept" if path else ""
         if path and not self._context.capabilities.panels:
-            kept += f", and `promptls run --resume {path}` goes on"
+            retained += f", and `promptls run --resume {path}` goes on"
         of = f" of {last.total}" if last is not None else ""
         return {
             **_NOTHING,
             "rows": self._done,
             "resume": path,
-            "message": f"The run was cancelled after {self._done}{of} rows{kept}.",
+            "message": f"The run was cancelled after {self._done}{of} rows{retained}.",
         }
 
 

@@ -80,7 +80,7 @@ class AuxiliaryDocuments:
         """Use the text of the file on disk again."""
         del self._texts[path], self._versions[path]
         self._waiting.discard(path)
-        if path in self._context.snapshot.held:
+        if path in self._context.snapshot.auxiliary:
             self._context.workspace.let_go(path)
         self.on_close.emit(path)
 

@@ -259,9 +259,9 @@ class ProgramFindings:
 
     def findings(self, path: str) -> tuple[Finding, ...]:
         """Return the findings in the current text of a program; empty if they are not known yet."""
-        held = self._context.snapshot.held.get(path)
+        auxiliary = self._context.snapshot.auxiliary.get(path)
         text, found = self._found.get(path, ("", ()))
-        return found if held is not None and held.template.source.text == text else ()
+        return found if auxiliary is not None and auxiliary.template.source.text == text else ()
 
     def close(self) -> None:
         """Cancel the check."""
@@ -274,7 +274,7 @@ class ProgramFindings:
         try:
             self._auxiliary.flush(_ENDING)
             snapshot = self._context.snapshot
-            found = {path: self._diagnostics(path) for path in snapshot.held if path.endswith(_ENDING)}
+            found = {path: self._diagnostics(path) for path in snapshot.auxiliary if path.endswith(_ENDING)}
             for path in {*self._publisher.paths, *found}:
                 if (diagnostics := found.get(path, [])) is not None:
                     self._publisher.publish(path, diagnostics)
@@ -286,7 +286,7 @@ class ProgramFindings:
         from promptls.ide.opencompass_python import findings_of_program, is_configuration
 
         snapshot = self._context.snapshot
-        source = snapshot.held[path].template.source
+        source = snapshot.auxiliary[path].template.source
         if not is_configuration(source.text) and path not in snapshot.calls:
             return []
         found = self._checked_in_background(path, source.text)

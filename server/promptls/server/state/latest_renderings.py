@@ -218,7 +218,7 @@ class Renderings:
         The outcome of a preview is reused until something in the workspace changes.
         """
         worker = self.worker(snapshot, job.path)
-        await worker.settled(job.path)
+        await worker.wait_for_latest(job.path)
         known = self._outcomes.get(job.path)
         if known is not None and known.serves(snapshot, job):
             return known.outcome
@@ -247,7 +247,7 @@ class Renderings:
                 outcome = await self.worker(snapshot, path).render_latest(job)
             except SupersededError:
                 # A newer text, or one with different limits, is already being rendered.
-                await self.worker(self._context.snapshot, path).settled(path)
+                await self.worker(self._context.snapshot, path).wait_for_latest(path)
                 continue
             return snapshot, FileRendering(job, sample, self._stored(snapshot, job, outcome))
 

@@ -75,9 +75,9 @@ class ModelExtractor:
         }
 
     def _items(self, found: list[str], text: str) -> list[str]:
-        kept = dict.fromkeys(" ".join(each.split()) for each in found)
+        unique = dict.fromkeys(" ".join(each.split()) for each in found)
         there = text.casefold()
-        return [each for each in kept if each and (not self.verbatim or each.casefold() in there)]
+        return [each for each in unique if each and (not self.verbatim or each.casefold() in there)]
 
 
 def model_keyphrases(asker: Asker) -> ModelExtractor:

@@ -124,8 +124,8 @@ def model_objection(name: str, project: Project, folder: Path | None = None) -> 
     except UsageError as refused:
         known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
         found = NameObjection.near(refused.message, name, known)
-        is_settled = name in project.models or found.meant is not None
-        return found if is_settled else _foreign_notation(name) or found
+        is_resolved = name in project.models or found.meant is not None
+        return found if is_resolved else _foreign_notation(name) or found
     provider, _, model = name.partition(":")
     if provider == "replay" and folder is not None and current_scope().allows(folder / model):
         return None if is_file(folder / model) else NameObjection(f"there is no file `{model}` to replay")

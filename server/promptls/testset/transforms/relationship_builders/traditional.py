@@ -129,10 +129,10 @@ def _nearest(
 ) -> list[tuple[float, str, str]]:
     """Return the pairs above the threshold that are among the `limit` best of either node, best first."""
     taken: dict[str, int] = defaultdict(int)
-    kept = []
+    related = []
     for score, one, other in sorted(scored, key=lambda each: -each[0]):
         if score >= threshold and (taken[one] < limit or taken[other] < limit):
             taken[one] += 1
             taken[other] += 1
-            kept.append((score, one, other))
-    return kept
+            related.append((score, one, other))
+    return related
