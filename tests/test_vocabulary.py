@@ -38,7 +38,8 @@ DENIED = {
     r"\bmost(: int|=\w)|\.most\b|\.typical\b": "limit, maximum, median",
     r"\b(sample|iterations|clause|entries|type|item)_words\b": "describe_…",
     r"\b_?wanted\b|\bis_wanted\b|[a-z]Wanted\b": "required, requested, expected",
-    r"\b_?(held|settled|asked) = |\bkept_by_|\bsettled\w*\(|\basked_\w+\b|\bASKED\b": "requested, cached, retained",
+    r"\b_?asked = |\basked_\w+\b|\bASKED\b": "requested, queried",
+    r"\b_?(held|settled) = |\bkept_by_|\bsettled\w*\(": "cached, retained, resolved",
     r"\bnone where\b|\bNone where\b": "none if",
 }
 # The glossary maps old words to the terms.

@@ -61,17 +61,17 @@ export class ModelAnswers {
       return { error: { code: "noPermissions", message: refusal } };
     }
     const request = ask();
-    const settled = request.catch((error: unknown) => {
+    const outcome = request.catch((error: unknown) => {
       const { code, message } = modelError(error);
       if (code === "noPermissions") {
         this.#refused.set(key, message);
       }
     });
-    this.#asking.set(key, settled);
+    this.#asking.set(key, outcome);
     try {
       return await request;
     } finally {
-      await settled;
+      await outcome;
       this.#asking.delete(key);
     }
   }

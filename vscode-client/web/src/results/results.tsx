@@ -5,7 +5,7 @@ import { followTheme } from "../shared/theme";
 import { App } from "./app";
 import { embeddedElement, embeddedSource } from "./embeddedPage";
 import { panelSource } from "./panelSource";
-import { asked, notRun, preparing, running } from "./runs";
+import { notRun, openQuestion, preparing, running } from "./runs";
 import { fail, failure, show, source } from "./store";
 
 followTheme();
@@ -36,7 +36,7 @@ if (data === undefined) {
     },
     question: (question) => {
       preparing.value = "";
-      asked.value = question;
+      openQuestion.value = question;
     },
   });
 } else {

@@ -14,7 +14,7 @@ export const preparing = signal("");
 /** The prompt that is shown where it has not been run yet. */
 export const notRun = signal<{ prompt: string; name: string } | undefined>(undefined);
 /** What the reader is asked before a run begins. */
-export const asked = signal<Question | undefined>(undefined);
+export const openQuestion = signal<Question | undefined>(undefined);
 
 /** A line for each run that goes on. */
 export function RunsGoingOn() {
@@ -75,7 +75,7 @@ export function NotRun() {
 /** The question in front of the page; Escape says no. */
 export function RunQuestion() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const question = asked.value;
+  const question = openQuestion.value;
   useEffect(() => {
     if (question !== undefined) {
       dialog.current?.showModal();
@@ -85,7 +85,7 @@ export function RunQuestion() {
     return null;
   }
   const answer = (yes: boolean): void => {
-    asked.value = undefined;
+    openQuestion.value = undefined;
     preparing.value = yes ? "The run begins …" : "";
     source.value?.live?.confirm(question.id, yes);
   };

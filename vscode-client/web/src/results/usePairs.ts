@@ -26,12 +26,12 @@ interface Kept {
   key: string;
   total: number | undefined;
   failure: string;
-  pages: Map<number, PairPage | "asked">;
+  pages: Map<number, PairPage | "requested">;
 }
 
 export function usePairs(before: string, after: string, differing: boolean): FoundPairs {
   const [, redraw] = useState(0);
-  const asked = source.value;
+  const connection = source.value;
   const key = JSON.stringify([before, after, differing]);
   const kept = useRef<Kept>(undefined);
   if (kept.current?.key !== key) {
@@ -44,15 +44,15 @@ export function usePairs(before: string, after: string, differing: boolean): Fou
     }
   };
   const need = (number: number): void => {
-    if (asked === undefined || mine.pages.has(number)) {
+    if (connection === undefined || mine.pages.has(number)) {
       return;
     }
-    mine.pages.set(number, "asked");
+    mine.pages.set(number, "requested");
     const oldest = mine.pages.keys().next().value;
     if (mine.pages.size > MAX_PAGES && oldest !== undefined) {
       mine.pages.delete(oldest);
     }
-    asked.pairs(before, after, differing, number * PAIRS, PAIRS).then(
+    connection.pairs(before, after, differing, number * PAIRS, PAIRS).then(
       (answer) => {
         mine.pages.set(number, answer.rows);
         mine.total = answer.total;
@@ -68,13 +68,13 @@ export function usePairs(before: string, after: string, differing: boolean): Fou
   };
   useEffect(() => {
     need(0);
-  }, [key, asked]);
+  }, [key, connection]);
   return {
     total: mine.total,
     failure: mine.failure,
     page: (number) => {
       const found = mine.pages.get(number);
-      return found === "asked" ? undefined : found;
+      return found === "requested" ? undefined : found;
     },
     need,
   };
