@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from promptls.rendering import make
 from promptls.rendering.file_rendering import RowTokens, TokenRange
-from promptls.rendering.make import render_file, weigh_rows
+from promptls.rendering.make import render_file, weigh
 from promptls.rendering.worker import RenderWorker
 from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
@@ -52,7 +52,7 @@ def opened(folder: Path, text: str = PROMPT) -> tuple[Snapshot, str]:
 async def test_the_rows_over_the_limit_are_counted(worker: RenderWorker, tmp_path: Path) -> None:
     snapshot, path = opened(tmp_path)
 
-    made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+    made = await weigh(worker, snapshot, await render_file(worker, snapshot, path))
 
     assert made.rows is not None
     total = TokenRange(minimum=3, median=7, maximum=11)
@@ -81,7 +81,7 @@ async def test_the_rows_say_what_each_part_comes_to_at_least_usually_and_at_most
 ) -> None:
     snapshot, path = opened(tmp_path, BRANCHES)
 
-    made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+    made = await weigh(worker, snapshot, await render_file(worker, snapshot, path))
 
     assert made.rows is not None
     assert (made.rows.over, made.rows.stuck) == ((), ())
@@ -92,7 +92,7 @@ async def test_something_more_urgent_ends_the_weighing(worker: RenderWorker, tmp
     snapshot, path = opened(tmp_path)
     made = await render_file(worker, snapshot, path)
 
-    assert await weigh_rows(worker, snapshot, made, lambda: False) is made
+    assert await weigh(worker, snapshot, made, lambda: False) is made
 
 
 async def test_what_was_tried_in_time_counts(
@@ -101,7 +101,7 @@ async def test_what_was_tried_in_time_counts(
     monkeypatch.setattr(make, "MAX_WEIGHING_SECONDS", -1.0)
     snapshot, path = opened(tmp_path)
 
-    assert (await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))).rows is None
+    assert (await weigh(worker, snapshot, await render_file(worker, snapshot, path))).rows is None
 
 
 async def test_samples_that_cannot_be_read_are_a_failure(worker: RenderWorker, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest_asyncio
 from promptls.ide.hover import hover
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.rendering.file_rendering import FileRendering, PartRange
-from promptls.rendering.make import render_file, weigh_parts
+from promptls.rendering.make import render_file, weigh
 from promptls.rendering.worker import RenderWorker
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
@@ -53,7 +53,7 @@ async def weighed(worker: RenderWorker, folder: Path, text: str = PROMPT) -> tup
     workspace.open(path, text, 1)
     snapshot = workspace.snapshot
     made = await render_file(worker, snapshot, path)
-    return snapshot, await weigh_parts(worker, snapshot, made, lambda: True)
+    return snapshot, await weigh(worker, snapshot, made, lambda: True)
 
 
 async def test_the_parts_are_counted_with_all_samples_and_rows(worker: RenderWorker, tmp_path: Path) -> None:
@@ -117,5 +117,5 @@ async def test_without_other_data_there_is_nothing_to_compare(worker: RenderWork
 async def test_something_more_urgent_ends_the_counting(worker: RenderWorker, tmp_path: Path) -> None:
     snapshot, made = await weighed(worker, tmp_path)
 
-    assert await weigh_parts(worker, snapshot, made, lambda: False) is made
-    assert (await weigh_parts(worker, snapshot, replace(made, ranges=()), lambda: True)).ranges == made.ranges
+    assert await weigh(worker, snapshot, made, lambda: False) is made
+    assert (await weigh(worker, snapshot, replace(made, ranges=()), lambda: True)).ranges == made.ranges

@@ -9,7 +9,7 @@ from typing import Any
 from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering, included_texts, template_texts
 from promptls.rendering.job import RenderJob
-from promptls.rendering.make import job_for, render_file, weigh_rows
+from promptls.rendering.make import job_for, render_file, weigh
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import samples_of
 from promptls.tokens import count
@@ -42,6 +42,6 @@ def rendered_with_all(snapshot: Snapshot, path: str) -> FileRendering:
 
     async def render() -> FileRendering:
         worker: Any = _InProcess()
-        return await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+        return await weigh(worker, snapshot, await render_file(worker, snapshot, path))
 
     return asyncio.run(render())

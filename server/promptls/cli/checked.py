@@ -320,7 +320,7 @@ async def _rendered(
         findings_need_counts,
         limits_for,
         render_file,
-        weigh_rows,
+        weigh,
     )
     from promptls.rendering.worker import RenderWorker
 
@@ -331,7 +331,7 @@ async def _rendered(
         workers[limits] = RenderWorker(limits)
     encoding = None if findings_need_counts(snapshot, path) else NOT_COUNTED
     made = await render_file(workers[limits], snapshot, path, sample, encoding=encoding)
-    return await weigh_rows(workers[limits], snapshot, made)
+    return await weigh(workers[limits], snapshot, made)
 
 
 def _lacks_code(snapshot: Snapshot, path: str, rendered: FileRendering) -> bool:

@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import median_low
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.dialects.opencompass.vocabulary import COMPARING_RETRIEVERS, EMBEDDING_RETRIEVERS
 from promptls.rendering.evaluation_asking import is_package_there
@@ -249,27 +250,31 @@ def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | R
     return outcome
 
 
-async def weigh_rows(
+_MAX_SECONDS: Final = 3.0
+"""The time limit for trying samples; the result covers those tried until then."""
+_MAX_ROWS: Final = 30
+"""The maximum number of rows in the ranges of parts."""
+
+
+async def weigh(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool] = lambda: True
 ) -> FileRendering:
-    """Return the same rendering, with the token counts of the dataset's rows, and the data that fails.
+    """Return the same rendering with what other data results in: token counts, failures and white space.
 
-    Samples and rows are tried while `go_on` returns true.
-
-    The rows are those that can be chosen as samples, within the time limit. The rendering has no counts of
-    rows if there are no rows, or if rendering them would not be reliable.
+    Samples and rows are tried while `go_on` returns true. The rows are those that can be chosen as samples,
+    within the time limit. Nothing is tried if functions are stand-ins, since that would not be reliable.
     """
     path = made.job.path
     template = snapshot.template(path)
     if template is None or made.job.stand_ins or made.rendering is None:
-        return replace(made, rows=None, failing=())
-    failing, white_space = await _other_samples(worker, snapshot, made)
+        return replace(made, rows=None, failing=(), ranges=())
+    foreign = included_part_names(snapshot, path)
+    count_parts = partial(_part_counts, snapshot, template, foreign, path)
+    failing, white_space, renderings = await _other_samples(worker, snapshot, made)
+    of_samples = list(map(count_parts, (made.rendering, *renderings)))
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
-    foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
-    of_parts: list[list[int]] = []
-    names = [name for its in unique_part_names(snapshot, path).values() for name in its] if has_parts else []
-    of_included: list[list[int]] = []
+    of_rows: list[_PartCounts] = []
     deadline = time.monotonic() + MAX_WEIGHING_SECONDS
     samples = row_samples(snapshot, path)
     for sample in samples:
@@ -282,49 +287,61 @@ async def weigh_rows(
         if isinstance(outcome, RenderFailure):
             if len(failing) < MAX_FAILING:
                 failing.append(FileRendering(job, sample, outcome))
-        else:
-            number = int(sample.name.removeprefix("row "))
-            counts.append((number, outcome.tokens, outcome.tokens_kept))
-            if has_parts:
-                became = rendered_parts(template, foreign, outcome)
-                of_parts.append([sum(part.tokens for part in its) for its in became])
-                of_included.append([sum(tokens_of((name,), outcome)) for name in names])
-    if not counts:
-        return replace(made, rows=None, failing=tuple(failing), other_white_space=white_space)
+            continue
+        counts.append((int(sample.name.removeprefix("row ")), outcome.tokens, outcome.tokens_kept))
+        if has_parts:
+            of_rows.append(count_parts(outcome))
+        if len(counts) <= _MAX_ROWS and sample.data != made.sample.data:
+            of_samples.append(of_rows[-1] if has_parts else count_parts(outcome))
     limit = made.token_limit or math.inf
+    return replace(
+        made,
+        rows=_row_tokens(samples[0].source, counts, of_rows, limit) if counts else None,
+        failing=tuple(failing),
+        other_white_space=white_space,
+        ranges=tuple(_part_ranges(template, foreign, of_samples)) if len(of_samples) > 1 else (),
+    )
+
+
+def _row_tokens(
+    dataset: str, counts: list[tuple[int, int, int]], of_parts: list[_PartCounts], limit: float
+) -> RowTokens:
+    """Return the counts of rows, each with its number and its tokens before and after truncation."""
     totals = [tokens for _, tokens, _ in counts]
-    rows = RowTokens(
-        dataset=samples[0].source,
+    by_part = zip(*(each.own for each in of_parts), strict=True)
+    by_name = {
+        name: [each.named[name] for each in of_parts] for name in (of_parts[0].named if of_parts else ())
+    }
+    return RowTokens(
+        dataset=dataset,
         rows=len(counts),
         over=tuple(number for number, tokens, _ in counts if tokens > limit),
-        stuck=tuple(number for number, _, kept in counts if kept > limit),
+        stuck=tuple(number for number, _, tokens in counts if tokens > limit),
         maximum=max(totals),
         total=TokenRange.of(totals),
-        parts=tuple(TokenRange.of(its) if any(its) else None for its in zip(*of_parts, strict=True)),
-        included={
-            name: TokenRange.of(its)
-            for name, its in zip(names, zip(*of_included, strict=True), strict=False)
-            if any(its)
-        },
+        parts=tuple(TokenRange.of(its) if any(its) else None for its in by_part),
+        included={name: TokenRange.of(its) for name, its in by_name.items() if any(its)},
     )
-    return replace(made, rows=rows, failing=tuple(failing), other_white_space=white_space)
 
 
 async def _other_samples(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering
-) -> tuple[list[FileRendering], tuple[WhiteSpace, ...]]:
-    """Return the failing renderings with other samples, and the white space that all of them change.
+) -> tuple[list[FileRendering], tuple[WhiteSpace, ...], list[Rendering]]:
+    """Return the failing renderings with other samples, the white space that all change, and the others.
 
-    The rows of the first dataset are excluded.
+    The rows of the first dataset are excluded. Of the others, only renderings with declared samples are
+    returned.
     """
     if snapshot.kind(made.job.path) is Kind.EVALUATION:
-        return [], ()  # its samples are rows
+        return [], (), []  # its samples are rows
     failing: list[FileRendering] = []
+    renderings: list[Rendering] = []
     white_space: list[WhiteSpace] = []
     try:
         given: Iterable[Sample] = given_samples(snapshot, made.job.path)
     except UserError:  # the rendering reports it
-        return [], ()
+        return [], (), []
+    declared = given
     if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
         given = branch_samples(snapshot, made.job.path, made.sample)
     others = (sample for sample in given if not sample.name.startswith("row "))
@@ -337,7 +354,9 @@ async def _other_samples(
         white_space += outcome.white_space
         if isinstance(outcome, RenderFailure):
             failing.append(FileRendering(job, sample, outcome))
-    return failing, tuple(dict.fromkeys(white_space))
+        elif sample in declared:
+            renderings.append(outcome)
+    return failing, tuple(dict.fromkeys(white_space)), renderings
 
 
 def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None]) -> dict[str, int]:
@@ -346,76 +365,47 @@ def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None
     return {text: known.template_tokens[text] for text in texts if text in known.template_tokens}
 
 
-_MAX_SECONDS: Final = 3.0
-"""The time limit for trying samples and rows; the result covers those tried until then."""
-_MAX_ROWS: Final = 30
+class _PartCounts(NamedTuple):
+    """The tokens of a template's own parts, of included parts by their names, and of included files."""
+
+    own: list[int]
+    named: dict[str, int]
+    files: dict[str, int]
 
 
-async def weigh_parts(
-    worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool]
-) -> FileRendering:
-    """Return the same rendering, with the ranges of its parts; data is tried while `go_on` returns true.
+def _part_counts(
+    snapshot: Snapshot, template: Template, foreign: frozenset[str], path: str, rendering: Rendering
+) -> _PartCounts:
+    own = [sum(part.tokens for part in became) for became in rendered_parts(template, foreign, rendering)]
+    names = [name for its in unique_part_names(snapshot, path).values() for name in its]
+    by_file = parts_by_file(snapshot, path, rendering)
+    files = {target: brought_in(snapshot, by_file, target) for target in by_file}
+    return _PartCounts(
+        own,
+        {name: sum(tokens_of((name,), rendering)) for name in names},
+        {target: sum(part.tokens for part in parts) for target, parts in files.items() if parts is not None},
+    )
 
-    There are none without data besides that of the rendering, or if functions are stand-ins.
-    """
-    path = made.job.path
-    template = snapshot.template(path)
-    known = replace(made, ranges=()) if made.ranges else made
-    if template is None or made.job.stand_ins or made.rendering is None:
-        return known
-    others = included_part_names(snapshot, path)
-    counts = [_part_counts(snapshot, template, others, made.rendering, path)]
-    deadline = time.monotonic() + _MAX_SECONDS
-    for sample in _samples(snapshot, path):
-        if not go_on():
-            return made
-        if time.monotonic() > deadline:
-            break
-        if sample.data != made.sample.data:
-            outcome = await worker.render(replace(made.job, data=sample.data))
-            if isinstance(outcome, Rendering):
-                counts.append(_part_counts(snapshot, template, others, outcome, path))
-    if len(counts) == 1:
-        return known
+
+def _part_ranges(
+    template: Template, foreign: frozenset[str], counts: list[_PartCounts]
+) -> Iterator[PartRange]:
+    """Yield the ranges of the parts that can be identified, and of included parts and files."""
     names = Counter(placed.part.name for placed in template.parts)
-    ranges = []
     for index, placed in enumerate(template.parts):
         name = placed.part.name
         # For a part that cannot be identified, it is unknown how often it was left out.
-        if name is not None and names[name] == 1 and name not in others:
-            ranges.append(_part_range(name, [own[index] for own, _ in counts]))
-    for name in counts[0][1]:
-        tokens = [included[name] for _, included in counts if name in included]
-        if len(tokens) == len(counts):
-            ranges.append(_part_range(name, tokens))
-    return replace(made, ranges=tuple(ranges))
+        if name is not None and names[name] == 1 and name not in foreign:
+            yield _part_range(name, [each.own[index] for each in counts])
+    for name in counts[0].named:
+        yield _part_range(name, [each.named[name] for each in counts])
+    for file in counts[0].files:
+        if all(file in each.files for each in counts):
+            yield _part_range(file, [each.files[file] for each in counts])
 
 
 def _part_range(name: str, tokens: list[int]) -> PartRange:
     return PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens))
-
-
-def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
-    try:
-        given = given_samples(snapshot, path)
-        found = [each for each in given if not each.name.startswith("row ")]
-    except UserError:  # the rendering reports it
-        found = []
-    return [*found, *row_samples(snapshot, path)[:_MAX_ROWS]]
-
-
-def _part_counts(
-    snapshot: Snapshot, template: Template, others: frozenset[str], rendering: Rendering, path: str
-) -> tuple[list[int], dict[str, int]]:
-    """Return the tokens of each part of the template, and of included parts by their names and files."""
-    own = [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
-    names = [name for its in unique_part_names(snapshot, path).values() for name in its]
-    included = {name: sum(tokens_of((name,), rendering)) for name in names}
-    by_file = parts_by_file(snapshot, path, rendering)
-    for target in by_file:
-        if (parts := brought_in(snapshot, by_file, target)) is not None:
-            included[target] = sum(part.tokens for part in parts)
-    return own, included
 
 
 def code_of_rendering(snapshot: Snapshot, paths: Iterable[str]) -> FolderCode:

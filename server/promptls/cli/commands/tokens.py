@@ -108,7 +108,7 @@ async def counted(
     """Render and count every prompt; raises UsageError for an unknown model or encoding."""
     from promptls.ide.preview_parts import encoding_of, model_of, token_report
     from promptls.models.opening import find_model
-    from promptls.rendering.make import limits_for, render_file, weigh_rows
+    from promptls.rendering.make import limits_for, render_file, weigh
     from promptls.rendering.worker import Limits, RenderWorker
 
     workers: dict[Limits, RenderWorker] = {}
@@ -127,7 +127,7 @@ async def counted(
             worker = workers.setdefault(limits, RenderWorker(limits))
             made = await render_file(worker, snapshot, path, encoding=chosen)
             if has_rows:
-                made = await weigh_rows(worker, snapshot, made)
+                made = await weigh(worker, snapshot, made)
             found.append(Counted(made, token_report(snapshot, made, model)))
     finally:
         for worker in workers.values():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptls.preview.preview_result import chosen_sample
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.make import RENDERED_KINDS, limits_for, render_file, weigh_parts, weigh_rows
+from promptls.rendering.make import RENDERED_KINDS, limits_for, render_file, weigh
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.worker import Limits, RenderWorker, SupersededError
 from promptls.server.context import Context, Event
@@ -158,7 +158,7 @@ class Renderings:
     async def once(self, snapshot: Snapshot, path: str) -> FileRendering:
         """Render a file with its rows; the file need not be open."""
         worker = self.worker(snapshot, path)
-        return await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+        return await weigh(worker, snapshot, await render_file(worker, snapshot, path))
 
     def refresh(self, paths: list[str]) -> None:
         """Rerender files whose renderings may have changed."""
@@ -338,8 +338,7 @@ class Renderings:
         if made is None or template is None or template.source.text != made.job.text:
             return
         worker = self.worker(snapshot, path)
-        weighed = await weigh_rows(worker, snapshot, made, lambda: not self._waiting)
-        weighed = await weigh_parts(worker, snapshot, weighed, lambda: not self._waiting)
+        weighed = await weigh(worker, snapshot, made, lambda: not self._waiting)
         if self._latest.get(path) is made and weighed is not made:
             self._store(snapshot, weighed)
             if weighed.ranges != made.ranges:
