@@ -34,6 +34,8 @@ _FOREIGN_NAMES: Final[Mapping[type, Mapping[str, str]]] = {
         "len": "length",
         "lowercase": "lower",
         "size": "length",
+        "sort_by": "sort(attribute=…)",
+        "sortBy": "sort(attribute=…)",
         "str": "string",
         "strip": "trim",
         "strip_html": "striptags",
@@ -107,8 +109,9 @@ class Unknown:
         meant = _FOREIGN_NAMES[self._kind].get(name)
         if meant is None:
             return misspelt(span, message, name, self._known)
-        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
-        return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+        # An equivalent with an argument cannot replace the name alone.
+        fixes = () if "(" in meant else (Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True),)
+        return Finding(span, f"{message}; did you mean `{meant}`?", fixes)
 
     def _find(self, chunk: Chunk) -> Iterator[_Use]:
         for tag in chunk.tags:

@@ -387,6 +387,10 @@ def _closed(tag: Tag, start: int) -> Fix:
     lone = _LONE_BRACE.match(tag.text)
     if lone and tag.unclosed == "}}":
         place = Span(start + lone.end(), start + lone.end())
+        following = tag.text[lone.end() :]
+        if following.lstrip(" ").startswith("}"):
+            blank = Span(place.start, place.start + len(following) - len(following.lstrip(" ")))
+            return Fix("Remove the white space", (Edit(blank, ""),), preferred=True)
         return Fix("Insert `}`", (Edit(place, "}"),), preferred=True)
     if lone and tag.unclosed == "%}":
         place = Span(start + lone.end() - 1, start + lone.end())

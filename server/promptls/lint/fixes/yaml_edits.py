@@ -275,6 +275,7 @@ def _replaces_text_with_word(edit: Edit, source: Source) -> bool:
 
 
 _KEY_WITHOUT_COLON: Final = re.compile(r"[ ]*(?:- )?([a-z_]+)(?::(?=\S)|[ ]+(?!:))")
+_EQUALS_SIGN: Final = re.compile(r"[ ]*=[ ]*")
 _VALUE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(\S.*?)[ ]*$")
 _QUOTE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(['\"])")
 _PART_KEY: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?(?P<key>[a-z_]+):(?=\s|$)")
@@ -319,6 +320,11 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
     key = _KEY_WITHOUT_COLON.match(line)
     if key and key.group(1) in PART_KEYS and line[key.end() :].strip():
         place = start + key.end(1)
+        sign = _EQUALS_SIGN.match(line, key.end(1))
+        if sign is not None:
+            edit = Edit(Span(place, start + sign.end()), ": ")
+            yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
+            return
         has_colon = line[key.end(1)] == ":"
         edit = Edit(Span(place + has_colon, place + has_colon), " " if has_colon else ":")
         yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)

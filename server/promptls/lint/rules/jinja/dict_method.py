@@ -3,7 +3,8 @@
 ## What it does
 
 Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
-not called. If the file declares the key, it is a warning.
+not called. If the file declares the key, or if a loop with two variables iterates over `items`, it is a
+warning. A loop `for key, value in order`, without `items()`, is reported as well.
 
 ## Why is this bad?
 
@@ -49,6 +50,7 @@ from promptls.text.suggest import is_typo
 METHODS: Final = frozenset(name for name in dir(dict) if not name.startswith("_"))
 """The methods of all mappings."""
 _NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
+_PAIR: Final = 2
 _ABOUT_METHODS: Final = frozenset({"callable"})
 
 
@@ -57,6 +59,7 @@ def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method but are not called."""
     yield from _loops(chunk)
     called = set()
+    iterated = _iterated_in_pairs(chunk)
     for start, node in expressions_in(chunk):
         if isinstance(node, Call):
             called.add(id(node.function))
@@ -66,6 +69,12 @@ def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
             if isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS:
                 continue
             key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
+            span = node.name_span.shifted(start)
+            if span in iterated and node.name == "items":
+                call = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+                message = "this loop needs the keys and values of the mapping; did you mean `items()`?"
+                yield Finding(span, message, (call,), severity="warning")
+                continue
             is_declared = _is_declared(node, declarations)
             fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
             message = f"on a mapping, this is the method `{node.name}`, not the value of the key"
@@ -73,7 +82,6 @@ def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
                 message = (
                     f"this is the method `{node.name}` of the mapping, not the key that `input_keys` declares"
                 )
-            span = node.name_span.shifted(start)
             yield Finding(span, message, (fix,), severity="warning" if is_declared else None)
 
 
@@ -103,15 +111,30 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 message = f"a mapping has no method `{name}`; did you mean `{meant}`?"
                 yield Finding(span, message, (fix,), severity="warning")
-        elif isinstance(source, Name | Attribute) and _are_pairs(targets):
+        elif isinstance(source, Name | Attribute) and source.name not in METHODS and _are_pairs(targets):
             end = source.span.shifted(start).end
             fix = Fix("Add `.items()`", (Edit(Span(end, end), ".items()"),))
             message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
             yield Finding(source.span.shifted(start), message, (fix,))
 
 
+def _iterated_in_pairs(chunk: Chunk) -> frozenset[Span]:
+    """Return the last names of what loops with two variables iterate over."""
+    found = set()
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is None or statement.keyword != "for" or not statement.expressions:
+            continue
+        target, source = statement.targets[:1], statement.expressions[0]
+        if isinstance(source, Attribute) and any(
+            isinstance(each, Collection) and len(each.items) == _PAIR for each in target
+        ):
+            found.add(source.name_span.shifted(tag.span.start))
+    return frozenset(found)
+
+
 def _are_pairs(names: list[str]) -> bool:
-    return len(names) == 2 and names[0] in _KEYS and names[1] in _VALUES  # noqa: PLR2004
+    return len(names) == _PAIR and names[0] in _KEYS and names[1] in _VALUES
 
 
 def _is_declared(node: Attribute, declarations: Declarations) -> bool:

@@ -3,7 +3,8 @@
 ## What it does
 
 Reports `{name}`, `${name}`, `{name }}` and `name }}` in the text of a content if the file prints or binds a variable of
-that name, an expression with white space between its braces, as in `{ { name } }`, and a
+that name, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
+its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag if the content has no `{` that matches it.
 
 ## Why is this bad?
@@ -41,6 +42,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -53,11 +55,22 @@ _FILTERED: Final = re.compile(
 )
 """A name with filters in single braces."""
 _FIRST_WORD: Final = re.compile(r"[a-z_]+")
+_CALL: Final = re.compile(r"(?<![{\\\w$])\{[ ]?([A-Za-z_]\w*)(\((?:[^(){}]|\([^(){}]*\))*\))[ ]?\}(?!\})")
+"""A call in single braces."""
 _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _SPACED_TAG: Final = re.compile(
-    r"\{ +%[-+]?(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
+    r"\{(?: +%[-+]?|[-+] *%)(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
 )
+_STATEMENT: Final = re.compile(
+    r"^[ ]*(\{[ ]*("
+    r"set \w+ =(?!=)[^{}\n]+"
+    r"|if (?:not )?[\w.]+(?: (?:==|!=|<|>|is|in|and|or|not) [^{}\n]+)?"
+    r"|for \w+(?:, ?\w+)? in [^{}\n]+"
+    r"|endif|endfor)[ ]*\})[ ]*$",
+    re.MULTILINE,
+)
+"""A statement in single braces on a line of its own."""
 _SPACED: Final = re.compile(
     r"\{[ ]\{[ ]?([A-Za-z_][\w.]*(?:\([\w.| ]*\))?)[ ]?\}[ ]\}|<%=[ ]*([A-Za-z_][\w.]*)[ ]*%>"
     r"|\uff5b\uff5b[ ]*([A-Za-z_][\w.]*)[ ]*\uff5d\uff5d"
@@ -70,7 +83,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names in single braces in the texts of contents, with their attributes."""
     if "{" not in chunk.text:
         return ()
-    found = []
+    found: list[tuple[str, Span]] = []
     for content in chunk_contents(chunk):
         begin, end = content.value.span
         matches = [
@@ -117,6 +130,7 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the names of variables in single braces, and single braces after tags."""
     yield from _stray_braces(file)
     yield from _spaced_braces(file)
+    yield from _calls(file)
     if not _names(file.chunks):
         return
     known = file.template.names.read_names | file.template.names.all_bound_names | {"loop"}
@@ -134,14 +148,54 @@ def check(file: File) -> Iterator[Finding]:
                 yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
 
 
+@chunk_fact
+def _called(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names that are called in single braces in the texts of contents."""
+    matches = [
+        match
+        for content in (chunk_contents(chunk) if "{" in chunk.text else ())
+        for match in _CALL.finditer(chunk.text, *content.value.span)
+    ]
+    return tuple(
+        (match[1], Span(*match.span()))
+        for match in matches
+        if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
+    )
+
+
+_called_names: Final = summary(lambda chunk: frozenset(name for name, _ in _called(chunk)), union)
+
+
+def _calls(file: File) -> Iterator[Finding]:
+    """Yield the calls in single braces of functions that the file has or calls elsewhere."""
+    names = file.template.names
+    known = names.called_names | names.bound_names("macro") | names.bound_names("import") | INJECTED
+    for located in file.chunks.where(_called_names) if _called_names(file.chunks) & known else ():
+        for name, span in _called(located.chunk):
+            if name in known:
+                meant = f"{{{{ {located.chunk.text[span.start + 1 : span.end - 1].strip()} }}}}"
+                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                message = f"Jinja leaves this as it is; did you mean `{meant}`?"
+                yield Finding(span, message, (fix,)).shifted(located.start)
+
+
 @each_chunk
 def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
     """Yield the expressions and tags with white space between their braces."""
-    for match in _SPACED_TAG.finditer(chunk.text) if "{ " in chunk.text else ():
+    for match in _SPACED_TAG.finditer(chunk.text):
         span = Span(*match.span())
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
-            fix = Fix("Remove the white space", (Edit(span, match.group().replace(" ", "")),), preferred=True)
+            sign = next((each for each in "-+" if each in match.group()), "")
+            meant = "{%" + sign
+            title = "Remove the white space" if match.group().startswith("{ ") else f"Change to `{meant}`"
+            fix = Fix(title, (Edit(span, meant),), preferred=True)
             yield Finding(span, "Jinja does not take this for a tag: `{` and `%` stand together", (fix,))
+    for match in _STATEMENT.finditer(chunk.text):
+        span = Span(*match.span(1))
+        if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
+            meant = f"{{% {match[2].strip()} %}}"
+            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+            yield Finding(span, f"Jinja leaves this as it is; did you mean `{meant}`?", (fix,))
     if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
         return
     for content in chunk_contents(chunk):

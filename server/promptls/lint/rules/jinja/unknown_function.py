@@ -148,9 +148,9 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
 
 
 def _typo_of_function(file: File, name: str) -> str | None:
-    """Return the macro or built-in function of which a called name is certainly a typo."""
+    """Return the macro, import or built-in function of which a called name is certainly a typo."""
     names = file.template.names
-    bound = names.bound_names("macro")
+    bound = names.bound_names("macro") | names.bound_names("import")
     uncalled = bound - names.read_names
     return next(
         (

@@ -37,8 +37,9 @@ from promptls.lint.analysis.unmatched_names import unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -49,12 +50,17 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
+    names = file.template.names
+    if any(is_typo(name, binding.name) for name in names.called_names & names.input_names):
+        return  # one of the two names is misspelled
     located = file.template.source.located(binding.span.start)
     offset = binding.span.start - located.start
     tag_index = tag_at(located.chunk, offset)
     if tag_index is None:
         return
     tag = located.chunk.tags[tag_index]
+    if any(tag.span.start <= each.span.start < tag.span.end for each in tag_problems(located.chunk)):
+        return
     spans = [
         Span(each.span.start, each.alias_span.end).shifted(located.start + tag.span.start)
         for each in tag_tree(tag).statement.imported

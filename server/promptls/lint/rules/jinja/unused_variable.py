@@ -77,9 +77,9 @@ def check(file: File) -> Iterator[Finding]:
         )
         if binding.name in meant or has_effect or is_broken:
             continue
-        typo = next(
-            (name for name in sorted(file.template.names.input_names) if is_typo(binding.name, name)), None
-        )
+        inputs = sorted(file.template.names.input_names)
+        typo = next((name for name in inputs if is_typo(binding.name, name)), None)
+        typo = typo or next((name for name in inputs if _is_abbreviated(file, binding.name, name)), None)
         if typo is not None and declared_names(file) is None:
             fix = Fix(f"Change to `{typo}`", (Edit(binding.span, typo),))
             message = f"nothing reads `{binding.name}`; did you mean `{typo}`?"
@@ -89,6 +89,19 @@ def check(file: File) -> Iterator[Finding]:
         removal = None if binds_more else removed_tag(located, binding.span.start - located.start)
         fixes = (Fix("Remove this variable", (removal,)),) if removal else ()
         yield Finding(binding.span, f"nothing reads `{binding.name}`", fixes, unnecessary=True)
+
+
+def _is_abbreviated(file: File, name: str, other: str) -> bool:
+    """Return whether a name that is read once is the same with one word abbreviated: `user_msg`, `user_message`."""
+    one, two = name.split("_"), other.split("_")
+    if len(one) != len(two) or len(one) == 1:
+        return False
+    different = [sorted(pair, key=len) for pair in zip(one, two, strict=True) if pair[0] != pair[1]]
+    if len(different) != 1 or len(list(file.template.names.references_of(other))) != 1:
+        return False
+    short, long = different[0]
+    letters = iter(long)
+    return len(short) > 1 and short[0] == long[0] and all(letter in letters for letter in short)
 
 
 def _statement(located: Located, offset: int) -> Statement | None:

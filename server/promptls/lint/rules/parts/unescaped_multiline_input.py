@@ -57,6 +57,7 @@ from promptls.semantic.printed_inputs import (
 from promptls.semantic.types.assignability import KnownValue
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk, Located
+from promptls.syntax.jinja.problems import tag_problems
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
@@ -204,7 +205,15 @@ def _is_one_line(schema: dict[str, Any]) -> bool:
 
 
 def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]:
-    """Yield the fix that escapes and indents the value, converting it to a text first if needed."""
+    """Yield the fix that escapes and indents the value, converting it to a text first if needed.
+
+    An expression with a syntax error is not changed.
+    """
+    tag = next(iter(chunk.tags_at(value.span)), None)
+    if tag is not None and any(
+        tag.span.start <= problem.span.start < tag.span.end for problem in tag_problems(chunk)
+    ):
+        return
     written = chunk.text[value.expression.start : value.expression.end]
     if not is_text and value.expression == value.span:
         written = f"{written} | string"
