@@ -157,7 +157,7 @@ class _Prompted(MetricObject):
 
     def _function(self) -> Callable[..., Any]:
         async def judged(**given: Any) -> MetricResult:
-            return await self._judged(given.pop(JUDGE), given)
+            return await self._judge(given.pop(JUDGE), given)
 
         names = self.get_variables()
         arguments = [Parameter(name, Parameter.KEYWORD_ONLY) for name in names]
@@ -168,7 +168,7 @@ class _Prompted(MetricObject):
         function.__signature__ = Signature([*arguments, judge, *rest])
         return judged
 
-    async def _judged(self, judge: Any, given: Mapping[str, Any]) -> MetricResult:
+    async def _judge(self, judge: Any, given: Mapping[str, Any]) -> MetricResult:
         if not self.prompt:
             raise UsageError("the metric has no prompt", remedy="give `prompt` to it")
         made = self.prompt.format(**given)

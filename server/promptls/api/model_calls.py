@@ -131,7 +131,7 @@ def asking(llm: Any) -> Callable[[Sequence[TextRequest]], list[str]]:
         from promptls.models.opening import find_model
 
         reference = find_model(llm)
-        return lambda requests: run_in_own_loop(lambda: _opened(reference, requests))
+        return lambda requests: run_in_own_loop(lambda: _open(reference, requests))
     if hasattr(llm, "generate_text"):
         return lambda requests: [_of_ragas(llm, request) for request in requests]
     if inspect.iscoroutinefunction(getattr(llm, "complete", None)):
@@ -158,7 +158,7 @@ def _of_ragas(llm: Any, request: TextRequest) -> str:
     return str(llm.generate_text(PromptValue(prompt_str=request.whole)).generations[0][0].text)
 
 
-async def _opened(reference: Any, requests: Sequence[TextRequest]) -> list[str]:
+async def _open(reference: Any, requests: Sequence[TextRequest]) -> list[str]:
     from promptls.models.opening import open_model
 
     model = open_model(reference)

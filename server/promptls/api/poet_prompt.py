@@ -181,17 +181,17 @@ class Prompt:
         if package_name and not raw_template:
             file = package_folder(package_name) / file
         self._name = RAW_NAME if raw_template else os.path.normpath(file.absolute())
-        self._encode = self._checked(lambda: encoder(_encoding(encode_func, tiktoken_encoding_name)))
+        self._encode = self._check(lambda: encoder(_encoding(encode_func, tiktoken_encoding_name)))
         options = RenderOptions(token_limit, markers, allow_token_overrides, sandboxed)
-        self._template_data, self._parts = self._checked(
-            lambda: self._rendered(raw_template, template_data or {}, options)
+        self._template_data, self._parts = self._check(
+            lambda: self._render(raw_template, template_data or {}, options)
         )
         self._whole: tuple[PromptPart, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<Prompt {self._name!r}>"
 
-    def _rendered(
+    def _render(
         self, raw_template: str | None, data: Mapping[str, Any], options: RenderOptions
     ) -> tuple[Mapping[str, Any], list[PromptPart]]:
         """Return the data with the reserved names, and the parts; raises PromptPoetError."""
@@ -229,12 +229,12 @@ class Prompt:
     @property
     def string(self) -> str:
         """The prompt as a single text; raises PromptError if the content of a part is not a text."""
-        return self._checked(lambda: joined(self._parts))
+        return self._check(lambda: joined(self._parts))
 
     @property
     def pretruncation_string(self) -> str:
         """The prompt as a single text, before truncation."""
-        return self._checked(lambda: joined(self.pretruncation_parts))
+        return self._check(lambda: joined(self.pretruncation_parts))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -304,9 +304,9 @@ class Prompt:
         Raises PromptError of kind `tokens` if a part's content is not a text or contains a special token,
         and if there are no parts.
         """
-        self._checked(self._refuse_uncountable)
+        self._check(self._refuse_uncountable)
         self._parts = [
-            part if part.tokens and not force_retokenize else self._tokenized(part) for part in self._parts
+            part if part.tokens and not force_retokenize else self._tokenize(part) for part in self._parts
         ]
         if self._whole is None:
             self._whole = tuple(self._parts)
@@ -318,7 +318,7 @@ class Prompt:
         """
         part = self._parts[index]
         if part.content.startswith(old):
-            self._parts[index] = self._tokenized(replace(part, content=f"{new}{part.content[len(old) :]}"))
+            self._parts[index] = self._tokenize(replace(part, content=f"{new}{part.content[len(old) :]}"))
 
     def truncate(self, token_limit: int | None = None, truncation_step: int | None = None) -> None:
         """Remove parts with a truncation priority until the tokenized prompt is within the limit.
@@ -351,7 +351,7 @@ class Prompt:
         # The texts are encoded after this check.
         count_parts(self._parts, lambda _text: 0, allow_token_overrides=self._allow_token_overrides)
 
-    def _tokenized(self, part: PromptPart) -> PromptPart:
+    def _tokenize(self, part: PromptPart) -> PromptPart:
         try:
             sections = part.sections and tuple(
                 each if each.tokens is not None else replace(each, tokens=self._encode(each.content))
@@ -370,7 +370,7 @@ class Prompt:
             raise PromptError(problem, self._name)
         return [token for part in parts for token in part.tokens]
 
-    def _checked(self, work: Callable[[], Made]) -> Made:
+    def _check(self, work: Callable[[], Made]) -> Made:
         """Return the result of `work`; a PromptPoetError is re-raised as PromptError."""
         try:
             return work()

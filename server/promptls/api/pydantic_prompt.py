@@ -86,7 +86,7 @@ class _Piece(NamedTuple):
             if not answer.strip():
                 raise _UnusableError("it is empty")
             return answer.strip()
-        made = _merged(self.value, _json_in(answer), "")
+        made = _merge(self.value, _json_in(answer), "")
         return json.dumps(made, ensure_ascii=False) if self.is_json_text else made
 
 
@@ -159,18 +159,18 @@ def _json_in(answer: str) -> Any:
     raise _UnusableError("there is no JSON in it")
 
 
-def _merged(before: Any, after: Any, at: str) -> Any:
+def _merge(before: Any, after: Any, at: str) -> Any:
     """Return `before` with the texts of `after`; raises _UnusableError if their structures differ."""
     where = f"at `{at.lstrip('.')}`" if at else "at its top"
     if isinstance(before, Mapping):
         if not isinstance(after, Mapping) or set(after) != set(before):
             raise _UnusableError(f"the keys {where} are no longer {', '.join(f'`{key}`' for key in before)}")
-        return {key: _merged(value, after[key], f"{at}.{key}") for key, value in before.items()}
+        return {key: _merge(value, after[key], f"{at}.{key}") for key, value in before.items()}
     if isinstance(before, list | tuple):
         if not isinstance(after, list) or len(after) != len(before):
             raise _UnusableError(f"the list {where} no longer has {len(before)} items")
         return [
-            _merged(one, other, f"{at}[{index}]")
+            _merge(one, other, f"{at}[{index}]")
             for index, (one, other) in enumerate(zip(before, after, strict=True))
         ]
     if not isinstance(before, str):
@@ -367,7 +367,7 @@ class Prompt(BaseModel):
         return cls(**{**values, "ragas_version": of})
 
     @model_validator(mode="after")
-    def _checked(self, info: ValidationInfo) -> Prompt:
+    def _check(self, info: ValidationInfo) -> Prompt:
         if isinstance(info.context, Release):
             check(self._object(info.context))
         return self

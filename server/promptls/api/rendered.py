@@ -56,10 +56,10 @@ class PromptError(UserError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Support pickling, for example to pass the error between processes."""
-        return _restored, (self.__dict__,)
+        return _restore, (self.__dict__,)
 
 
-def _restored(fields: dict[str, object]) -> PromptError:
+def _restore(fields: dict[str, object]) -> PromptError:
     error = PromptError.__new__(PromptError, fields["message"])
     error.__dict__.update(fields)
     return error

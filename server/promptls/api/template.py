@@ -327,7 +327,7 @@ class PromptObjectFile(PromptTemplate):
         if not is_json_file(self.path.name):
             super().compile()
             return
-        self._checked(self._json_text())
+        self._check(self._json_text())
 
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedPrompt:
         """Render the prompt with these inputs, as a single part with the role `user`.
@@ -338,7 +338,7 @@ class PromptObjectFile(PromptTemplate):
         given = inputs if data is None else {**data, **inputs}
         try:
             text = self._json_text() if is_json_file(self.path.name) else self._text(given).text
-            prompt = self._checked(text)
+            prompt = self._check(text)
             content = ragas_text(prompt, given)
         except PromptPoetError as error:
             raise PromptError(error, self._counting.path) from error
@@ -356,7 +356,7 @@ class PromptObjectFile(PromptTemplate):
                 "load", f"The file cannot be read: {error}.", cause=type(error).__name__, path=str(self.path)
             ) from error
 
-    def _checked(self, text: str) -> RagasPrompt:
+    def _check(self, text: str) -> RagasPrompt:
         try:
             loaded = load_json(text) if is_json_file(self.path.name) else document.load(text)
             return read_ragas(loaded, self._ragas_version)

@@ -249,7 +249,7 @@ def checked_files(
     snapshot, paths = chosen.snapshot, chosen.all()
     slices = [paths[start : start + _FILES_AT_ONCE] for start in range(0, len(paths), _FILES_AT_ONCE)]
     if min(processes, len(slices)) <= 1 or "fork" not in get_all_start_methods():
-        return asyncio.run(_checked(snapshot, paths, rules, renders=renders))
+        return asyncio.run(_check(snapshot, paths, rules, renders=renders))
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(
@@ -275,10 +275,10 @@ def _begin(snapshot: Snapshot, rules: Container[str], renders: bool) -> None:
 
 def _checked_slice(paths: Sequence[str]) -> CheckedFiles:
     snapshot, rules, renders = _begun
-    return asyncio.run(_checked(snapshot, paths, rules, renders=renders))
+    return asyncio.run(_check(snapshot, paths, rules, renders=renders))
 
 
-async def _checked(
+async def _check(
     snapshot: Snapshot, paths: Sequence[str], rules: Container[str], *, renders: bool
 ) -> CheckedFiles:
     """Return the findings of some files, one after the other, so that each is parsed once."""
@@ -294,8 +294,8 @@ async def _checked(
         for path in paths:
             later: Sequence[Finding] = ()
             if renders and path.endswith(".py"):
-                later = await findings_in_renderings(snapshot, path, partial(_rendered, workers))
-            elif renders and (rendered := await _rendered(workers, snapshot, path)) is not None:
+                later = await findings_in_renderings(snapshot, path, partial(_render, workers))
+            elif renders and (rendered := await _render(workers, snapshot, path)) is not None:
                 later = check_rendering(snapshot, path, rendered)
                 if _lacks_code(snapshot, path, rendered):
                     incomplete.append(path)
@@ -307,7 +307,7 @@ async def _checked(
     return CheckedFiles(tuple(files), tuple(incomplete), tuple(outside))
 
 
-async def _rendered(
+async def _render(
     workers: dict[Limits, RenderWorker],
     snapshot: Snapshot,
     path: str,
@@ -418,7 +418,7 @@ def gone_entries(
         (name, finding.rule, mark)
         for file in files
         for name in [_name_in(file.path, folder)]
-        for finding, mark in _fingerprinted(file)
+        for finding, mark in _fingerprint(file)
     }
     checked = {_name_in(file.path, folder) for file in files}
     return tuple(
@@ -441,7 +441,7 @@ def baseline_text(
     entries = {entry[:3]: entry for entry in before if entry[:3] not in dropped}
     for file in files:
         name = _name_in(file.path, folder)
-        for finding, mark in _fingerprinted(file):
+        for finding, mark in _fingerprint(file):
             entry = BaselineEntry(name, finding.rule, mark, finding.message)
             entries[entry[:3]] = entry
     lines = [f"    {json.dumps(entry._asdict(), ensure_ascii=False)}" for entry in sorted(entries.values())]
@@ -451,14 +451,14 @@ def baseline_text(
 
 
 def _without_known_in(file: CheckedFile, name: str, known: Container[tuple[str, str, str]]) -> CheckedFile:
-    marked = [(finding, (name, finding.rule, mark) in known) for finding, mark in _fingerprinted(file)]
+    marked = [(finding, (name, finding.rule, mark) in known) for finding, mark in _fingerprint(file)]
     return file._replace(
         findings=tuple(finding for finding, is_known in marked if not is_known),
         known=tuple(finding for finding, is_known in marked if is_known),
     )
 
 
-def _fingerprinted(file: CheckedFile) -> tuple[tuple[Finding, str], ...]:
+def _fingerprint(file: CheckedFile) -> tuple[tuple[Finding, str], ...]:
     """Return all findings of the file, including known ones, with their fingerprints."""
     found = sorted((*file.findings, *file.known), key=lambda finding: (finding.span, finding.rule))
     return tuple(zip(found, fingerprints(file.text, found), strict=True))

@@ -493,11 +493,11 @@ def _notification(problem: SettingsProblem) -> dict[str, Any]:
 def _artifact(path: str) -> dict[str, str]:
     name = repository_path(path)
     if name.startswith("/") or ":" in name.partition("/")[0]:
-        return {"uri": f"file://{'' if name.startswith('/') else '/'}{_quoted(name)}"}
-    return {"uri": _quoted(name), "uriBaseId": "%SRCROOT%"}
+        return {"uri": f"file://{'' if name.startswith('/') else '/'}{_quote(name)}"}
+    return {"uri": _quote(name), "uriBaseId": "%SRCROOT%"}
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     return quote(path.encode("utf-8", "surrogateescape"), safe="/:" if path.startswith("/") else "/")
 
 

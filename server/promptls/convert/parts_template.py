@@ -28,7 +28,7 @@ _SPECIAL: Final = frozenset("\n\r{}[],#&*!|>'\"%@`\\\x85\u2028\u2029")
 def flow(value: Any) -> str:
     """Return the value as YAML on one line, unquoted where that parses as the same text."""
     if isinstance(value, str):
-        return value if _is_plain(value) else _quoted(value)
+        return value if _is_plain(value) else _quote(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{flow(str(key))}: {flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -49,7 +49,7 @@ def _is_plain(text: str) -> bool:
         return False
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return the text in double quotes, with unprintable characters and Jinja's delimiters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     quoted = "".join(character if character.isprintable() else _escape(character) for character in quoted)
@@ -78,7 +78,7 @@ _LOST_SURROGATES: Final = "half characters (surrogates), which no file can hold"
 
 def content(pieces: Iterable[MessagePiece]) -> Converted:
     """Return the YAML after a `content:` key in the second column, and what of the message is lost."""
-    merged = _merged(pieces)
+    merged = _merge(pieces)
     lost: list[str] = []
     texts = [piece.text for piece in merged if piece.kind == "text"]
     if any("\\n" in text or "\\r" in text for text in texts):
@@ -105,7 +105,7 @@ def content(pieces: Iterable[MessagePiece]) -> Converted:
     return Converted(_block(merged), tuple(lost))
 
 
-def _merged(pieces: Iterable[MessagePiece]) -> list[MessagePiece]:
+def _merge(pieces: Iterable[MessagePiece]) -> list[MessagePiece]:
     """Return the pieces with adjacent texts merged, and without empty pieces."""
     merged: list[MessagePiece] = []
     for piece in pieces:
@@ -230,7 +230,7 @@ def read_parts(template: Template, path: str) -> Conversation:
         place = FilePlace(path, *template.source.line_column(problem.span.start))
         raise UserError(problem.message, place, "fix it and convert again")
     marks: dict[str, MessagePiece] = {}
-    rendered = _ENVIRONMENT.from_string("".join(_marked(template, path, marks))).render()
+    rendered = _ENVIRONMENT.from_string("".join(_mark(template, path, marks))).render()
     try:
         parts = build_parts(document.load(rendered), {})
     except PromptPoetError as error:
@@ -246,7 +246,7 @@ def read_parts(template: Template, path: str) -> Conversation:
     return Conversation(messages, header, tuple(lost))
 
 
-def _marked(template: Template, path: str, marks: dict[str, MessagePiece]) -> Iterator[str]:
+def _mark(template: Template, path: str, marks: dict[str, MessagePiece]) -> Iterator[str]:
     """Yield the template with each printed expression replaced by a mark; `marks` maps marks to pieces."""
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         position = 0

@@ -45,7 +45,7 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
     pieces = list(field_pieces(text, renamed))
     lost = []
     if prompt.release.quotes_texts:
-        pieces = [_quoted(piece) for piece in pieces]
+        pieces = [_quote(piece) for piece in pieces]
         lost.append(f"Ragas {prompt.release.name} puts texts in as JSON, and Jinja escapes more signs in it")
     message = Message("user", tuple(pieces), "prompt")
     lost += [f"`{key}`" for key in mapping if key not in _READ]
@@ -57,7 +57,7 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
     return Conversation((message,), header, tuple(lost))
 
 
-def _quoted(piece: MessagePiece) -> MessagePiece:
+def _quote(piece: MessagePiece) -> MessagePiece:
     """Return an input as JSON, if it would otherwise be inserted unquoted."""
     if piece.kind != "input" or not piece.text.endswith(" | string"):
         return piece

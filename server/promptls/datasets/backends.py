@@ -69,7 +69,7 @@ class InMemory(Backend):
 
     def load_dataset(self, name: str) -> list[RowData]:
         """See `Backend`."""
-        return _loaded(self._datasets, name, "dataset")
+        return _load(self._datasets, name, "dataset")
 
     def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
         """See `Backend`."""
@@ -81,7 +81,7 @@ class InMemory(Backend):
 
     def load_experiment(self, name: str) -> list[RowData]:
         """See `Backend`."""
-        return _loaded(self._experiments, name, "experiment")
+        return _load(self._experiments, name, "experiment")
 
     def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
         """See `Backend`."""
@@ -92,7 +92,7 @@ class InMemory(Backend):
         return sorted(self._experiments)
 
 
-def _loaded(stored: dict[str, list[RowData]], name: str, noun: str) -> list[RowData]:
+def _load(stored: dict[str, list[RowData]], name: str, noun: str) -> list[RowData]:
     if name not in stored:
         raise MissingData(f"no {noun} in memory is named `{name}`", remedy="save it first")
     return [dict(row) for row in stored[name]]

@@ -148,7 +148,7 @@ class GoogleDrive(Backend):
     def _send(self, method: str, path: str, **options: Any) -> Any:
         """Return the response to a request; raises UserError if Drive rejects it or cannot be reached."""
         if self._session is None:
-            self._session = _authorized(self._credentials_path)
+            self._session = _authorize(self._credentials_path)
         try:
             response = getattr(self._session, method)(f"{self._address}{path}", timeout=_SECONDS, **options)
         except OSError as error:  # exceptions of requests are OSErrors
@@ -163,7 +163,7 @@ class GoogleDrive(Backend):
         return response
 
 
-def _authorized(credentials_path: str | None) -> Any:
+def _authorize(credentials_path: str | None) -> Any:
     try:
         sessions = import_module("google.auth.transport.requests")
         auth, service_account = import_module("google.auth"), import_module("google.oauth2.service_account")

@@ -15,13 +15,13 @@ from promptls.text.errors import FilePlace, UserError
 
 def read_columns(path: Path) -> tuple[str, ...]:
     """Return the names of the columns; raises UserError if the file is not Parquet or pyarrow is missing."""
-    return tuple(_opened(path).schema_arrow.names)
+    return tuple(_open(path).schema_arrow.names)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each row's index as its line, and its values. Only one batch is in memory at a time."""
     line = 0
-    for batch in _opened(path).iter_batches(batch_size=1_000):
+    for batch in _open(path).iter_batches(batch_size=1_000):
         for values in batch.to_pylist():
             yield line, values
             line += 1
@@ -56,7 +56,7 @@ def pyarrow_module(name: str) -> Any:
         ) from error
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     parquet = pyarrow_module("pyarrow.parquet")
     opened_bytes(path)
     try:

@@ -266,11 +266,11 @@ def vscode_settings() -> dict[str, Any]:
     schema = settings_schema()
     found: dict[str, Any] = {}
     for name, declared in schema["properties"].items():
-        group = _resolved(declared, schema).get("properties") if "$ref" in declared else None
+        group = _resolve(declared, schema).get("properties") if "$ref" in declared else None
         for key, its in (
             {f"{name}.{inner}": its for inner, its in group.items()}.items() if group else ((name, declared),)
         ):
-            found[f"promptls.{_camel_case(key)}"] = _setting(_inlined(its, schema))
+            found[f"promptls.{_camel_case(key)}"] = _setting(_inline(its, schema))
     return {name: {**setting, "order": order} for order, (name, setting) in enumerate(found.items(), start=1)}
 
 
@@ -293,16 +293,16 @@ def _setting(declared: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _inlined(value: Any, schema: dict[str, Any]) -> Any:
+def _inline(value: Any, schema: dict[str, Any]) -> Any:
     """Return `value` with references inlined, since VS Code does not resolve them in settings."""
     if isinstance(value, list):
-        return [_inlined(item, schema) for item in value]
+        return [_inline(item, schema) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: _inlined(its, schema) for key, its in _resolved(value, schema).items()}
+    return {key: _inline(its, schema) for key, its in _resolve(value, schema).items()}
 
 
-def _resolved(declared: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _resolve(declared: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     if "$ref" not in declared:
         return declared
     name = declared["$ref"].rpartition("/")[2]

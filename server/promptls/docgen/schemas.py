@@ -24,7 +24,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 def settings_schema() -> dict[str, Any]:
     """Return the schema of `promptls.toml`, including every rule."""
-    schema = _without_null(_tidied(Project.model_json_schema()))
+    schema = _without_null(_tidy(Project.model_json_schema()))
     for name, field in Project.model_fields.items():
         # pydantic omits defaults created by a function.
         default = field.get_default(call_default_factory=True)
@@ -36,7 +36,7 @@ def settings_schema() -> dict[str, Any]:
 
 def header_schema() -> dict[str, Any]:
     """Return the schema of a prompt file's header."""
-    return {"$schema": DRAFT, **_tidied(Header.model_json_schema()), "title": "Header of a prompt file"}
+    return {"$schema": DRAFT, **_tidy(Header.model_json_schema()), "title": "Header of a prompt file"}
 
 
 def rules_schema() -> dict[str, Any]:
@@ -69,14 +69,14 @@ def _without_null(value: Any) -> Any:
     return {**choices[0], **rest} if len(choices) == 1 else {"anyOf": choices, **rest}
 
 
-def _tidied(value: Any, *, names: bool = False) -> Any:
+def _tidy(value: Any, *, names: bool = False) -> Any:
     """Return the schema without pydantic's generated titles; `names` marks a mapping with names as keys."""
     if isinstance(value, list):
-        return [_tidied(item) for item in value]
+        return [_tidy(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: _tidied(its, names=key in {"properties", "$defs"} and not names)
+        key: _tidy(its, names=key in {"properties", "$defs"} and not names)
         for key, its in value.items()
         if names or key != "title"
     }

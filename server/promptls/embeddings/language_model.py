@@ -100,8 +100,8 @@ class PromptScorer:
 
         The first token of a prompt has none. Raises TooLongError, and whatever llama.cpp raises.
         """
-        ids = self._tokenized(prompt)
-        before = len(self._tokenized(context)) if context else 0
+        ids = self._tokenize(prompt)
+        before = len(self._tokenize(context)) if context else 0
         if len(ids) >= CONTEXT_TOKENS:
             raise TooLongError(len(ids))
         shared = next(
@@ -115,7 +115,7 @@ class PromptScorer:
         self._ids, self._scores = ids, scores
         return ScoredTokens([scores[place] for place in range(max(before, 1), len(ids))], len(ids), before)
 
-    def _tokenized(self, prompt: str) -> list[int]:
+    def _tokenize(self, prompt: str) -> list[int]:
         body = json.dumps({"content": prompt, "add_special": True}).encode()
         address = f"{self._server.listening_address}/tokenize"
         request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - local server

@@ -47,7 +47,7 @@ def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
     """
     import numpy as np
 
-    tokenizer, weights = _loaded()
+    tokenizer, weights = _load()
     encoded = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     found = []
     for begin in range(0, len(encoded), BATCH):
@@ -56,7 +56,7 @@ def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
 
 
 @lru_cache(maxsize=1)
-def _loaded() -> tuple[Any, dict[str, Any]]:
+def _load() -> tuple[Any, dict[str, Any]]:
     """Return the tokenizer and the weights by name, read from the package's archive."""
     from tokenizers import Tokenizer
 
@@ -100,7 +100,7 @@ def _vectors(batch: list[list[int]], weights: dict[str, Any], np: Any) -> list[l
         + weights["embeddings.position_embeddings.weight"][:longest]
         + weights["embeddings.token_type_embeddings.weight"][0]
     )
-    hidden = _normalized(hidden, weights, "embeddings.LayerNorm", np)
+    hidden = _normalize(hidden, weights, "embeddings.LayerNorm", np)
     unseen = (1 - mask)[:, None, None, :] * -1e9
     for layer in range(_LAYERS):
         hidden = _layer(hidden, unseen, weights, f"encoder.layer.{layer}", np)
@@ -122,10 +122,10 @@ def _layer(hidden: Any, unseen: Any, weights: dict[str, Any], name: str, np: Any
     shares /= shares.sum(axis=-1, keepdims=True)
     seen = (shares @ heads("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, width)
     seen = _linear(seen, weights, f"{name}.attention.output.dense") + hidden
-    seen = _normalized(seen, weights, f"{name}.attention.output.LayerNorm", np)
+    seen = _normalize(seen, weights, f"{name}.attention.output.LayerNorm", np)
     inner = _gelu(_linear(seen, weights, f"{name}.intermediate.dense"), np)
     outer = _linear(inner, weights, f"{name}.output.dense") + seen
-    return _normalized(outer, weights, f"{name}.output.LayerNorm", np)
+    return _normalize(outer, weights, f"{name}.output.LayerNorm", np)
 
 
 def _linear(hidden: Any, weights: dict[str, Any], name: str) -> Any:
@@ -134,7 +134,7 @@ def _linear(hidden: Any, weights: dict[str, Any], name: str) -> Any:
     return made.reshape(*hidden.shape[:-1], -1)
 
 
-def _normalized(hidden: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
+def _normalize(hidden: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
     centred = hidden - hidden.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + _EPSILON)
     return centred / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"]

@@ -181,7 +181,7 @@ class SharedAnswers:
             await other.wait()
         done = self._in_flight[key] = asyncio.Event()
         try:
-            await self._claimed(key, self._cache)
+            await self._claim(key, self._cache)
             # Looked up after claiming, because another process may have stored it by now.
             cached = self._cache.get(key)
             if cached is not None and is_good(cached):
@@ -195,7 +195,7 @@ class SharedAnswers:
             del self._in_flight[key]
             done.set()
 
-    async def _claimed(self, key: bytes, cache: AnswerCache) -> None:
+    async def _claim(self, key: bytes, cache: AnswerCache) -> None:
         """Wait until no other process requests the answer, or until the timeout."""
         give_up = time.monotonic() + self._patience
         look = _FIRST_LOOK

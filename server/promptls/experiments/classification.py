@@ -83,7 +83,7 @@ def classify(
     strangers = Counter(name for _, said in pairs for name in said if name not in support)
     shown = {name for name, _ in strangers.most_common(MAX_UNEXPECTED)}
     if len(strangers) > len(shown):
-        pairs = [(expected, _folded(said, shown | support.keys())) for expected, said in pairs]
+        pairs = [(expected, _fold(said, shown | support.keys())) for expected, said in pairs]
     predicted = Counter(name for _, said in pairs for name in said)
     right = Counter(name for expected, said in pairs for name in expected & said)
     names = [*sorted(support), *sorted(predicted.keys() - support.keys())]
@@ -115,7 +115,7 @@ def classify(
     )
 
 
-def _folded(said: frozenset[str], known: set[str]) -> frozenset[str]:
+def _fold(said: frozenset[str], known: set[str]) -> frozenset[str]:
     return frozenset(name if name in known else OTHER for name in said)
 
 

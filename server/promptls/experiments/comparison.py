@@ -63,7 +63,7 @@ def describe_difference(kind: str, verdict: Verdict, found: Difference, chance: 
             "on rows of its own"
         )
     # The estimate assumes many rows; an exact test of few rows needs more.
-    needed = "some more rows" if found.needed <= found.pairs else f"about {_rounded(found.needed)} rows"
+    needed = "some more rows" if found.needed <= found.pairs else f"about {_round(found.needed)} rows"
     return (
         f"cannot be told apart at n = {found.pairs:,} ({seen}); {needed} "
         "would be needed to be sure of a difference of this size"
@@ -82,7 +82,7 @@ def amount(kind: str, value: float, sign: str = "-") -> str:
     return f"{points:{sign}.{decimals}f}"
 
 
-def _rounded(rows: int) -> str:
+def _round(rows: int) -> str:
     """Return an estimated number of rows, rounded to two digits."""
     digits = max(0, len(str(rows)) - 2)
     return f"{round(rows, -digits):,}"
@@ -161,7 +161,7 @@ def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comp
     `UsageError` if the runs have no common metric or no common row. All p-values are corrected together,
     since one of many tested differences may be due to chance.
     """
-    measured = [_measured(before, other) for other in others]
+    measured = [_measure(before, other) for other in others]
     p_values = iter(corrected([each.difference.p_value for pair in measured for each in pair.metrics]))
     count = sum(len(pair.metrics) for pair in measured)
     return tuple(
@@ -170,7 +170,7 @@ def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comp
             pair.after,
             *pair.names,
             pair.pairs,
-            tuple(_judged(each, next(p_values), count, pair.names[1]) for each in pair.metrics),
+            tuple(_judge(each, next(p_values), count, pair.names[1]) for each in pair.metrics),
             pair.changes,
             pair.notes,
         )
@@ -178,7 +178,7 @@ def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comp
     )
 
 
-def _measured(before: RunSummary, after: RunSummary) -> _Pair:
+def _measure(before: RunSummary, after: RunSummary) -> _Pair:
     names = _names(before, after)
     shared = [(metric, other) for metric in before.metrics if (other := after.metric(metric.name))]
     if not shared:
@@ -355,7 +355,7 @@ def _difference(metric: MetricSummary, before: Sequence[float], after: Sequence[
     return paired_difference(before, after, two_valued=two_valued)
 
 
-def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> MetricComparison:
+def _judge(measured: _Measured, p_value: float, compared: int, name: str) -> MetricComparison:
     found, metric = measured.difference, measured.metric
     verdict: Verdict = "undecided"
     if is_clear(p_value):

@@ -98,7 +98,7 @@ async def measured(
             continue
         named = experiment.named_metrics.get(metric.name)
         if (named.use if named else metric.name) in BUILTIN_METRICS:
-            found[metric.name] = await _measured(experiment, metric, each, rows, response, cache, count)
+            found[metric.name] = await _measure(experiment, metric, each, rows, response, cache, count)
         else:
             found[metric.name] = MeasuredUsage(each.calls, 0.0, each.tokens)
     return found
@@ -144,7 +144,7 @@ def judge_estimates(
         yield estimate_of(model, sums["calls"], sums["cached"], sums["tokens"], longest)
 
 
-async def _measured(
+async def _measure(
     experiment: Experiment,
     metric: Metric,
     asks: MetricAsks,

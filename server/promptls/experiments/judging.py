@@ -317,7 +317,7 @@ class _RowJudge:
                     before=lambda: self.note(reference, key),
                 )
 
-        answer, cached = await _awaited(
+        answer, cached = await _await_answer(
             self.account,
             self.answers.answer(key, _digest(messages), messages, complete, self._is_good(json_schema)),
             _JUDGE,
@@ -352,7 +352,7 @@ class _RowEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         reference = self.opened.reference
         if reference.provider == "local":
-            return (await _awaited(self.account, self.opened.model.embed(texts), _MAKER)).vectors
+            return (await _await_answer(self.account, self.opened.model.embed(texts), _MAKER)).vectors
         return list(await asyncio.gather(*(self._vector(text) for text in texts)))
 
     async def _vector(self, text: str) -> list[float]:
@@ -365,7 +365,7 @@ class _RowEmbedder:
             vector = json.dumps(made.vectors[0])
             return Completion(vector, made.input_tokens, 0, made.seconds, reference.model, "stop")
 
-        answer, cached = await _awaited(
+        answer, cached = await _await_answer(
             self.account, self.answers.answer(key, _digest(messages), messages, complete), _MAKER
         )
         price = self.opened.price
@@ -375,7 +375,7 @@ class _RowEmbedder:
         return vector
 
 
-async def _awaited(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
+async def _await_answer(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
     """Await the answer and record failures in the account; raises `UserError`, which says `who` failed."""
     try:
         found = await answer

@@ -104,7 +104,7 @@ async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
             unsaved = {**request.unsaved, path: example.without(text)}
             without = await stack.enter_async_context(prepared(replace(request, unsaved=unsaved)))
             variants.append(Variant(path, text, example, without))
-        yield LeftOut(whole, tuple(variants), _planned(whole, variants))
+        yield LeftOut(whole, tuple(variants), _plan(whole, variants))
 
 
 async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Finished:
@@ -170,7 +170,7 @@ def _text_of(path: str, experiment: Experiment) -> str | None:
     return text_on_disk(path) if text is None else text
 
 
-def _planned(whole: Prepared, variants: Sequence[Variant]) -> Planned:
+def _plan(whole: Prepared, variants: Sequence[Variant]) -> Planned:
     """Return the combined plan: identical prompts of several runs are sent once."""
     base = whole.planned
     seen = set(whole.plan.digests)

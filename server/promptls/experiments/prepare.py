@@ -99,9 +99,9 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
     `define_experiment` and `plan_run` do, and `UsageError` for a run that cannot be resumed.
     """
     if request.resume is not None:
-        opened = _resumed(request)
+        opened = _resume(request)
     elif request.retry_errors is not None:
-        opened = _retried(request)
+        opened = _retry(request)
     else:
         opened = _new(request)
     experiment = opened.experiment
@@ -265,7 +265,7 @@ def _chosen(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
     return over_examples(experiment, rows) if is_of_examples(rows) else (experiment, parse_rows(rows))
 
 
-def _resumed(request: RunRequest) -> _Opened:
+def _resume(request: RunRequest) -> _Opened:
     path = find_unfinished(str(request.resume))
     header = read_header(path)
     experiment = _of_manifest(request, header, path.parent)
@@ -281,7 +281,7 @@ def _resumed(request: RunRequest) -> _Opened:
     )
 
 
-def _retried(request: RunRequest) -> _Opened:
+def _retry(request: RunRequest) -> _Opened:
     run = find_run(str(request.retry_errors))
     header = manifest_of(run.manifest)
     if request.complete:

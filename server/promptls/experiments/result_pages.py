@@ -99,10 +99,10 @@ class ResultTable:
         """
         with self._lock:
             if self._connection is None:
-                self._connection = self._copied()
+                self._connection = self._copy()
             return self._connection.execute(sql, values).fetchall()
 
-    def _copied(self) -> sqlite3.Connection:
+    def _copy(self) -> sqlite3.Connection:
         # A database without a name is a temporary file that is deleted with the connection.
         connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         connection.create_function("number", 1, _number, deterministic=True)

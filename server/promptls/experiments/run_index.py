@@ -119,7 +119,7 @@ def known_runs(
         and all(getattr(run, column) == value for column, value in conditions.items())
     ]
     found.sort(key=lambda run: (run.started, run.name), reverse=True)
-    return [_placed(run, folder) for run in found[:limit]]
+    return [_place(run, folder) for run in found[:limit]]
 
 
 def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> list[KnownRun]:
@@ -268,7 +268,7 @@ def _common(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def _placed(run: KnownRun, folder: Path) -> KnownRun:
+def _place(run: KnownRun, folder: Path) -> KnownRun:
     """Return the run with absolute paths."""
     prompt = os.path.normpath(folder.absolute() / run.prompt)
     return replace(run, prompt=prompt, path=str(folder.absolute() / run.path))

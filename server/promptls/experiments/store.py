@@ -76,7 +76,7 @@ class Store:
         for suffix in ("-wal", "-shm", "-journal"):
             if (side := self.path.with_name(f"{FILE}{suffix}")).is_symlink():
                 raise OSError(f"`{side}` is a symbolic link")
-        self._connection = _connected(self.path)
+        self._connection = _connect(self.path)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Execute a statement; outside `transaction`, it is a transaction by itself."""
@@ -225,7 +225,7 @@ def _lock(stream: IO[bytes]) -> bool:
     return True
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _prepare(connection, path)

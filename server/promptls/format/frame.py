@@ -362,7 +362,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
         return FrameEdits()
     texts = merged(scalar_texts(chunk))
     text_starts = [span.start for span in texts]
-    reused = _reused(chunk)
+    reused = _reuse(chunk)
 
     def is_frame(place: Span) -> bool:
         """Return whether the place is outside of scalars and of blocks whose text is used elsewhere."""
@@ -447,7 +447,7 @@ def _is_part(entries: tuple[Entry, ...]) -> bool:
     return len(keys & {"name", "content", "sections", "role"}) > 1 and keys <= set(PART_KEYS)
 
 
-def _reused(chunk: Chunk) -> list[Span]:
+def _reuse(chunk: Chunk) -> list[Span]:
     return [
         Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
         for pair in chunk_blocks(chunk).pairs

@@ -45,11 +45,11 @@ _COMMENT: Final = re.compile(r"\{#(?P<before>[-+]?)(?P<text>[^\r\n]*?)(?P<behind
 
 def styled(tag: Tag) -> str:
     """Return the formatted text of the tag; the original text if jinja2 could read the result differently."""
-    return _styled(tag.kind, tag.text, tag.inner_start, tag.inner_end) if not tag.unclosed else tag.text
+    return _style(tag.kind, tag.text, tag.inner_start, tag.inner_end) if not tag.unclosed else tag.text
 
 
 @lru_cache(maxsize=8192)
-def _styled(kind: str, text: str, inner_start: int, inner_end: int) -> str:
+def _style(kind: str, text: str, inner_start: int, inner_end: int) -> str:
     if kind == "raw":
         made = _raw(text)
     elif kind == "comment":

@@ -145,7 +145,7 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
     """
     inputs = [each for each in inputs_of(snapshot, path) if each.shape.kind != "callable"]
     data_sets = given_data(snapshot, path)
-    shapes = [(each.name, _fitted(each, data_sets)) for each in inputs]
+    shapes = [(each.name, _fit(each, data_sets)) for each in inputs]
     properties = {each.name: input_schema(each, data_sets) for each in inputs}
     template = snapshot.template(path)
     described = template.declarations.data.get("description") if template else None
@@ -170,7 +170,7 @@ def is_required(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> bo
 
 def input_schema(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the schema of one input: the declared schema, completed by the inferred one."""
-    inferred = schema_of_shape(_fitted(each, data_sets))
+    inferred = schema_of_shape(_fit(each, data_sets))
     if not each.schema:
         return inferred
     if "type" in each.schema and _types(each.schema["type"]) != _types(inferred.get("type")):
@@ -180,7 +180,7 @@ def input_schema(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> d
     return {**inferred, **each.schema}
 
 
-def _fitted(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> Shape:
+def _fit(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> Shape:
     """Return the shape of an input, widened to accept the file's own data."""
     shape = each.shape
     for data in data_sets:
@@ -324,10 +324,10 @@ class _Classes:
             return "Any"
         for word in ("anyOf", "oneOf"):
             if isinstance(schema.get(word), list) and schema[word]:
-                return _joined([self.type_of(choice, name) for choice in schema[word]])
+                return _join([self.type_of(choice, name) for choice in schema[word]])
         kinds = schema.get("type")
         named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
-        return _joined([each for kind in named for each in self._of_type(str(kind), schema, name)])
+        return _join([each for kind in named for each in self._of_type(str(kind), schema, name)])
 
     def _of_type(self, kind: str, schema: Mapping[str, Any], name: str) -> list[str]:
         if kind == "array":
@@ -340,7 +340,7 @@ class _Classes:
         return ["int", "float"] if kind == "number" else [_SCALARS.get(kind, "Any")]
 
 
-def _joined(types: list[str]) -> str:
+def _join(types: list[str]) -> str:
     """Return the union of types.
 
     `Any` if there are no types, or one of them is `Any`.

@@ -146,7 +146,7 @@ class _Writer:
             self._add("{% raw %}" if is_raw else "")
             for character in piece.text:
                 places.append(self.length)
-                self._add("{{ '{' }}" if has_end and character == "{" else _escaped(character))
+                self._add("{{ '{' }}" if has_end and character == "{" else _escape(character))
             self._add("{% endraw %}" if is_raw else "")
         self._add('"')
         self.texts.append(WrittenText(Span(start, self.length), tuple(places), pieces, holder))
@@ -156,7 +156,7 @@ class _Writer:
         self.length += len(text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     """Return a character as written in a double-quoted YAML text."""
     if character in '"\\':
         return f"\\{character}"

@@ -61,7 +61,7 @@ def preview_markdown(made: FileRendering, left_out: str | None = None, title: st
             "",
         ]
         if failure.excerpt:
-            lines += _fenced(failure.excerpt)
+            lines += _fence(failure.excerpt)
     if rendering is not None:
         limit = f" of {made.token_limit:,}" if made.token_limit else ""
         retained = f", {rendering.tokens_kept:,} kept" if rendering.tokens_kept != rendering.tokens else ""
@@ -72,13 +72,13 @@ def preview_markdown(made: FileRendering, left_out: str | None = None, title: st
             lines += [
                 f"## {heading}, {plural(part.tokens, 'token')}{cut})",
                 "",
-                *_fenced(part.content),
+                *_fence(part.content),
             ]
         lines += [f"- {markdown_prose(problem.message)}" for problem in rendering.problems]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _fenced(content: Any) -> list[str]:
+def _fence(content: Any) -> list[str]:
     """Return the content as a fenced code block, with more backticks than it contains in a row."""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
     return [markdown_fence(text.rstrip("\n")), ""]

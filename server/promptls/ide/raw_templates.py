@@ -100,14 +100,14 @@ def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, l
             "rstrip",
         }:
             made = _written(inner, scope, places)
-            return None if made is None else _stripped(*made, method)
+            return None if made is None else _strip(*made, method)
         case ast.Call(func=function, args=[inner], keywords=[]) if _is_dedent(function):
             made = _written(inner, scope, places)
-            return None if made is None else _dedented(*made)
+            return None if made is None else _dedent(*made)
     return None
 
 
-def _stripped(text: str, spans: list[Span], method: str) -> tuple[str, list[Span]]:
+def _strip(text: str, spans: list[Span], method: str) -> tuple[str, list[Span]]:
     made = str(getattr(text, method)())
     start = text.index(made) if made else 0
     return made, spans[start : start + len(made)]
@@ -118,7 +118,7 @@ def _is_dedent(function: ast.expr) -> bool:
     return name == "dedent"
 
 
-def _dedented(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
+def _dedent(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
     made: list[Span] = []
     at = 0
     shorter = textwrap.dedent(text)
@@ -256,16 +256,16 @@ def _in_program(finding: Finding, path: str, virtual: str, text: str, written: W
 
 def _fix(fix: Fix, path: str, text: str, written: WrittenTemplate) -> Fix | None:
     """Return the fix mapped to the program, if it results in the same template as the original fix."""
-    edits = tuple(Edit(written.span(each.span), _escaped(each.text, text, written)) for each in fix.edits)
-    changed = _edited(text, edits)
-    expected = _edited(written.text, fix.edits)
+    edits = tuple(Edit(written.span(each.span), _escape(each.text, text, written)) for each in fix.edits)
+    changed = _edit(text, edits)
+    expected = _edit(written.text, fix.edits)
     start = written.characters[0].start
     again = (each for each in written_templates(changed, path) if each.characters[0].start == start)
     found = next(again, None)
     return Fix(fix.title, edits, fix.preferred) if found is not None and found.text == expected else None
 
 
-def _escaped(added: str, text: str, written: WrittenTemplate) -> str:
+def _escape(added: str, text: str, written: WrittenTemplate) -> str:
     """Return the inserted text as written in the literal, which is verified afterwards."""
     quotes = text[: written.characters[0].start].rstrip("\\\n\r")[-3:]
     if quotes in {'"""', "'''"}:
@@ -273,7 +273,7 @@ def _escaped(added: str, text: str, written: WrittenTemplate) -> str:
     return added.replace("\\", "\\\\").replace("\n", "\\n").replace(quotes[-1:], f"\\{quotes[-1:]}")
 
 
-def _edited(text: str, edits: tuple[Edit, ...]) -> str:
+def _edit(text: str, edits: tuple[Edit, ...]) -> str:
     for edit in sorted(edits, key=lambda each: each.span, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text

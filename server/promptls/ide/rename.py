@@ -386,7 +386,7 @@ def _where(snapshot: Snapshot, path: str, offset: int) -> str:
     return f"{Path(path).name}, line {line},"
 
 
-def _edited(source: Source, edits: list[RenameEdit]) -> Source:
+def _edit(source: Source, edits: list[RenameEdit]) -> Source:
     """Return the source with the sorted edits applied; many edits are applied by parsing it again."""
     if len(edits) <= _MAX_SINGLE_EDITS:
         for edit in reversed(edits):
@@ -413,7 +413,7 @@ def _edited_snapshot(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps
         template = snapshot.template(path)
         if template is None:
             continue
-        source = _edited(template.source, inside)
+        source = _edit(template.source, inside)
         version = opened[path].version if path in opened else 0
         opened[path] = OpenFile(Template(source), version)
         for folder, project in snapshot.projects.items():
@@ -544,7 +544,7 @@ def _header_edits(path: str, template: Template, moves: _Moves) -> Iterator[Rena
             continue
         new = Path(os.path.relpath(moves(target), new_folder)).as_posix()
         if new != Path(os.path.normpath(file)).as_posix():
-            yield RenameEdit(path, span, _quoted(new + function, written), is_doubtful=False)
+            yield RenameEdit(path, span, _quote(new + function, written), is_doubtful=False)
 
 
 def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
@@ -568,7 +568,7 @@ def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
             yield span, value
 
 
-def _quoted(value: str, written: str) -> str:
+def _quote(value: str, written: str) -> str:
     """Return the value as YAML, in the original quotes."""
     if written.startswith('"') and not set(value) & {'"', "\\"}:
         return f'"{value}"'

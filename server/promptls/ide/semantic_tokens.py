@@ -358,12 +358,12 @@ def change(old: TokenRun, new: TokenRun) -> TokensEdit | None:
         before = sum(len(part.numbers) for _, part in old.parts[:first])
         if len(old.parts) - behind != first + 1 or len(new.parts) - behind != first + 1:
             after = sum(len(part.numbers) for _, part in old.parts[len(old.parts) - behind :])
-            return _trimmed(
+            return _trim(
                 _between(old, before, after, offset), _between(new, before, after, offset), start + before
             )
         gap = _gap(old, first)
         if gap != _gap(new, first):
-            return _trimmed(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
+            return _trim(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
         # All differences are inside one part, whose first line is relative to the tokens before it.
         start, offset = start + before, gap + (0 if first else offset)
         old, new = old.parts[first][1], new.parts[first][1]
@@ -402,7 +402,7 @@ def _gap(run: TokenRun, index: int) -> int:
     return run.parts[index][0] - line - before.last_line
 
 
-def _trimmed(old: tuple[int, ...], new: tuple[int, ...], start: int) -> TokensEdit | None:
+def _trim(old: tuple[int, ...], new: tuple[int, ...], start: int) -> TokensEdit | None:
     """Return the edit from `old` to `new` without their common first and last tokens."""
     limit = min(len(old), len(new))
     same = 0

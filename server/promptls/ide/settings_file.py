@@ -110,7 +110,7 @@ class _Reader:
                 return None
         if self._state == "done":
             return None
-        return self._placed(Span(self._offset, self._word_end(_WORD)))
+        return self._place(Span(self._offset, self._word_end(_WORD)))
 
     def _in_header(self, header: re.Match[str]) -> TomlPlace:
         end = header.end()
@@ -120,19 +120,19 @@ class _Reader:
         if token.lastgroup == "comment" or self._state == "done":
             return None
         if token.lastgroup == "word":
-            return self._placed(Span(token.start(), self._word_end(_WORD)))
+            return self._place(Span(token.start(), self._word_end(_WORD)))
         quote = token.group()[0]
         is_long = token.group().startswith(_LONG_QUOTES)
         after = token.lastgroup == "string" and token.end() <= self._offset
         if is_long or after or self._offset <= token.start():
             return None
-        return self._placed(Span(token.start() + 1, self._word_end(_IN_STRING)), quote)
+        return self._place(Span(token.start() + 1, self._word_end(_IN_STRING)), quote)
 
     def _word_end(self, pattern: re.Pattern[str]) -> int:
         match = pattern.match(self._text, self._offset)
         return match.end() if match else self._offset
 
-    def _placed(self, word: Span, quote: str = "") -> TomlPlace:
+    def _place(self, word: Span, quote: str = "") -> TomlPlace:
         around = self._open[-1][1] if self._open else self._table
         keys = (*around, *self._keys)
         return TomlPlace("value" if self._state == "value" else "key", keys, word, quote)
@@ -178,37 +178,37 @@ def schema_at(keys: tuple[str, ...]) -> Schema:
 
     Empty if there is no such setting.
     """
-    schema = _resolved(settings_schema())
+    schema = _resolve(settings_schema())
     for key in keys:
         properties = schema.get("properties", {})
         below = properties.get(key) or schema.get("additionalProperties")
         if not isinstance(below, dict):
             return {}
-        schema = _resolved(below)
+        schema = _resolve(below)
     return schema
 
 
 def keys_at(keys: tuple[str, ...]) -> Mapping[str, Schema]:
     """Return the keys that the mapping at `keys` may have, with their schemas."""
-    return {name: _resolved(below) for name, below in schema_at(keys).get("properties", {}).items()}
+    return {name: _resolve(below) for name, below in schema_at(keys).get("properties", {}).items()}
 
 
 def item_schema(schema: Schema) -> Schema:
     """Return the schema of a list's items; for other types the schema itself."""
     items = schema.get("items")
-    return _resolved(items) if isinstance(items, dict) else schema
+    return _resolve(items) if isinstance(items, dict) else schema
 
 
-def _resolved(schema: Schema) -> Schema:
+def _resolve(schema: Schema) -> Schema:
     """Return the schema with its reference resolved, and for an optional value the non-null alternative."""
     described = {key: schema[key] for key in ("description", "default") if key in schema}
     for choice in schema.get("anyOf", ()):
         if choice.get("type") != "null":
-            return {**_resolved(choice), **described}
+            return {**_resolve(choice), **described}
     reference = schema.get("$ref")
     if isinstance(reference, str):
         named = settings_schema().get("$defs", {}).get(reference.rpartition("/")[2], {})
-        return {**_resolved(named), **described}
+        return {**_resolve(named), **described}
     return schema
 
 

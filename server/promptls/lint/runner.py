@@ -71,11 +71,11 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
     if findings and _has_conflict(file.chunks):
         findings = [replace(finding, fixes=()) for finding in findings]
     if suppressed:
-        return _sorted(finding for finding in findings if _is_hidden(file, finding))
+        return _sort(finding for finding in findings if _is_hidden(file, finding))
     if any(silenced(source)):
         unused = [*_unused_suppressions(file, selection, findings)]
         findings = [finding for finding in findings if not _is_hidden(file, finding)] + unused
-    return _sorted(findings)
+    return _sort(findings)
 
 
 def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> tuple[Finding, ...]:
@@ -93,7 +93,7 @@ def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> 
         for each in reversed([rendering, *(rendering.failing or ())])
         for finding in _check_later(replace(file, rendering=each, found=found), RENDERING_RULES)
     }
-    return _sorted(at_places.values())
+    return _sort(at_places.values())
 
 
 def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tuple[Finding, ...]:
@@ -167,7 +167,7 @@ def _results(file: File, selection: Selection) -> _Results:
     if memo is not None and memo.value[0] is selection:
         known = memo.value[1]
         steps = chunks.steps_since(memo.serial)
-    moved = {rule: _moved(found, steps or (), file.path) for rule, (found, _) in known.items()}
+    moved = {rule: _move(found, steps or (), file.path) for rule, (found, _) in known.items()}
     if memo is not None and None not in moved.values() and is_valid(memo.reads):
         results = {rule: (found, known[rule][1]) for rule, found in moved.items() if found is not None}
         chunks.memos[_results] = Memo(chunks.serial, (selection, results), memo.reads)
@@ -223,10 +223,10 @@ def _check_later(file: File, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     """Return the unsuppressed findings of rules that need a rendering or runs."""
     selected = _selection(file.project, file.kind).rules
     found = [finding for rule in rules if rule in selected for finding in _run(rule, selected[rule], file)]
-    return _sorted(finding for finding in found if not _is_hidden(file, finding))
+    return _sort(finding for finding in found if not _is_hidden(file, finding))
 
 
-def _moved(findings: tuple[Finding, ...], steps: Iterable[EditStep], path: str) -> tuple[Finding, ...] | None:
+def _move(findings: tuple[Finding, ...], steps: Iterable[EditStep], path: str) -> tuple[Finding, ...] | None:
     """Return the findings at their positions after the edits; None if an edit may affect one of them."""
     for step in steps:
         if not findings:
@@ -256,7 +256,7 @@ def _extent(finding: Finding, path: str) -> Span:
     return Span(min(span.start for span in spans), max(span.end for span in spans))
 
 
-def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _sort(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (finding.span, finding.rule)))
 
 

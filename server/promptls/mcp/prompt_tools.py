@@ -32,10 +32,10 @@ MAX_CHARACTERS: Final = 20_000
 async def check_prompts(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     """Return the findings of the chosen files, with their places and what corrects them."""
     chosen = await asyncio.to_thread(folder.choose, arguments.get("paths") or [])
-    return await asyncio.to_thread(_checked, chosen, arguments.get("rules"))
+    return await asyncio.to_thread(_check, chosen, arguments.get("rules"))
 
 
-def _checked(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
+def _check(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import checked_files
     from promptls.rendering.make import code_of_rendering
@@ -111,7 +111,7 @@ def _contract_lines(contract: Mapping[str, Any]) -> Iterator[str]:
 async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     """Return the parts of the rendered prompt."""
     snapshot, job, sample = await asyncio.to_thread(_job, folder, arguments)
-    return _rendered(job, sample, await _outcome(snapshot, job))
+    return _render(job, sample, await _outcome(snapshot, job))
 
 
 def _job(folder: Folder, arguments: Mapping[str, Any]) -> tuple[Snapshot, RenderJob, Sample]:
@@ -140,7 +140,7 @@ async def _outcome(snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFail
         await worker.close()
 
 
-def _rendered(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) -> Answer:
+def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) -> Answer:
     rendering = _succeeded(job, outcome)
     path = shown_path(job.path)
     retained = (
@@ -270,10 +270,10 @@ def _messages(rendering: Rendering) -> list[str]:
 
 async def edit_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     """Replace the text, and return the findings of the new one."""
-    return await asyncio.to_thread(_edited, folder, arguments["file"], arguments["old"], arguments["new"])
+    return await asyncio.to_thread(_edit, folder, arguments["file"], arguments["old"], arguments["new"])
 
 
-def _edited(folder: Folder, name: str, old: str, new: str) -> Answer:
+def _edit(folder: Folder, name: str, old: str, new: str) -> Answer:
     chosen, path = folder.choose_prompt(name)
     template = chosen.snapshot.template(path)
     assert template is not None
@@ -287,5 +287,5 @@ def _edited(folder: Folder, name: str, old: str, new: str) -> Answer:
         )
     after = text.replace(old, new)
     rewrite(path, text, after)
-    checked = _checked(folder.choose([name]))
+    checked = _check(folder.choose([name]))
     return Answer(f"{shown_path(Path(path))} is changed; {checked.text}", checked.data)

@@ -260,10 +260,10 @@ def run_line(run: RunSummary) -> str:
 
 async def compare_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     """Return the verdict on each metric, and the rows whose score changed, worse ones first."""
-    return await asyncio.to_thread(_compared, folder, arguments)
+    return await asyncio.to_thread(_compare, folder, arguments)
 
 
-def _compared(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+def _compare(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     from promptls.cli.commands.compare import comparison_json
     from promptls.experiments.comparison import compare_with
 

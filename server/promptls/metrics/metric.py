@@ -208,10 +208,10 @@ class Metric:
         try:
             value = self.function(**arguments)
             if inspect.isawaitable(value):
-                value = asyncio.run(_awaited(value))
+                value = asyncio.run(_await_answer(value))
         except Exception as error:  # noqa: BLE001 - a scoring error must not end the run
             return self._broken(error)
-        return self._checked(value)
+        return self._check(value)
 
     async def ascore(self, *unnamed: Any, **given: Any) -> MetricResult:
         """Return the result of `score` without blocking: synchronous functions run in a thread."""
@@ -225,7 +225,7 @@ class Metric:
                     value = await value
         except Exception as error:  # noqa: BLE001 - as in `score`
             return self._broken(error)
-        return self._checked(value)
+        return self._check(value)
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """Return the scores of several sets of arguments, in their order."""
@@ -257,7 +257,7 @@ class Metric:
             return MetricResult(None, f"{error.message}: {error.remedy}" if error.remedy else error.message)
         return MetricResult(None, f"Error executing metric {self.name}: {type(error).__name__}: {error}")
 
-    def _checked(self, value: Any) -> MetricResult:
+    def _check(self, value: Any) -> MetricResult:
         result = as_result(value)
         if result.value is None:
             return result
@@ -319,7 +319,7 @@ async def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) 
     return await outcome
 
 
-async def _awaited(value: Awaitable[Any]) -> Any:
+async def _await_answer(value: Awaitable[Any]) -> Any:
     return await value
 
 

@@ -234,7 +234,7 @@ async def likeliest_label(model: Model, name: str, messages: Sequence[Mapping[st
             "choose a local model or an OpenAI-compatible server that has them, such as vLLM",
         )
     began = time.perf_counter()
-    measured = [await _measured(model, name, message) for message in messages]
+    measured = [await _measure(model, name, message) for message in messages]
     scores = [score for score, _ in measured]
     best = scores.index(max(scores))
     return Completion(
@@ -244,11 +244,11 @@ async def likeliest_label(model: Model, name: str, messages: Sequence[Mapping[st
         seconds=time.perf_counter() - began,
         model=name,
         finish_reason="stop",
-        notes=(_described(messages, scores),),
+        notes=(_describe(messages, scores),),
     )
 
 
-async def _measured(model: Any, name: str, message: Mapping[str, Any]) -> tuple[float, int]:
+async def _measure(model: Any, name: str, message: Mapping[str, Any]) -> tuple[float, int]:
     """Return how well a label does, larger is better, and the number of tokens read."""
     context = message.get("context", "")
     found: PromptScore = await model.score_prompt(message["content"], context)
@@ -266,7 +266,7 @@ async def _measured(model: Any, name: str, message: Mapping[str, Any]) -> tuple[
     return without.perplexity - found.perplexity, found.tokens + without.tokens
 
 
-def _described(messages: Sequence[Mapping[str, Any]], scores: Sequence[float]) -> str:
+def _describe(messages: Sequence[Mapping[str, Any]], scores: Sequence[float]) -> str:
     """Return the scores as a sentence: perplexities, sums of log-probabilities, or probabilities."""
     measure = messages[0].get("measure", "perplexity")
     shown = [0.0 - score for score in scores] if measure == "perplexity" else list(scores)

@@ -310,7 +310,7 @@ class OpenAiCompatible:
         if len(vectors) != len(texts):
             raise ModelError(
                 f"`{self._shown_url}` answered with something that is not a list of embeddings: "
-                f"{self._quoted(content)}",
+                f"{self._quote(content)}",
                 "check that the model makes embeddings, and that `base_url` ends in `/v1`",
             )
         return EmbeddingResult(vectors, tokens, seconds)
@@ -406,12 +406,12 @@ class OpenAiCompatible:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
                 f"`{self._shown_url}` answered with something that is not a chat completion: "
-                f"{self._quoted(content)}",
+                f"{self._quote(content)}",
                 "check that `base_url` is an OpenAI-compatible address and ends in `/v1`",
             ) from None
 
     def _refusal(self, status: int, retry_after: str | None, content: bytes) -> ModelError:
-        said = self._quoted(content)
+        said = self._quote(content)
         if status in {401, 403}:
             refused = "refused the key" if self._key else "wants a key, and was sent none"
             return ModelError(f"`{self._shown_url}` {refused} (HTTP {status}): {said}", self._key_remedy)
@@ -447,7 +447,7 @@ class OpenAiCompatible:
             retryable=True,
         )
 
-    def _quoted(self, content: bytes) -> str:
+    def _quote(self, content: bytes) -> str:
         detail = error_message_in(content)
         message = content[: 16 * QUOTED].decode(errors="replace") if detail is None else detail
         message = re.sub(r"\s+", " ", message).strip()

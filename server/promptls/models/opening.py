@@ -60,7 +60,7 @@ def find_model(
     if provider == "vscode" and model and not is_editor_model(model):
         raise _unnamed(name)
     if provider in TABLE and model and (provider != "local" or is_local_model(model)):
-        return ModelReference(name, provider, _located(provider, model, base))
+        return ModelReference(name, provider, _locate(provider, model, base))
     raise UsageError(f"there is no model `{name}`", remedy=_known_models(name, named))
 
 
@@ -207,7 +207,7 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
     return ModelReference(
         name,
         settings.provider,
-        _located(settings.provider, settings.model, base),
+        _locate(settings.provider, settings.model, base),
         settings.base_url,
         settings.api_key_env,
         dict(settings.parameters),
@@ -225,7 +225,7 @@ def _unnamed(name: str) -> UsageError:
     )
 
 
-def _located(provider: str, model: str, base: Path | None) -> str:
+def _locate(provider: str, model: str, base: Path | None) -> str:
     """Return the provider's name of the model; paths are made absolute."""
     is_path = provider == "replay" or (provider == "local" and model.lower().endswith(SUFFIX))
     if not is_path or base is None:

@@ -62,7 +62,7 @@ class PydanticAiModel:
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
             )
         try:
-            self._model = _opened(reference, key)
+            self._model = _open(reference, key)
         except ImportError as error:
             raise ModelError(
                 f"the model `{reference.name}` needs a package that is not installed: {error.name}",
@@ -168,7 +168,7 @@ class PydanticAiModel:
         )
 
 
-def _opened(reference: ModelReference, key: str | None) -> LibraryModel:
+def _open(reference: ModelReference, key: str | None) -> LibraryModel:
     if reference.provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider

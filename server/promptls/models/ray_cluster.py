@@ -200,7 +200,7 @@ class RayNodes:
         known: Callable[[], list[dict[str, Any]]] = ray.nodes
         alive = [node for node in known() if node["Alive"]]
         nodes = [node for node in alive if node["Resources"].get("CPU")] or alive
-        self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
+        self._workers = list(await asyncio.gather(*(self._start(node) for node in nodes[: self._most])))
 
     async def call(self, name: str, ask: Callable[[Any], Any]) -> Any:
         """Return the result of calling `ask` with a worker.
@@ -252,7 +252,7 @@ class RayNodes:
                 await self.start()
         return min(self._workers, key=lambda worker: worker.busy[name])
 
-    async def _started(self, node: Mapping[str, Any]) -> _Worker:
+    async def _start(self, node: Mapping[str, Any]) -> _Worker:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

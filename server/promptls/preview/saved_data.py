@@ -144,7 +144,7 @@ class _Target:
         output = declarations.settings.output_key
         example = dict(data)
         if output and response is not None:
-            example[output] = _parsed(response)
+            example[output] = _parse(response)
         entry = declarations.tree.entry("examples") if declarations.tree else None
         message = f"Added as an example to {Path(self.path).name}."
         keys = [f"{flow(str(key))}: {flow(value)}" for key, value in example.items()] or ["{}"]
@@ -301,7 +301,7 @@ def _csv(rows: list[list[str]]) -> str:
     return stream.getvalue()
 
 
-def _parsed(response: str) -> Any:
+def _parse(response: str) -> Any:
     """Return an answer that is a JSON object or list as such, and any other as text."""
     text = response.strip()
     try:

@@ -129,10 +129,10 @@ def _finished(request: RunRequest) -> ScoredRun:
     access.check()
     # Restricted only during the run: other tests of the session need the full environment.
     with limited_to([access]):
-        return asyncio.run(_scored(request))
+        return asyncio.run(_score(request))
 
 
-async def _scored(request: RunRequest) -> ScoredRun:
+async def _score(request: RunRequest) -> ScoredRun:
     async with prepared(request) as ready:
         question = ready.planned.question
         if question is not None and not request.yes:

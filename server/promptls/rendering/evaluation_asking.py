@@ -52,7 +52,7 @@ def sentence_model(name: str, folder: Path | None) -> SentenceModel | None:
     """
     is_small = name.rsplit("/", 1)[-1].lower() == minilm.NAME.lower()
     reason = _refusal(name, folder)
-    if reason is None and (found := _loaded(name)) is not None:
+    if reason is None and (found := _load(name)) is not None:
         return _keeping(name, lambda texts: found.encode(list(texts), show_progress_bar=False))
     if minilm.is_installed():
         small = name if is_small else minilm.NAME
@@ -118,7 +118,7 @@ def is_package_there() -> bool:
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str) -> Any:
+def _load(name: str) -> Any:
     """Return the model from the cache of Hugging Face; None if it is not cached."""
     if not is_package_there():
         return None
@@ -508,7 +508,7 @@ def label_requests(asking: Asking, shown: RowPrompts, row: Row) -> list[dict[str
         made = {"context": context, "measure": "next token"}
         return [_label_message(each, context + each, made) for each in choices]
     return [
-        _label_message(prompt.label, *_scored(evaluation, prompt, row, kind == "LLInferencer"))
+        _label_message(prompt.label, *_score(evaluation, prompt, row, kind == "LLInferencer"))
         for prompt in shown.prompts
     ]
 
@@ -517,7 +517,7 @@ def _label_message(label: Any, content: str, more: Mapping[str, Any]) -> dict[st
     return {"role": "label", "label": str(label), "content": content, **more}
 
 
-def _scored(
+def _score(
     evaluation: EvaluationConfig, prompt: RequestPrompt, row: Row, by_likelihood: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return the prompt of a label, and which of its tokens are scored in what way."""

@@ -49,10 +49,10 @@ def with_places(text: str, loaded: Any, root: Any) -> Any:
 
     Keys remain plain strings.
     """
-    return _placed(text, loaded, root, None, {})
+    return _place(text, loaded, root, None, {})
 
 
-def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) -> Any:
+def _place(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) -> Any:
     """Return the value of a node.
 
     A node with several aliases is converted once, and one that contains itself remains plain.
@@ -68,7 +68,7 @@ def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) 
         known[id(node)] = loaded
         found = {name.value: (name, value) for name, value in node.value if isinstance(name, yaml.ScalarNode)}
         known[id(node)] = {
-            name: _placed(text, value, found[str(name)][1], found[str(name)][0], known)
+            name: _place(text, value, found[str(name)][1], found[str(name)][0], known)
             if str(name) in found
             else value
             for name, value in loaded.items()
@@ -76,7 +76,7 @@ def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) 
     elif isinstance(loaded, list) and isinstance(node, yaml.SequenceNode) and len(loaded) == len(node.value):
         known[id(node)] = loaded
         known[id(node)] = [
-            _placed(text, value, item, item, known) for value, item in zip(loaded, node.value, strict=True)
+            _place(text, value, item, item, known) for value, item in zip(loaded, node.value, strict=True)
         ]
     return known.get(id(node), loaded)
 

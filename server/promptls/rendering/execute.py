@@ -83,7 +83,7 @@ def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rende
         seconds=time.perf_counter() - started,
         problems=tuple(problems),
         files=tuple(sorted(prompt.files)),
-        source_map=_packed(made, job.max_segments) if job.with_source_map else None,
+        source_map=_pack(made, job.max_segments) if job.with_source_map else None,
         white_space=tuple(dict.fromkeys(_white_space(job, made))),
     )
 
@@ -95,7 +95,7 @@ def _white_space(job: RenderJob, made: MadePrompt) -> Iterator[WhiteSpace]:
         yield from changed_white_space(made.source_map, made.root, job.path)
 
 
-def _packed(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
+def _pack(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
     if made.source_map is None:
         return None
     # Each piece of the text is also a piece of the content of a part.

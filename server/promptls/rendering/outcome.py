@@ -29,7 +29,7 @@ def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> P
 
     def rows(segments: Iterable[Segment]) -> list[int]:
         found: list[int] = []
-        for segment in _merged(segments):
+        for segment in _merge(segments):
             found += (
                 segment.start,
                 segment.end,
@@ -51,7 +51,7 @@ def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> P
     }
 
 
-def _merged(segments: Iterable[Segment]) -> Iterator[Segment]:
+def _merge(segments: Iterable[Segment]) -> Iterator[Segment]:
     """Yield the segments, with neighbors that are contiguous in the template merged."""
     last: Segment | None = None
     for segment in segments:

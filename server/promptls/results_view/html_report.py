@@ -108,7 +108,7 @@ def packed_rows(
     rows take precedence.
     """
     share, message_share = max_cells // len(runs), max_messages // len(runs)
-    packed = [_packed(run, share, message_share) for run in runs]
+    packed = [_pack(run, share, message_share) for run in runs]
     return [table for table, _ in packed], [left_out for _, left_out in packed]
 
 
@@ -118,7 +118,7 @@ def packed_pairs(first: RunSummary, other: RunSummary) -> list[tuple[int | None,
     return [(left, right, int((left, right) in differing)) for left, right in paired_places(first, other)]
 
 
-def _packed(run: RunSummary, limit: int, max_messages: int) -> tuple[results_wire.PackedTable, list[str]]:
+def _pack(run: RunSummary, limit: int, max_messages: int) -> tuple[results_wire.PackedTable, list[str]]:
     columns = table_columns(run)
     total = size = 0
     states: list[str] = []

@@ -206,7 +206,7 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     named = optional(arguments, "runs", list)
     before, after = _before_and_after(arguments) if named is None else _named(named)
-    return _compared(compare_with(before, [after])[0])
+    return _compare(compare_with(before, [after])[0])
 
 
 def _requested_runs(arguments: Mapping[str, Any]) -> list[RunSummary]:
@@ -296,7 +296,7 @@ def _unsaved(arguments: Mapping[str, Any]) -> dict[str, str]:
     return {str(path): str(text) for path, text in (optional(arguments, "unsaved", dict) or {}).items()}
 
 
-def _compared(found: Comparison) -> dict[str, Any]:
+def _compare(found: Comparison) -> dict[str, Any]:
     return {
         "before": {"run": str(found.before.results), "name": found.before.name},
         "after": {"run": str(found.after.results), "name": found.after.name},

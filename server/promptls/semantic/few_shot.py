@@ -124,9 +124,9 @@ def _items(text: str, start: int) -> list[Span]:
         elif character == closers[-1]:
             closers.pop()
             if not closers:
-                return [*spans, *_stripped(text, begin, offset)]
+                return [*spans, *_strip(text, begin, offset)]
         elif character == "," and len(closers) == 1:
-            spans += _stripped(text, begin, offset)
+            spans += _strip(text, begin, offset)
             begin = offset + 1
         elif text.startswith("%}", offset):
             return []
@@ -134,7 +134,7 @@ def _items(text: str, start: int) -> list[Span]:
     return []
 
 
-def _stripped(text: str, begin: int, end: int) -> list[Span]:
+def _strip(text: str, begin: int, end: int) -> list[Span]:
     """Return the span without surrounding white space; empty if there is nothing else."""
     item = text[begin:end]
     if not item.strip():

@@ -461,7 +461,7 @@ def declarations_of(
 
     The mapping is in a header, or is all of `source`.
     """
-    settings, problems = _validated(tree, data, own_keys)
+    settings, problems = _validate(tree, data, own_keys)
     return Declarations(
         span=span,
         tree=tree,
@@ -473,7 +473,7 @@ def declarations_of(
     )
 
 
-def _validated(
+def _validate(
     tree: Mapping, data: dict[str, Any], own_keys: frozenset[str]
 ) -> tuple[Header, tuple[HeaderProblem, ...]]:
     known = {key: value for key, value in data.items() if isinstance(key, str)}

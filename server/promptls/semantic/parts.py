@@ -118,7 +118,7 @@ def _items(chunk: Chunk) -> ChunkItems:
         return ChunkItems((), ())
     yaml = chunk_yaml(chunk)
     if not yaml.roots:
-        return ChunkItems(tuple(_recovered(chunk)), ())
+        return ChunkItems(tuple(_recover(chunk)), ())
     for root in yaml.roots:
         if not isinstance(root, Sequence):
             continue
@@ -139,7 +139,7 @@ def _items(chunk: Chunk) -> ChunkItems:
     return ChunkItems(parts, tuple(others))
 
 
-def _recovered(chunk: Chunk) -> Iterator[Part]:
+def _recover(chunk: Chunk) -> Iterator[Part]:
     """Yield the part of a chunk whose YAML is broken.
 
     After the error, only keys of parts count as keys.

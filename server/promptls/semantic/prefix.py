@@ -348,7 +348,7 @@ def _texts_between(chunk: Chunk, spans: list[Span], start: int, end: int) -> Ite
     for span in spans:
         first, last = max(span.start, start), min(span.end, end)
         if first < last:
-            yield _Piece(_dedented(chunk.text, first, last), span, ())
+            yield _Piece(_dedent(chunk.text, first, last), span, ())
 
 
 def _contents(part: Part) -> Iterator[Scalar]:
@@ -400,7 +400,7 @@ def _prints(chunk: Chunk, index: int, spans: list[Span]) -> bool:
     return depth > 0
 
 
-def _dedented(text: str, start: int, end: int) -> str:
+def _dedent(text: str, start: int, end: int) -> str:
     """Return a range of a block scalar without its indentation and header."""
     piece = text[start:end]
     first, line_break, rest = piece.partition("\n")

@@ -329,7 +329,7 @@ class RenderedFindings:
         """Shift the findings after an edit, and drop those that it touches until the next rendering."""
         for findings in (self._found, self._of_others):
             if path in findings:
-                findings[path] = tuple(_moved(findings[path], span, length))
+                findings[path] = tuple(_move(findings[path], span, length))
 
     def on_render(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
         """Store the findings of a rendering, unless the file or its includes have changed since."""
@@ -364,7 +364,7 @@ class RenderedFindings:
         self._of_others.pop(path, None)
 
 
-def _moved(findings: Iterable[Finding], span: Span, length: int) -> Iterator[Finding]:
+def _move(findings: Iterable[Finding], span: Span, length: int) -> Iterator[Finding]:
     by = length - (span.end - span.start)
     for finding in findings:
         spans = [finding.span, *(edit.span for fix in finding.fixes for edit in fix.edits)]

@@ -91,7 +91,7 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
             unknown.add(path)
     around = {path[:length] for path in messages for length in range(len(path))}
     return tuple(
-        Invalid(path, _joined(said), path in unknown) for path, said in messages.items() if path not in around
+        Invalid(path, _join(said), path in unknown) for path, said in messages.items() if path not in around
     )
 
 
@@ -112,7 +112,7 @@ def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]
     return tuple(path)
 
 
-def _joined(messages: list[str]) -> str:
+def _join(messages: list[str]) -> str:
     """Join several messages for one value: what it should be instead, in terms of YAML and TOML."""
     start = "Input should be "
     expected = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in messages]

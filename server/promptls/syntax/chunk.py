@@ -387,8 +387,8 @@ class ChunkList:
         chunks = (*self.chunks[:first], *fresh, *self.chunks[last + 1 :])
         known = {self.serial, *(step.serial for step in steps)}
         memos = {fact: memo for fact, memo in self.memos.items() if memo.serial in known}
-        starts = _spliced(self.starts, first, last, [chunk.length for chunk in fresh])
-        first_lines = _spliced(self.first_lines, first, last, [chunk.line_ends for chunk in fresh])
+        starts = _splice(self.starts, first, last, [chunk.length for chunk in fresh])
+        first_lines = _splice(self.first_lines, first, last, [chunk.line_ends for chunk in fresh])
         reaching = self.reaching - _reaching(old) + _reaching(fresh)
         return ChunkList(chunks, starts, first_lines, reaching, tuple(steps), memos)
 
@@ -397,7 +397,7 @@ def _reaching(chunks: Iterable[Chunk]) -> int:
     return sum(chunk.is_reaching for chunk in chunks)
 
 
-def _spliced(sums: list[int], first: int, last: int, sizes: list[int]) -> list[int]:
+def _splice(sums: list[int], first: int, last: int, sizes: list[int]) -> list[int]:
     """Return cumulative sums after the summands from index `first` to `last` were replaced by `sizes`."""
     fresh = list(accumulate(sizes, initial=sums[first]))
     growth = fresh[-1] - sums[last + 1]

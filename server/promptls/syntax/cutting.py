@@ -58,7 +58,7 @@ def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
         start, yaml = in_context(chunks, index)
         if yaml.is_broken:
             return chunks
-        chunks = _completed(chunks, start, known)
+        chunks = _complete(chunks, start, known)
         completed += 1
         index = first_unsound(chunks, start)
         if index == start:
@@ -131,7 +131,7 @@ def _lead_of(chunk: Chunk) -> str:
     return chunk.text[: len(chunk.text) - len(chunk.text.lstrip(" \t"))]
 
 
-def _completed(chunks: list[Chunk], start: int, known: Known) -> list[Chunk]:
+def _complete(chunks: list[Chunk], start: int, known: Known) -> list[Chunk]:
     """Return the chunks; from index `start`, those that are only complete together are joined."""
     for end in range(start + 2, min(start + _MAX_JOINED, len(chunks)) + 1):
         made = [*chunks[:start], *shared([joined(chunks[start:end])], known), *chunks[end : end + 1]]
@@ -158,7 +158,7 @@ def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
     chunks = shared(cut_at(text, next_start, roles), known)
     ranges = spanning_blocks(chunks)
     ranges += [(index, index + 1) for index, chunk in enumerate(chunks[:-1]) if trims_behind(chunk)]
-    return shared(_merged(chunks, ranges), known) if ranges else chunks
+    return shared(_merge(chunks, ranges), known) if ranges else chunks
 
 
 def ends_alike(old: str, new: str, first: Chunk | None) -> bool:
@@ -207,7 +207,7 @@ def _behind_line_end(text: str, offset: int) -> int:
     return offset + (2 if text.startswith("\r\n", offset) else 1)
 
 
-def _merged(chunks: list[Chunk], ranges: Iterable[tuple[int, int]]) -> list[Chunk]:
+def _merge(chunks: list[Chunk], ranges: Iterable[tuple[int, int]]) -> list[Chunk]:
     """Return the chunks with those in each range, from first to last index, merged into one."""
     united: list[tuple[int, int]] = []
     for first, last in sorted(ranges):

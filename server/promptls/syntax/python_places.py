@@ -76,7 +76,7 @@ def _characters(source: str, start: int, value: str) -> tuple[Span, ...] | None:
                 return None
             body = token[opening.end() : -len(opening[2])]
             by = start + its_start + opening.end()
-            decoded = _decoded(body, is_raw="r" in opening[1].lower())
+            decoded = _decode(body, is_raw="r" in opening[1].lower())
             found += [(text, span.shifted(by)) for text, span in decoded]
     except (tokenize.TokenError, SyntaxError, ValueError):
         return None
@@ -95,7 +95,7 @@ def _literals(source: str) -> Iterator[tuple[str, int]]:
             yield text[first : starts[end_line - 1] + end_column], first - 1
 
 
-def _decoded(body: str, *, is_raw: bool) -> Iterator[tuple[str, Span]]:
+def _decode(body: str, *, is_raw: bool) -> Iterator[tuple[str, Span]]:
     """Yield the characters that the inside of a literal denotes, each with its span."""
     for match in _PIECE.finditer(body):
         written, start = match.group(), match.start()

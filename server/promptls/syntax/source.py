@@ -99,7 +99,7 @@ def _nesting_of(chunk: Chunk) -> _Nesting:
     return _Nesting(total, lowest, highest, rise)
 
 
-def _joined(pieces: list[_Nesting]) -> _Nesting:
+def _join(pieces: list[_Nesting]) -> _Nesting:
     total = lowest = highest = rise = 0
     for piece in pieces:
         rise = max(rise, piece.rise, total + piece.highest - lowest)
@@ -109,7 +109,7 @@ def _joined(pieces: list[_Nesting]) -> _Nesting:
 
 
 _STEPS: Final = {"open": 1, "close": -1}
-_nesting: Final = summary(_nesting_of, _joined)
+_nesting: Final = summary(_nesting_of, _join)
 
 
 def _is_unclosed(tag: Tag) -> bool:

@@ -125,7 +125,7 @@ class HeadingSplitter:
 
     def split(self, node: Node) -> Pieces:
         """See `Splitter`; a text without headings is split by length only."""
-        sections = _merged(_sections(node.text), self.fewest, self.limit)
+        sections = _merge(_sections(node.text), self.fewest, self.limit)
         return pieces_of(
             node, [(text, section.path) for section in sections for text in _cut(section.text, self.limit)]
         )
@@ -213,7 +213,7 @@ def _heading(line: str, before: Sequence[str]) -> tuple[int, str, bool] | None:
     return None
 
 
-def _merged(sections: Iterable[_Section], fewest: int, limit: int) -> Iterator[_Section]:
+def _merge(sections: Iterable[_Section], fewest: int, limit: int) -> Iterator[_Section]:
     """Merge short sections with the next one, if both are under the same heading."""
     before: _Section | None = None
     for section in sections:
@@ -240,14 +240,14 @@ def _cut(text: str, limit: int) -> Iterator[str]:
     for pattern, glue in ((_PARAGRAPHS, "\n\n"), (re.compile("\n"), "\n"), (_SENTENCES, " ")):
         parts = [part for part in pattern.split(text) if part.strip()]
         if len(parts) > 1:
-            for piece in _packed(parts, glue, limit):
+            for piece in _pack(parts, glue, limit):
                 yield from _cut(piece, limit)
             return
     for begin in range(0, len(text), limit):
         yield text[begin : begin + limit]
 
 
-def _packed(parts: Sequence[str], glue: str, limit: int) -> Iterator[str]:
+def _pack(parts: Sequence[str], glue: str, limit: int) -> Iterator[str]:
     """Join as many consecutive parts as fit into a piece."""
     piece = parts[0]
     for part in parts[1:]:

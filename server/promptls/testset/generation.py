@@ -199,7 +199,7 @@ async def prepared(
             drawn,
             (*notes, *(drawn.notes if drawn else ())),
         )
-        yield PreparedGeneration(plan, _planned(plan, project.settings))
+        yield PreparedGeneration(plan, _plan(plan, project.settings))
     finally:
         if cache is not None:
             cache.close()
@@ -256,7 +256,7 @@ async def _graph(request: GenerationRequest, base: Path, *, embeddings: bool) ->
     If a model will analyze the documents, the graph is only split into pieces.
     """
     documents = read_documents(map(Path, request.documents), base) if request.documents else []
-    loaded = _loaded(Path(request.graph), documents) if request.graph is not None else None
+    loaded = _load(Path(request.graph), documents) if request.graph is not None else None
     if loaded is not None:
         return loaded, True
     if not documents:
@@ -270,7 +270,7 @@ async def _graph(request: GenerationRequest, base: Path, *, embeddings: bool) ->
     return await transform(KnowledgeGraph(documents), transforms), False
 
 
-def _loaded(path: Path, documents: Sequence[Node]) -> KnowledgeGraph | None:
+def _load(path: Path, documents: Sequence[Node]) -> KnowledgeGraph | None:
     """Load the stored graph; raises `UsageError` if it was not built from `documents`, if there are any.
 
     None if there is no stored graph.
@@ -309,7 +309,7 @@ def _extractors(asker: Asker) -> tuple[ModelExtractor, ...]:
     return model_entities(asker), model_keyphrases(asker), model_summary(asker)
 
 
-def _planned(plan: GenerationPlan, settings: Project) -> Planned:
+def _plan(plan: GenerationPlan, settings: Project) -> Planned:
     estimate = _estimate(plan)
     cost = estimate.longest_cost if estimate.longest_cost is not None else estimate.prompt_cost
     return Planned(

@@ -120,12 +120,12 @@ class Draw:
         if least >= self._count:
             return []
         themes = [
-            self._shuffled(
+            self._shuffle(
                 theme for theme in dict.fromkeys(group.themes) if times[group.nodes, theme] == least
             )
             for group in groups
         ]
-        order = self._shuffled(range(len(groups)))
+        order = self._shuffle(range(len(groups)))
         waiting = [(self._use(groups[index]), 0, place, index) for place, index in enumerate(order)]
         heapq.heapify(waiting)
         found: list[Scenario] = []
@@ -154,7 +154,7 @@ class Draw:
     def _use(self, group: Group) -> float:
         return sum(self._used[node.id] for node in group.nodes) / max(len(group.nodes), 1)
 
-    def _shuffled(self, items: Iterable[Item]) -> list[Item]:
+    def _shuffle(self, items: Iterable[Item]) -> list[Item]:
         found = list(items)
         self._random.shuffle(found)
         return found

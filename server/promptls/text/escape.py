@@ -136,13 +136,13 @@ def _with_code(line: str) -> str:
     pieces: list[str] = []
     end = 0
     for span in _CODE_SPAN.finditer(line):
-        pieces += _spaced(line[end : span.start()])
+        pieces += _add_spaces(line[end : span.start()])
         pieces.append(markdown_code(span[2]))
         end = span.end()
-    return "".join([*pieces, *_spaced(line[end:])]).strip()
+    return "".join([*pieces, *_add_spaces(line[end:])]).strip()
 
 
-def _spaced(text: str) -> list[str]:
+def _add_spaces(text: str) -> list[str]:
     """Return the text between code spans, with the surrounding white space as single spaces."""
     if not text.strip():
         return [" "] if text else []

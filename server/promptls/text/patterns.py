@@ -37,13 +37,13 @@ def search_pattern(
 
     The syntax is Python's. Raises `PatternError`, and `TimeoutError` after `seconds`.
     """
-    compiled = _compiled(pattern)
+    compiled = _compile(pattern)
     match = (compiled.fullmatch if whole else compiled.search)(text, timeout=seconds)
     return None if match is None else str(match.group())
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
+def _compile(pattern: str) -> Any:
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise PatternError(f"it is longer than {MAX_PATTERN_LENGTH:,} characters")
     if "{" in pattern and _VERBOSE.search(pattern):

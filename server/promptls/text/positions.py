@@ -133,7 +133,7 @@ class EditedLines:
     def edit(self, start: ClientPosition, end: ClientPosition, text: str, encoding: PositionEncoding) -> None:
         """Replace the text between two positions, in either order; positions are clamped to the text."""
         (first, from_column), (last, to_column) = sorted(
-            (self._clamped(start, encoding), self._clamped(end, encoding))
+            (self._clamp(start, encoding), self._clamp(end, encoding))
         )
         new = self._lines[first][:from_column] + text + self._lines[last][to_column:]
         # A line feed after a carriage return belongs to the same line break.
@@ -151,7 +151,7 @@ class EditedLines:
             lines[-1] += self._lines[last]
         self._lines[first : last + 1] = lines
 
-    def _clamped(self, place: ClientPosition, encoding: PositionEncoding) -> tuple[int, int]:
+    def _clamp(self, place: ClientPosition, encoding: PositionEncoding) -> tuple[int, int]:
         """Return the line of a position, and its column in code points."""
         if place.line < 0:
             return 0, 0

@@ -45,14 +45,14 @@ class FileTokenizer:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Return the token ids of a text, without those of a chat format."""
-        return list(self._encoded(text).ids)
+        return list(self._encode(text).ids)
 
     def pieces(self, text: str) -> tuple[list[int], Sequence[int]]:
         """Return the token ids, and the index of the first character of each."""
-        encoded = self._encoded(text)
+        encoded = self._encode(text)
         return list(encoded.ids), [start for start, _ in encoded.offsets]
 
-    def _encoded(self, text: str) -> Any:
+    def _encode(self, text: str) -> Any:
         # The library takes no lone surrogates.
         plain = text.encode("utf-8", "replace").decode("utf-8")
         return self._tokenizer.encode(plain, add_special_tokens=False)
@@ -71,11 +71,11 @@ def load_file(path: str) -> FileTokenizer:
             f"The tokenizer file {path} does not exist, or is outside of the folder, which is not trusted. "
             "Download the model's tokenizer.json, and name it in `encoding`."
         )
-    return _loaded(path, stamp)
+    return _load(path, stamp)
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: str, _stamp: object) -> FileTokenizer:
+def _load(path: str, _stamp: object) -> FileTokenizer:
     from tokenizers import Tokenizer
 
     try:

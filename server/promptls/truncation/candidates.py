@@ -152,10 +152,10 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
             f"is read from the cache, and {best.kept_rate:.0%} of what fits is kept.",
         )
     turns = sum(len(each.turns) for each in best.simulations)
-    return Best(limit, best.step, _compared(best, other, turns))
+    return Best(limit, best.step, _compare(best, other, turns))
 
 
-def _compared(best: Trial, other: Trial, turns: int) -> str:
+def _compare(best: Trial, other: Trial, turns: int) -> str:
     """Return a description of the gains and costs of the best step compared with another one."""
     step, others = plural(best.step, "token"), plural(other.step, "token")
     if best.score <= other.score + _MIN_DIFFERENCE:

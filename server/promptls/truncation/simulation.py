@@ -77,7 +77,7 @@ def simulate(
     removed_before: tuple[int, ...] = ()
     breaks = 0
     for pieces in chat.turns:
-        retained, removed, failure = _truncated(chat, pieces, limit, step)
+        retained, removed, failure = _truncate(chat, pieces, limit, step)
         now = tuple(pieces[place] for place in retained)
         tokens, total = chat.tokens(now), chat.tokens(pieces)
         shared = shared_prefix(chat.pieces, before, now, shared_tokens)
@@ -89,7 +89,7 @@ def simulate(
     return Simulation(tuple(turns), breaks)
 
 
-def _truncated(
+def _truncate(
     chat: Chat, pieces: Sequence[int], limit: int, step: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], str | None]:
     """Return the indices of the retained and the removed parts, and the reason of a failure.
@@ -210,7 +210,7 @@ def lengthened(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
     if count <= len(messages):
         return tuple(messages[:count])
     more = enumerate(islice(cycle(messages), count - len(messages)), start=len(messages) + 1)
-    return (*messages, *(_marked(message, repetition) for repetition, message in more))
+    return (*messages, *(_mark(message, repetition) for repetition, message in more))
 
 
 def made_up(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
@@ -238,7 +238,7 @@ def turn_sizes(count: int, each: int) -> tuple[int, ...]:
     return tuple(range((count - 1) % each + 1, count + 1, each))
 
 
-def _marked(message: Any, repetition: int) -> Any:
+def _mark(message: Any, repetition: int) -> Any:
     if isinstance(message, str):
         return f"[{repetition}] {message}"
     key = _text_key(message)

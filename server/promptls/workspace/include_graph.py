@@ -124,7 +124,7 @@ class IncludeGraph:
         if self._includers is None:
             found: dict[str, set[str]] = {}
             for includer, names in self._names.items():
-                for target in self._resolved(includer, names, exists):
+                for target in self._resolve(includer, names, exists):
                     found.setdefault(target, set()).add(includer)
             self._includers = {target: frozenset(files) for target, files in found.items()}
         return self._includers.get(path, frozenset())
@@ -145,7 +145,7 @@ class IncludeGraph:
             waiting += above
         return frozenset(entries)
 
-    def _resolved(self, path: str, names: Iterable[str], exists: Callable[[str], bool]) -> frozenset[str]:
+    def _resolve(self, path: str, names: Iterable[str], exists: Callable[[str], bool]) -> frozenset[str]:
         known = self._targets.get(path)
         if known is None:
             folders = ancestors(path, self._roots)

@@ -130,7 +130,7 @@ def literal_path(
             value = value_of(name)
             return None if value is None else inner(value)
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return _joined([inner(left), inner(right)])
+            return _join([inner(left), inner(right)])
         case ast.Attribute(value=value, attr="parent"):
             return _parent(inner(value))
         case ast.Attribute(value=ast.Name(id=name), attr=attribute):
@@ -154,13 +154,13 @@ def _of_call(
         return _parent(inner(arguments[0]))
     is_of_text = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Constant)
     if name in {"Path", "PurePath"} or (name == "join" and not is_of_text):
-        return _joined([inner(argument) for argument in arguments])
+        return _join([inner(argument) for argument in arguments])
     if name == "joinpath" and isinstance(function, ast.Attribute):
-        return _joined([inner(function.value), *map(inner, arguments)])
+        return _join([inner(function.value), *map(inner, arguments)])
     return inner(arguments[0]) if name in _SAME_PATH and len(arguments) == 1 else None
 
 
-def _joined(parts: list[str | None]) -> str | None:
+def _join(parts: list[str | None]) -> str | None:
     known = [part for part in parts if part is not None]
     return os.path.join(*known) if len(known) == len(parts) else None  # noqa: PTH118 - not a path of this machine
 

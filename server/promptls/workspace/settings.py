@@ -305,7 +305,7 @@ def _with_editor_settings(project: ProjectFile, editor_settings: Mapping[str, ob
     for key, value in editor_settings.items():
         known = values.get(key)
         values[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
-    settings, problems = _validated(values, None, "")
+    settings, problems = _validate(values, None, "")
     return replace(project, settings=settings, problems=(*project.problems, *problems))
 
 
@@ -341,7 +341,7 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
     from promptls.settings.project import Project
 
     try:
-        values = _parsed(text)
+        values = _parse(text)
     except (TooLargeTomlError, ValueError) as error:
         if file.name == PYPROJECT_FILE and "tool.promptls" not in text:
             return None
@@ -360,7 +360,7 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
             misplaced = _misplaced(file, text, values)
             return ProjectFile(file.parent, file, Project(), (misplaced,), text) if misplaced else None
         values = section
-    settings, problems = _validated(values, file, text)
+    settings, problems = _validate(values, file, text)
     return ProjectFile(file.parent, file, settings, problems, text)
 
 
@@ -380,7 +380,7 @@ def _misplaced(file: Path, text: str, values: dict[str, Any]) -> SettingsProblem
     )
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     # The standard library includes the parser since Python 3.11; before, `tomli` is installed.
     check_size(text)
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -388,7 +388,7 @@ def _parsed(text: str) -> dict[str, Any]:
     return values
 
 
-def _validated(
+def _validate(
     values: dict[str, Any], file: Path | None, text: str
 ) -> tuple[Project, tuple[SettingsProblem, ...]]:
     from promptls.settings.project import Project

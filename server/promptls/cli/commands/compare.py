@@ -115,7 +115,7 @@ def _exit_code(arguments: argparse.Namespace, comparisons: Sequence[Comparison])
 
 def _print_comparison(comparison: Comparison, shown_rows: int) -> None:
     for label, run in (("before", comparison.before), ("after", comparison.after)):
-        print(f"{label + ':':<7} {_described(run)}")
+        print(f"{label + ':':<7} {_describe(run)}")
     print()
     columns = [
         Column("metric"),
@@ -151,7 +151,7 @@ def _print_changes(comparison: Comparison, shown_rows: int) -> None:
         print(paint(f"… and {len(ordered) - shown_rows} more (`--rows` shows more)", "dim"))
 
 
-def _described(run: RunSummary) -> str:
+def _describe(run: RunSummary) -> str:
     stale = ", the prompt has changed since" if run.stale else ""
     return f"{paint(run.name, 'bold')} ({printed_path(run.prompt)}, {' + '.join(run.models)}{stale})"
 

@@ -80,7 +80,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.chosen_files import choose
 
     chosen = choose(arguments.paths)
-    files = [_formatted(chosen.snapshot, path) for path in chosen.all()]
+    files = [_format(chosen.snapshot, path) for path in chosen.all()]
     if not only_look:
         files = [_written(file) for file in files]
     _report(files, arguments)
@@ -88,7 +88,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(refused or (only_look and any(file.outcome == "formatted" for file in files)))
 
 
-def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
+def _format(snapshot: Snapshot, path: str) -> FormattedFile:
     from promptls.format.frame import applied
     from promptls.format.prompt_file import file_edits
     from promptls.semantic.kind import Kind
@@ -175,7 +175,7 @@ def _format_input(arguments: argparse.Namespace) -> int:
     path = str(Path(arguments.stdin_filename).absolute())
     workspace = Workspace([Path.cwd()])
     workspace.open(path, text, 1)
-    file = _formatted(workspace.snapshot, path)
+    file = _format(workspace.snapshot, path)
     changed = file.outcome == "formatted"
     if file.outcome == "refused":
         error(f"left as it is: {file.reason}", file.place, "fix it, and format again")

@@ -120,7 +120,7 @@ async def counted(
                 model = find_model(model_name, snapshot.project(path).settings.models)
             else:
                 model = model_of(snapshot, path)
-            chosen = _checked(encoding) if encoding else None
+            chosen = _check(encoding) if encoding else None
             if chosen is None and model_name and model:
                 chosen = encoding_of(model)
             limits = limits_for(snapshot, path)
@@ -135,7 +135,7 @@ async def counted(
     return found
 
 
-def _checked(encoding: str) -> str:
+def _check(encoding: str) -> str:
     """Return the encoding or model to count with; raises UsageError for an unknown one."""
     from promptls.tokens import UnknownEncodingError, encoding_name, is_approximate
 

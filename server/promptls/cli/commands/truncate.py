@@ -95,7 +95,7 @@ def execute(arguments: argparse.Namespace) -> int:
     trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
     request = _request(snapshot, path, arguments)
-    found = asyncio.run(_explored(request, limits_for(snapshot, path), quiet=arguments.json))
+    found = asyncio.run(_explore(request, limits_for(snapshot, path), quiet=arguments.json))
     if isinstance(found, RenderFailure):
         print_failure(found, path)
         return 1
@@ -130,7 +130,7 @@ def _request(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> La
     return lab_request(snapshot, path, options, sample)
 
 
-async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJson | RenderFailure:
+async def _explore(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJson | RenderFailure:
     from promptls.rendering.lab import explore
 
     if quiet or not sys.stderr.isatty():

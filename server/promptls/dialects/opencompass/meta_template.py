@@ -248,7 +248,7 @@ def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
             at=HERE,
         )
     if meta.mapping is None:
-        return LaidOut(_joined(prompt))
+        return LaidOut(_join(prompt))
     if meta.is_api:
         return _for_api(prompt, meta, mode)
     return LaidOut(_for_base_model(prompt, meta, mode))
@@ -297,7 +297,7 @@ def show_without_model(messages: Messages) -> LaidOut:
     return LaidOut(messages.text)
 
 
-def _joined(prompt: PromptList) -> str:
+def _join(prompt: PromptList) -> str:
     """Return the texts joined by line breaks.
 
     Empty texts are omitted, but a first empty text is followed by a line break.
@@ -409,7 +409,7 @@ def _for_api(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
         elif open_sections[-1][0] in {"begin", "end"}:
             message, continues = _message_of(item, merged_roles(meta.roles, item), stops=mode == "gen")
             made.append(message)
-    messages = _merged(made)
+    messages = _merge(made)
     if meta.mapping.get("begin"):
         messages.insert(0, meta.mapping["begin"])
     return LaidOut(None, tuple(messages), tuple(ignored))
@@ -428,7 +428,7 @@ def _role_of(item: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
     return roles[item.get("fallback_role")] if role is None else role
 
 
-def _merged(made: list[Any]) -> list[Any]:
+def _merge(made: list[Any]) -> list[Any]:
     """Return the messages, with consecutive ones of the same role merged."""
     if not made:
         raise OpenCompassError(

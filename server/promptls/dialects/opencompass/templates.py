@@ -52,19 +52,19 @@ class PromptTemplate:
 
         No column is masked. `sep_token` remains, since OpenCompass discards the result of removing it.
         """
-        template = self._encoded(self._body_of(label), is_example=True)
+        template = self._encode(self._body_of(label), is_example=True)
         if self.ice_token is not None:
-            template = _replaced(template, self.ice_token, "")
-        return _filled(template, row)
+            template = _replace(template, self.ice_token, "")
+        return _fill(template, row)
 
     def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
         """Return the prompt of the row with `label` as its answer. No column is masked."""
-        template = self._encoded(self._body_of(label))
+        template = self._encode(self._body_of(label))
         if not keep_separator and self.sep_token is not None:
-            template = _replaced(template, self.sep_token, "")
+            template = _replace(template, self.sep_token, "")
         if self.ice_token is not None:
             template = self._with_examples(template, examples)
-        return _filled(template, row)
+        return _fill(template, row)
 
     def generating(self, row: Row, examples: Prompt, output_column: str | None, mask: str) -> Prompt:
         """Return the prompt that the model completes: `mask` replaces the value of the output column.
@@ -74,14 +74,14 @@ class PromptTemplate:
         body = self.template
         if self.kind == "origin" and isinstance(body, Mapping):
             body = next(iter(body.values()))
-        template = self._encoded(body)
+        template = self._encode(body)
         if self.ice_token is not None:
             template = self._with_examples(template, examples)
         if self.sep_token is not None:
-            template = _replaced(template, self.sep_token, "")
+            template = _replace(template, self.sep_token, "")
         if output_column is not None:
             row = {**row, output_column: mask}
-        return _filled(template, row)
+        return _fill(template, row)
 
     def _body_of(self, label: Any) -> Any:
         if isinstance(self.template, str) or self.kind == "meta":
@@ -96,7 +96,7 @@ class PromptTemplate:
             )
         return self.template[label]
 
-    def _encoded(self, body: Any, *, is_example: bool = False) -> Prompt:
+    def _encode(self, body: Any, *, is_example: bool = False) -> Prompt:
         """Return the text, or the dialogue with its section marks; examples contribute only `round`."""
         if isinstance(body, str):
             return body
@@ -139,7 +139,7 @@ class PromptTemplate:
                 at=(self.name, "template"),
             )
         try:
-            made: Prompt = _replaced(template, self.ice_token, examples)
+            made: Prompt = _replace(template, self.ice_token, examples)
         except OpenCompassError as error:
             error.at = error.at or (self.name, "template")
             raise
@@ -212,11 +212,11 @@ def _turns(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _replaced(template: Any, mark: str, by: Prompt) -> Any:
+def _replace(template: Any, mark: str, by: Prompt) -> Any:
     return template.replaced(mark, by) if isinstance(template, PromptList) else template.replace(mark, by)
 
 
-def _filled(template: Prompt, row: Row) -> Prompt:
+def _fill(template: Prompt, row: Row) -> Prompt:
     assert not isinstance(template, Messages)
     if isinstance(template, PromptList):
         return template.filled(row)

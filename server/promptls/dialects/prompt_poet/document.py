@@ -112,12 +112,12 @@ def excerpt(text: str, line: int) -> str:
     lines = _LINE_BREAK.split(text)
     first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
     return "\n".join(
-        f"{'>' if index == line else ' '} {index + 1:>4} | {_shortened(lines[index])}"
+        f"{'>' if index == line else ' '} {index + 1:>4} | {_shorten(lines[index])}"
         for index in range(first, last)
     )
 
 
-def _shortened(line: str) -> str:
+def _shorten(line: str) -> str:
     """Return the start of a long line."""
     return line if len(line) <= EXCERPT_WIDTH else line[:EXCERPT_WIDTH] + "…"
 

@@ -316,11 +316,11 @@ def count_part(
             "put it in quotes or a `|` block.",
             cause="TypeError",
         )
-    tokens = _counted(part, part.content, count)
+    tokens = _count(part, part.content, count)
     counts: list[int] = []
     for section in part.sections or ():
         if section.tokens is None:
-            counts.append(_counted(part, section.content, count))
+            counts.append(_count(part, section.content, count))
         elif allow_token_overrides:
             counts.append(_preset(section))
         else:
@@ -343,7 +343,7 @@ def _preset(section: PromptSection) -> int:
     )
 
 
-def _counted(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
+def _count(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
     """Return the tokens of one text; raises PromptPoetError if `count` rejects it."""
     try:
         return count(text)

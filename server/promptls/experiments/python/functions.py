@@ -107,7 +107,7 @@ class RowFunction:
         given = dict(row) if isinstance(row, Mapping) else row
         try:
             value = await asyncio.wait_for(self._value(given), self.timeout)
-            return FunctionOutcome(self._checked(value), None)
+            return FunctionOutcome(self._check(value), None)
         except asyncio.TimeoutError as error:
             if str(error) or self.timeout is None:
                 return failed_row(row, key_mask().mask(f"TimeoutError: {error}"))
@@ -121,7 +121,7 @@ class RowFunction:
         value = await in_thread(lambda: self.function(row, *self.arguments, **self.named), {})
         return await value if inspect.isawaitable(value) else value
 
-    def _checked(self, value: Any) -> Any:
+    def _check(self, value: Any) -> Any:
         """Validate the value as a row of the results; raises TypeError, or the model's errors."""
         if isinstance(value, BaseModel) and (self.model is None or isinstance(value, self.model)):
             return value if self.model is not None else value.model_dump()
@@ -254,13 +254,13 @@ class ExperimentResults(DataTable):
 def free_name(backend: Backend, name: str) -> str:
     """Return the name, with a suffix `-2`, `-3` … if results with that name exist."""
     number, candidate = 1, name
-    while not _claimed(backend, candidate):
+    while not _claim(backend, candidate):
         number += 1
         candidate = f"{name}-{number}"
     return candidate
 
 
-def _claimed(backend: Backend, name: str) -> bool:
+def _claim(backend: Backend, name: str) -> bool:
     """Claim the name; return whether it was free.
 
     For files, this is atomic: concurrent processes cannot claim the same name.

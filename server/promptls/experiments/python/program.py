@@ -390,7 +390,7 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
         unsure = tuple(resumed.calls_in_flight) if resumed is not None else ()
         left = unsure if request.leave_unsure else ()
         planned = replace(
-            _planned(code_defined, plan, answered, {(call.number, call.repeat) for call in left}),
+            _plan(code_defined, plan, answered, {(call.number, call.repeat) for call in left}),
             unsure=describe_unsure_calls(unsure, _ids(plan, unsure), None, left=request.leave_unsure),
         )
         yield PreparedPython(plan, request, planned, answered, resumed, retried, left)
@@ -412,7 +412,7 @@ def _ids(plan: PythonPlan, calls: Sequence[CallInFlight]) -> dict[int, str]:
     return {row.number: str(row.values["id"]) for row in rows if row.values.get("id") not in {None, ""}}
 
 
-def _planned(
+def _plan(
     code_defined: PythonRequest, plan: PythonPlan, answered: Answered, left: Collection[tuple[int, int]]
 ) -> Planned:
     access = python_access(code_defined)

@@ -112,11 +112,13 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
     typed = at.tag.text[expected.word.start : expected.word.end]
     request = replace(request, typed=typed)
     after = at.tag.text[expected.word.end :].lstrip(" \t")
-    items = _spaced(_continued(_tag_items(request, expected, at), after), expected, at)
+    items = _add_spaces(_continued(_tag_items(request, expected, at), after), expected, at)
     return made(items, insert, word, expected.what, (expected.keyword, expected.template))
 
 
-def _spaced(items: Iterable[CompletionItem], expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
+def _add_spaces(
+    items: Iterable[CompletionItem], expected: Expected, at: TagPlace
+) -> Iterable[CompletionItem]:
     """Return the items, padded with a space where they would touch the tag's delimiters."""
     before = " " if expected.word.start == at.tag.inner_start else ""
     is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed

@@ -130,7 +130,7 @@ def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Com
     fact = TAGS[keyword]
     close = _close(request, tag, start)
     plain = f"{keyword}{close}" if fact.form == keyword and not fact.opens_block else f"{keyword} "
-    snippet = _quoted(fact.form)
+    snippet = _quote(fact.form)
     if fact.opens_block and keyword not in request.visible.due:
         end_close = close or ""
         opening = _delimiters(tag)
@@ -144,7 +144,7 @@ def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Com
     return CompletionItem(keyword, "keyword", rank, text=plain, snippet=snippet)
 
 
-def _quoted(form: str) -> str:
+def _quote(form: str) -> str:
     """Return the form with quotes around a template's name, which is completed next."""
     for keyword in ("include", "import", "from", "extends"):
         if form.startswith(f"{keyword} ${{1:"):

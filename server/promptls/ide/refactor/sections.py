@@ -218,11 +218,11 @@ def sort_parts(place: RefactorSelection) -> Offer | None:
     """
     if place.kind is not Kind.PARTS:
         return None
-    edits = tuple(edit for run in _runs(place) for edit in _sorted(run))
+    edits = tuple(edit for run in _runs(place) for edit in _sort(run))
     return Offer(_TITLE, "refactor.rewrite", lambda: Change(edits)) if edits else None
 
 
-def _sorted(run: list[_Movable]) -> list[Edit]:
+def _sort(run: list[_Movable]) -> list[Edit]:
     """Return the edits that sort the run, limited to the parts that move."""
     ordered = sorted(run, key=lambda part: not part.is_fixed)
     moved = [index for index, part in enumerate(run) if ordered[index] is not part]

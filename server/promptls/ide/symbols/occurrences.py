@@ -329,7 +329,7 @@ def occurrence_steps(
     first = 0
 
     def new() -> tuple[Occurrence, ...]:
-        fresh = [each for each in _ordered(found[first:]) if (each.path, each.span) not in reported]
+        fresh = [each for each in _order(found[first:]) if (each.path, each.span) not in reported]
         reported.update((each.path, each.span) for each in fresh)
         return tuple(fresh)
 
@@ -343,7 +343,7 @@ def occurrence_steps(
             yield
     if report is not None:
         report(new())
-    return _ordered(found)
+    return _order(found)
 
 
 def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Occurrence | None]:
@@ -375,13 +375,13 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
     if template is None or (symbol.kind not in {"block", "file"} and is_elsewhere):
         return tuple(each for each in occurrences(snapshot, symbol) if each.path == symbol.path)
     if symbol.kind == "block":
-        return _ordered(blocks_in(template, symbol.path, symbol.name))
+        return _order(blocks_in(template, symbol.path, symbol.name))
     if symbol.kind == "key" and not flow_of(template).passes:
-        return _ordered(key_places_in(template, symbol.path, symbol.key_path))
+        return _order(key_places_in(template, symbol.path, symbol.key_path))
     if symbol.kind in NO_VARIABLES:
         return tuple(
             each
-            for each in _ordered(filter(None, _places_of_others(snapshot, symbol)))
+            for each in _order(filter(None, _places_of_others(snapshot, symbol)))
             if each.path == symbol.path
         )
     variable = symbol_variable(snapshot, symbol)
@@ -396,7 +396,7 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
             Occurrence(symbol.path, span, "read")
             for span in arguments_of(template, symbol.name, calls.__contains__)
         )
-    return _ordered(found)
+    return _order(found)
 
 
 def _places_of_others(
@@ -423,7 +423,7 @@ def _places_of_others(
             yield from part_places(template, symbol.home, symbol.kind, symbol.name)
 
 
-def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
+def _order(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
     """Return the occurrences in order, without duplicates; if one is both written and read, it is a write."""
     once: dict[tuple[str, Span], Occurrence] = {}
     for each in found:

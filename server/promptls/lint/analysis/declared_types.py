@@ -211,10 +211,10 @@ def keywords_problems(schema: Node | None) -> Iterator[Finding]:
 def _wrong_type(node: Node) -> Finding:
     written = scalar_text(node) or ""
     found = misspelt(node.span, f"JSON Schema has no type `{written}`", written, _TYPES)
-    return _quoted(found) if nearest(written, _TYPES) == "null" else found
+    return _quote(found) if nearest(written, _TYPES) == "null" else found
 
 
-def _quoted(finding: Finding) -> Finding:
+def _quote(finding: Finding) -> Finding:
     """Return the finding with quotes in its fix, because an unquoted `null` is not a string in YAML."""
     fixes = [
         Fix(fix.title, tuple(Edit(edit.span, f"'{edit.text}'") for edit in fix.edits), fix.preferred)

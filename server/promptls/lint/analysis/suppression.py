@@ -160,13 +160,13 @@ def _without_places(chunk: Chunk) -> tuple[object, ...]:
     return tuple([(lines, tuple([name for name, _ in names])) for _, lines, names in _in_chunk(chunk)])
 
 
-def _shifted(comment: _Comment, by: int) -> _Comment:
+def _shift(comment: _Comment, by: int) -> _Comment:
     whole, lines, names = comment
     return whole.shifted(by), lines, tuple([(name, span.shifted(by)) for name, span in names])
 
 
 _names: Final = summary(_without_places, tuple[object, ...])
-_comments: Final = placed_items(_in_chunk, _shifted)
+_comments: Final = placed_items(_in_chunk, _shift)
 
 
 def shows_all(file: File, rule: str) -> bool:

@@ -95,7 +95,7 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
     edits = next(filter(None, (_ternary(tag, tokens), _operators(tag, tokens))), [])
     if not edits:
         return None
-    written = _applied(tag.text, edits)
+    written = _apply(tag.text, edits)
     statement = parse_tag(written, tag.inner_start, tag.inner_end + len(written) - len(tag.text)).statement
     if jinja_objection(written, statement.keyword, opens_block=statement.opens_block):
         return None
@@ -109,7 +109,7 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
     return Fix(title, tuple(Edit(edit.span.shifted(start), edit.text) for edit in edits), preferred=True)
 
 
-def _applied(text: str, edits: list[Edit]) -> str:
+def _apply(text: str, edits: list[Edit]) -> str:
     for edit in reversed(edits):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text

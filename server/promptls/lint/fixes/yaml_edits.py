@@ -343,10 +343,10 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
     if value and "quote the value" in message and value.group(1)[0] not in "'\"|>[{":
         text = value.group(1)
         span = Span(start + value.start(1), start + value.end(1))
-        yield Fix("Quote the value", (Edit(span, _quoted(text)),))
+        yield Fix("Quote the value", (Edit(span, _quote(text)),))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return the text in quotes, chosen to avoid escapes if possible; Jinja in it is unchanged."""
     if "'" not in text or any(each in text for each in _UNQUOTABLE):
         return f"'{text}'" if "'" not in text else f'"{text}"'

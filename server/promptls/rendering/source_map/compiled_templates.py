@@ -120,12 +120,12 @@ class MappedLoader(FolderLoader):
         groups = self._compiled.groups(environment.lexer, text)  # type: ignore[arg-type] # the mapping one's
         if len(groups) > 1:
             try:
-                return self._assembled(environment, groups, name, path, given)
+                return self._assemble(environment, groups, name, path, given)
             except Exception:  # noqa: BLE001, S110 - compiling the whole text reports the error and its location
                 pass
-        return self._assembled(environment, [TextSection(text, 0, 0, is_last=True)], name, path, given)
+        return self._assemble(environment, [TextSection(text, 0, 0, is_last=True)], name, path, given)
 
-    def _assembled(
+    def _assemble(
         self,
         environment: Any,
         groups: Iterable[TextSection],

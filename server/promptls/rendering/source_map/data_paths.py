@@ -76,7 +76,7 @@ class DataPaths:
             return ()
         expression, iterations = leaf.file.sites[leaf.site].expression, iterations_of(leaf)
         if type(leaf.value) is ListItem:
-            path = self._listed(self._resolved(expression, leaf.file, iterations), leaf.value)
+            path = self._listed(self._resolve(expression, leaf.file, iterations), leaf.value)
             return () if path is None else (path,)
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, iterations, leaf.value)))
 
@@ -85,7 +85,7 @@ class DataPaths:
         outer, file, site, number, item = iteration
         if outer is not self._around or site != self._site or file is not self._file:
             self._around, self._file, self._site = outer, file, site
-            base = self._resolved(file.sites[site].expression, file, chain_of(outer))
+            base = self._resolve(file.sites[site].expression, file, chain_of(outer))
             self._base = None if base is None else written(base)
             values = None if base is None else self._value(base)
             self._listed_there = values if type(values) is list else []
@@ -103,7 +103,7 @@ class DataPaths:
         if kind in {"?", "or"}:
             yield from self._chosen(expression, file, iterations, value)
         elif kind in _ACCESSES and not _is_made(expression):
-            path = self._resolved(expression, file, iterations)
+            path = self._resolve(expression, file, iterations)
             if path is None or not self._is_at(path, value):
                 path = self._place(value)
             if path is not None:
@@ -119,7 +119,7 @@ class DataPaths:
         """Yield the paths of a value that is one of two alternatives."""
         values = [each for each in expression[-2:] if each is not None]
         for each in values:
-            path = None if _is_made(each) else self._resolved(each, file, iterations)
+            path = None if _is_made(each) else self._resolve(each, file, iterations)
             if path is not None and _is_same(self._value(path), value):
                 yield path
                 return
@@ -139,7 +139,7 @@ class DataPaths:
                 if each is not None:
                     yield from self._reads(each, file, iterations)
         elif expression is not None:
-            path = self._resolved(expression, file, iterations)
+            path = self._resolve(expression, file, iterations)
             if path is not None and self._value(path) is not _NOTHING:
                 yield path
 
@@ -157,7 +157,7 @@ class DataPaths:
             return (*of, item.at) if is_there else of
         return self._place(item.value)
 
-    def _resolved(
+    def _resolve(
         self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], depth: int = 0
     ) -> DataPath | None:
         if expression is None or depth > _LONGEST_CHAIN:
@@ -166,7 +166,7 @@ class DataPaths:
             return self._named(expression, file, iterations, depth)
         if expression[0] not in _LEADING:
             return None
-        of = self._resolved(expression[1], file, iterations, depth)
+        of = self._resolve(expression[1], file, iterations, depth)
         if of is None or expression[0] in {"|", "()"}:
             return of
         key = expression[2] if expression[0] == "." else self._known(expression[2], file, iterations)
@@ -181,7 +181,7 @@ class DataPaths:
                     return item
                 if isinstance(targets, tuple) and expression in targets:
                     return item[targets.index(expression)]
-        path = self._resolved(expression, file, iterations)
+        path = self._resolve(expression, file, iterations)
         return _NOTHING if path is None or _is_made(expression) else self._value(path)
 
     def _named(
@@ -195,7 +195,7 @@ class DataPaths:
             if isinstance(targets, tuple) and name in targets:
                 return self._of_tuple(iterations[index], iterations[:index], targets.index(name), item)
         if name in file.names.aliases:
-            return self._resolved(file.names.aliases[name], file, iterations, depth + 1)
+            return self._resolve(file.names.aliases[name], file, iterations, depth + 1)
         return None if name in file.names.bound or name not in self._data else (name,)
 
     def _item(self, iteration: Iteration, outer: Sequence[Iteration]) -> DataPath | None:
@@ -204,7 +204,7 @@ class DataPaths:
         if known is not None:
             return known[1]
         _, file, site, number, item = iteration
-        base = self._resolved(file.sites[site].expression, file, outer)
+        base = self._resolve(file.sites[site].expression, file, outer)
         path = self._among(base, number - 1, item)
         if path is None:
             path = self._place(item)
@@ -230,7 +230,7 @@ class DataPaths:
     ) -> DataPath | None:
         """Return the path of one of the values that an iteration has unpacked."""
         _, file, site, number, _ = iteration
-        base = self._resolved(file.sites[site].expression, file, outer)
+        base = self._resolve(file.sites[site].expression, file, outer)
         values = _NOTHING if base is None else self._value(base)
         if base is None or values is _NOTHING:
             return self._place(item[position])

@@ -58,21 +58,21 @@ def _keeping(filter_: Filter, align: Align) -> Filter:
 
     @functools.wraps(filter_)
     def keep(*arguments: Any, **options: Any) -> Any:
-        if align is _joined and isinstance(arguments[first], Iterator):
+        if align is _join and isinstance(arguments[first], Iterator):
             # An iterator cannot be read twice.
             arguments = (*arguments[:first], list(arguments[first]), *arguments[first + 1 :])
         result = filter_(*arguments, **options)
-        if type(result) is MappedText and align is not _indented:
+        if type(result) is MappedText and align is not _indent:
             # Some filters retain pieces already, because they use methods of the text.
             return result
-        may_align = isinstance(arguments[first], str) or align is _joined
+        may_align = isinstance(arguments[first], str) or align is _join
         given = (*arguments[first:], *options.values())
         if not isinstance(result, str) or not may_align or not any(map(_has_pieces, given)):
             return result
         text = str(result)
         aligned: str | None = None
         try:
-            if align is _formatted:
+            if align is _format:
                 aligned = percent_leaves(text, _as_pieces(arguments[0]), options or arguments[1:])
             else:
                 rest = [options.get(*each) for each in zip(names, defaults, strict=True)]
@@ -97,7 +97,7 @@ def _as_pieces(value: Any) -> Any:
     return as_text(value) if type(value) is MappedMarkup else value
 
 
-def _cased(result: str, text: str) -> str:
+def _change_case(result: str, text: str) -> str:
     return recased(text, result)
 
 
@@ -109,15 +109,15 @@ def _lower(result: str, text: str) -> str:
     return recased(text, result, str.lower)
 
 
-def _trimmed(_result: str, text: str, chars: str | None = None) -> str:
+def _trim(_result: str, text: str, chars: str | None = None) -> str:
     return MappedText.strip(text, chars) if type(text) is MappedText else text.strip(chars)
 
 
-def _replaced(_result: str, text: str, old: str, new: str, count: int | None = None) -> str:
+def _replace(_result: str, text: str, old: str, new: str, count: int | None = None) -> str:
     return replaced(text, old, new, -1 if count is None else count)
 
 
-def _joined(_result: str, value: Iterable[Any], separator: str = "", attribute: Any = None) -> str | None:
+def _join(_result: str, value: Iterable[Any], separator: str = "", attribute: Any = None) -> str | None:
     if attribute is not None or isinstance(value, str):
         return None
     parts = list(value)
@@ -134,7 +134,7 @@ def _joined(_result: str, value: Iterable[Any], separator: str = "", attribute: 
     return MappedText("".join([each if isinstance(each, str) else each.text for each in found]), found)
 
 
-def _indented(
+def _indent(
     _result: str,
     text: str,
     width: int | str = 4,
@@ -158,7 +158,7 @@ def _indented(
     return made_of([leaf for leaf in found if leaf.text])
 
 
-def _truncated(
+def _truncate(
     result: str, text: str, _length: int, _killwords: object, end: str, *_options: Any
 ) -> str | None:
     length = len(result) - len(end)
@@ -167,11 +167,11 @@ def _truncated(
     return concatenated((cut(text, 0, length), end))
 
 
-def _centered(result: str, text: str, *_options: Any) -> str | None:
+def _center(result: str, text: str, *_options: Any) -> str | None:
     return padded(text, result)
 
 
-def _wrapped(result: str, text: str, *_options: Any) -> str | None:
+def _wrap(result: str, text: str, *_options: Any) -> str | None:
     """Return the text with changed white space between its words."""
     changes: list[str | None] = []
     bounds = [0]
@@ -206,7 +206,7 @@ def _word_from(text: str, at: int) -> int:
     return at
 
 
-def _formatted(result: str, text: str, *values: Any) -> str:
+def _format(result: str, text: str, *values: Any) -> str:
     return percent_leaves(result, text, values)
 
 
@@ -214,7 +214,7 @@ def _whole(_result: str, text: str) -> str:
     return text
 
 
-def _escaped(result: str, text: str) -> str:
+def _escape(result: str, text: str) -> str:
     return text if text == result else by_letter(text, lambda letter: str(escape(letter)))
 
 
@@ -263,26 +263,26 @@ def _without_tags(_result: str, text: str) -> str:
 
 
 _ALIGNED: Final[Mapping[str, Align]] = {
-    "capitalize": _cased,
-    "center": _centered,
-    "e": _escaped,
-    "escape": _escaped,
+    "capitalize": _change_case,
+    "center": _center,
+    "e": _escape,
+    "escape": _escape,
     "first": _first,
-    "forceescape": _escaped,
-    "format": _formatted,
-    "indent": _indented,
-    "join": _joined,
+    "forceescape": _escape,
+    "format": _format,
+    "indent": _indent,
+    "join": _join,
     "last": _last,
     "lower": _lower,
-    "replace": _replaced,
+    "replace": _replace,
     "safe": _whole,
     "string": _whole,
     "striptags": _without_tags,
-    "title": _cased,
+    "title": _change_case,
     "tojson": _as_json,
-    "trim": _trimmed,
-    "truncate": _truncated,
+    "trim": _trim,
+    "truncate": _truncate,
     "upper": _upper,
     "urlencode": _url_quoted,
-    "wordwrap": _wrapped,
+    "wordwrap": _wrap,
 }

@@ -254,10 +254,10 @@ def filled_in(namespace: dict[str, Any], code: Filled, file: SourceFile) -> None
     namespace["BEGUN"] = begun
     namespace["PIECES"] = [(*piece, None) for piece in begun]
     namespace["FILE"] = file
-    file.sites = tuple(Site(*site) for site in _moved(namespace["sites"], code))
+    file.sites = tuple(Site(*site) for site in _move(namespace["sites"], code))
 
 
-def _moved(sites: Iterable[tuple[Any, ...]], code: Filled) -> Iterator[tuple[Any, ...]]:
+def _move(sites: Iterable[tuple[Any, ...]], code: Filled) -> Iterator[tuple[Any, ...]]:
     """Yield the sites with their positions in the text that the code is reused for."""
     before, now = code.compiled.tags, code.filled.tags
     if before == now:

@@ -67,11 +67,11 @@ def scalar_runs(raw: str, value: str, style: str | None, indent: int) -> list[Ru
         runs = _folded(raw, start + 1, len(raw) - 1, style)
     else:
         runs = _folded(raw, start, len(raw), "")
-    found = _merged(raw, runs)
+    found = _merge(raw, runs)
     return found if "".join([run.text for run in found]) == value else None
 
 
-def _merged(text: str, runs: Iterator[Run]) -> list[Run]:
+def _merge(text: str, runs: Iterator[Run]) -> list[Run]:
     """Return the runs, with adjacent ones merged, and without empty ones."""
     found: list[Run] = []
     # An unchanged stretch of the text is sliced once, however many runs it has.
@@ -257,10 +257,10 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
     if part.sections:
         _, sections = entry_nodes(item, "sections")
         nodes = sections.value if isinstance(sections, yaml.SequenceNode) else ()
-        texts = [_cleaned(text, *entry_nodes(node, "content"), clean_section, markers) for node in nodes]
+        texts = [_clean(text, *entry_nodes(node, "content"), clean_section, markers) for node in nodes]
         found = concatenated(texts).strip()
     else:
-        found = _cleaned(text, *entry_nodes(item, "content"), clean_content, markers)
+        found = _clean(text, *entry_nodes(item, "content"), clean_content, markers)
     if found == part.content and type(found) is MappedText:
         return found
     return MappedText(
@@ -277,7 +277,7 @@ def entry_nodes(item: Any, key: str) -> tuple[Any, Any]:
     return found
 
 
-def _cleaned(text: str, key: Any, node: Any, clean: Callable[[str, Markers], str], markers: Markers) -> str:
+def _clean(text: str, key: Any, node: Any, clean: Callable[[str, Markers], str], markers: Markers) -> str:
     """Return the value of a scalar after `clean`, with pieces from the text."""
     if not isinstance(node, yaml.ScalarNode):
         return clean(MappedText("", []), markers)

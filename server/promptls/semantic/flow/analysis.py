@@ -215,7 +215,7 @@ class FlowAnalysis:
         for frame in reversed(self.frames):
             bound = frame.names.get(str(path[0].key))
             if bound is not None:
-                path = _joined(bound, path) if bound else ()
+                path = _join(bound, path) if bound else ()
                 break
         return self._looked_up(path[:_MAX_STEPS])
 
@@ -346,7 +346,7 @@ class FlowAnalysis:
         return {name: interned(merged_all(shapes)) for name, shapes in made.items()}
 
 
-def _joined(bound: Path, path: Path) -> Path:
+def _join(bound: Path, path: Path) -> Path:
     """Return the path with its first name replaced by the value that it is bound to."""
     own, first = bound[-1], path[0]
     if own.optional and first.optional:

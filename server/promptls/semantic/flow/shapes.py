@@ -84,17 +84,17 @@ def shapes_of_inputs(flow: Flow, imported: Macros) -> Mapping[str, Shape]:
     """Return the shapes of the inputs, including their uses in macros."""
     if not flow.passes and not any(map(is_no_input, flow.shapes)):
         return flow.shapes
-    return {name: each for name, each in _completed(flow, imported).items() if not is_no_input(name)}
+    return {name: each for name, each in _complete(flow, imported).items() if not is_no_input(name)}
 
 
 def macros_of(flow: Flow, imported: Macros) -> dict[str, MacroUses]:
     """Return the macros that a template defines, by name."""
     return {
-        name: each for name, each in _owners(_completed(flow, imported), flow).items() if name.isidentifier()
+        name: each for name, each in _owners(_complete(flow, imported), flow).items() if name.isidentifier()
     }
 
 
-def _completed(flow: Flow, imported: Macros) -> dict[str, Shape]:
+def _complete(flow: Flow, imported: Macros) -> dict[str, Shape]:
     """Return the shapes of inputs and parameters, including their uses in the macros that receive them."""
     shapes = dict(flow.shapes)
     for _ in range(_MAX_ROUNDS):
@@ -277,7 +277,7 @@ def _of_chunk(chunk: Chunk) -> tuple[Piece, ...]:
 
 @lru_cache(maxsize=1024)
 def _of_tags(tags: tuple[TagText, ...]) -> tuple[Piece, ...]:
-    return _summed([event for tag in tags for event in events_of(*tag)])
+    return _sum([event for tag in tags for event in events_of(*tag)])
 
 
 def _bindings_of(chunk: Chunk) -> tuple[Piece, ...]:
@@ -285,10 +285,10 @@ def _bindings_of(chunk: Chunk) -> tuple[Piece, ...]:
 
 
 def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
-    return _summed([event for each in pieces for event in each])
+    return _sum([event for each in pieces for event in each])
 
 
-def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
+def _sum(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     """Return the uses in some events, combined between those that depend on the surrounding text.
 
     Uses of a name as different kinds are not combined, because the surrounding text may make the name a view

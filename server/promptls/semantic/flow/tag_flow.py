@@ -230,8 +230,7 @@ def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
         TagUses(
             *tag.span,
             tuple(
-                _placed(event, tag.span.start)
-                for event in events_of(tag.text, tag.inner_start, tag.inner_end)
+                _place(event, tag.span.start) for event in events_of(tag.text, tag.inner_start, tag.inner_end)
             ),
         )
         for tag in _flow_tags(chunk)
@@ -244,7 +243,7 @@ def events_of(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
     return tuple(TagReader(text).statement(parse_tag(text, inner_start, inner_end).statement))
 
 
-def _placed(event: Event, start: int) -> Event:
+def _place(event: Event, start: int) -> Event:
     if not isinstance(event, Use):
         return event
     compared = tuple([each._replace(span=each.span.shifted(start)) for each in event.compared])

@@ -45,12 +45,12 @@ def outline(piece: Piece) -> Outline:
 
 @chunk_fact
 def _chunk_outline(chunk: Chunk) -> Outline:
-    return _reduced(list(_chunk_steps(chunk)))
+    return _reduce(list(_chunk_steps(chunk)))
 
 
 @placed_fact
 def _file_outline(chunks: ChunkList) -> Outline:
-    return _reduced(list(_group_steps(chunks)))
+    return _reduce(list(_group_steps(chunks)))
 
 
 def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
@@ -88,7 +88,7 @@ def _bare(step: Zone | NameEvent) -> Zone | NameEvent:
 
 
 def _bare_of_group(children: list[Outline]) -> Outline:
-    return _reduced([step for each in children for step in each])
+    return _reduce([step for each in children for step in each])
 
 
 bare_outline: Final = summary(_bare_of_chunk, _bare_of_group)
@@ -108,10 +108,10 @@ def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:
 def _group_steps(chunks: ChunkList) -> Iterator[Zone | NameEvent]:
     for start, child in zip(chunks.starts, chunks.chunks, strict=False):
         for step in outline(child):
-            yield _shifted(step, start) if start else step
+            yield _shift(step, start) if start else step
 
 
-def _shifted(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
+def _shift(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
     if isinstance(step, NameEvent):
         bound = tuple((name, span.shifted(by), kind) for name, span, kind in step.bound)
         return step._replace(span=step.span.shifted(by), bound=bound)
@@ -121,7 +121,7 @@ def _shifted(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
     return Zone(step.reads, binds)
 
 
-def _reduced(steps: list[Zone | NameEvent]) -> Outline:
+def _reduce(steps: list[Zone | NameEvent]) -> Outline:
     """Return the steps with each block that begins and ends among them merged into the surrounding zone."""
     loose = _loose(steps)
     reduced: list[Zone | NameEvent] = []
@@ -346,12 +346,12 @@ def _chunk_bound_names(chunk: Chunk) -> dict[str, frozenset[str]]:
     return {kind: frozenset(names) for kind, names in found.items()}
 
 
-def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
+def _merge(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
     kinds = {kind for names in each for kind in names}
     return {kind: union([names[kind] for names in each if kind in names]) for kind in kinds}
 
 
-_bound_names: Final = summary(_chunk_bound_names, _merged)
+_bound_names: Final = summary(_chunk_bound_names, _merge)
 """The names that a piece binds, by the way in which they are bound."""
 
 

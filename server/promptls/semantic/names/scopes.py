@@ -186,7 +186,7 @@ class _If:
         self.has_else = False
 
 
-def _joined(first: Bound, second: Bound) -> Bound:
+def _join(first: Bound, second: Bound) -> Bound:
     """Return the bindings after two branches join."""
     if first == second:
         return second
@@ -283,7 +283,7 @@ class Resolver:
         if self.blocks[-1] == "if":
             branches, scope = self._ifs[-1], self.scopes[-1]
             over = branches.over
-            branches.over = scope.bound if over is None else _joined(over, scope.bound)
+            branches.over = scope.bound if over is None else _join(over, scope.bound)
             branches.has_else = branches.has_else or event.name == "else"
             scope.bound = dict(branches.entry)
         elif self.blocks[-1] == "for" and event.name == "else":
@@ -298,8 +298,8 @@ class Resolver:
                 branches, scope = self._ifs.pop(), self.scopes[-1]
                 over = branches.over if branches.has_else else branches.entry
                 if not branches.has_else and branches.over is not None:
-                    over = _joined(branches.entry, branches.over)
-                scope.bound = scope.bound if over is None else _joined(over, scope.bound)
+                    over = _join(branches.entry, branches.over)
+                scope.bound = scope.bound if over is None else _join(over, scope.bound)
             elif closed in _SCOPES:
                 self.scopes.pop()
             if closed == event.name:

@@ -139,7 +139,7 @@ def _dialect(schema: Any, seconds: float) -> Any:
     from jsonschema.validators import validator_for
 
     try:
-        chosen = _limited(validator_for(schema))
+        chosen = _limit(validator_for(schema))
         checker = chosen(chosen.META_SCHEMA, format_checker=chosen.FORMAT_CHECKER)
         wrong = _within(seconds, lambda: next(checker.iter_errors(dict(schema)), None))
         if wrong is None:
@@ -197,7 +197,7 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _limited(dialect: Any) -> Any:
+def _limit(dialect: Any) -> Any:
     """Return a dialect of JSON Schema whose keywords are checked in bounded time."""
     import attrs
     import jsonschema
@@ -216,7 +216,7 @@ def _limited(dialect: Any) -> Any:
         chosen = jsonschema.validators.validator_for(schema, default=made)
         for each in fields:
             changes.setdefault(each.alias, getattr(self, each.name))
-        return (made if chosen is made else _limited(chosen))(**changes)
+        return (made if chosen is made else _limit(chosen))(**changes)
 
     made.evolve = evolve
     return made
@@ -326,11 +326,11 @@ def declared_over(declared: Shape, used: Shape) -> Shape:
     """
     optional = declared.optional or used.optional
     if declared.kind == "unknown":
-        filled = [_filled(each, each) for each in alternatives_of(used)]
+        filled = [_fill(each, each) for each in alternatives_of(used)]
     elif declared.kind == "any":
         return Shape("any", optional=optional)
     else:
-        filled = [_filled(each, used.alternative(each.kind) or UNKNOWN) for each in alternatives_of(declared)]
+        filled = [_fill(each, used.alternative(each.kind) or UNKNOWN) for each in alternatives_of(declared)]
     return union_of(
         filled,
         optional=optional,
@@ -340,7 +340,7 @@ def declared_over(declared: Shape, used: Shape) -> Shape:
     )
 
 
-def _filled(declared: Shape, used: Shape) -> Shape:
+def _fill(declared: Shape, used: Shape) -> Shape:
     """Return a declared shape of one kind, completed by the uses of that kind."""
     keys = dict(used.keys)
     for name, shape in declared.keys:

@@ -313,14 +313,14 @@ class ProgramFindings:
         found: list[Finding] = []
         try:
             found += await asyncio.to_thread(_findings_in_configuration, path, check)
-            found += await findings_in_renderings(snapshot, path, self._rendered)
+            found += await findings_in_renderings(snapshot, path, self._render)
         except Exception:
             log.exception("%s cannot be checked completely", path)
         if self._checks.get(path) is check:
             self._checks[path] = check._replace(findings=tuple(found))
             self.refresh()
 
-    async def _rendered(
+    async def _render(
         self, snapshot: Snapshot, path: str, sample: Callable[[], Sample]
     ) -> FileRendering | None:
         from promptls.lint.runner import needs_rendering

@@ -38,15 +38,15 @@ def _blocks(lines: list[str]) -> list[str]:
         line = lines[index]
         code = _CODE.match(line)
         if code:
-            body, index = _indented(lines, index + 1)
+            body, index = _indent(lines, index + 1)
             language = _LANGUAGES.get(code[1], "")
             blocks.append(f"```{language}\n" + "\n".join(body) + "\n```")
         elif _DIRECTIVE.match(line):
-            _, index = _indented(lines, index + 1)
+            _, index = _indent(lines, index + 1)
         elif not line.strip():
             index += 1
         elif field := _FIELD.match(line):
-            rest, index = _indented(lines, index + 1, blank=False)
+            rest, index = _indent(lines, index + 1, blank=False)
             description = " ".join([field["text"], *(each.strip() for each in rest)]).strip()
             item = f"- `{field['name']}`: {_inline(description)}" if field["name"] else _inline(description)
             if field["name"] and blocks and blocks[-1].startswith("- `"):
@@ -71,12 +71,12 @@ def _paragraph(lines: list[str], index: int) -> tuple[str, int]:
     text = " ".join(each.strip() for each in consumed)
     if text.endswith("::"):
         text = text[:-1]
-        body, index = _indented(lines, index)
+        body, index = _indent(lines, index)
         return f"{_inline(text)}\n\n```\n" + "\n".join(body) + "\n```", index
     return _inline(text), index
 
 
-def _indented(lines: list[str], index: int, *, blank: bool = True) -> tuple[list[str], int]:
+def _indent(lines: list[str], index: int, *, blank: bool = True) -> tuple[list[str], int]:
     """Return the indented lines from `index` on, without the indentation, and the index after them."""
     consumed: list[str] = []
     while index < len(lines) and (

@@ -364,7 +364,7 @@ class _Matching:
 
     def divide(self, tag: BlockTag) -> None:
         """Process a tag that divides the innermost block, and record an `else`."""
-        problem = _divided(tag, self.stack[-1] if self.stack else None)
+        problem = _divide(tag, self.stack[-1] if self.stack else None)
         if problem is None:
             if tag.keyword == "else":
                 self.stack[-1] = self.stack[-1]._replace(action="else")
@@ -409,7 +409,7 @@ class _Matching:
         return misspelt_opening(self.source, keywords, tag.span.start, after, self.typos)
 
 
-def _divided(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
+def _divide(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
     """Return the problem of a tag that divides the innermost open block."""
     if inner is None or inner.keyword not in MIDDLES[tag.keyword]:
         return _stray_middle(tag, inner)

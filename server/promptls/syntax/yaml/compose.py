@@ -171,7 +171,7 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
             return composed
         return Composed(None, replace(composed.error, offset=composed.error.offset + marks))
     try:
-        node = _composed(text)
+        node = _compose(text)
         if node is not None and _may_be_large(text) and _size(node, {}) > _MAX_NODES:
             return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
         if node is None:
@@ -179,7 +179,7 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         conversion = _Conversion(span, is_dynamic)
         return Composed(conversion.convert(node), None, conversion.has_aliases)
     except yaml.MarkedYAMLError as error:
-        return Composed(None, _placed(error, text))
+        return Composed(None, _place(error, text))
     except yaml.reader.ReaderError as error:
         code = ord(error.character) if isinstance(error.character, str) else error.character
         position = max(text.find(chr(code)), 0)
@@ -194,13 +194,13 @@ def is_one_entry(text: str) -> bool:
         root = compose(text, Span, lambda _span: False).root
         return isinstance(root, Mapping) and len(root.entries) == 1
     try:
-        node = _composed(text)
+        node = _compose(text)
     except (yaml.YAMLError, RecursionError, UnicodeEncodeError, ValueError):
         return False
     return isinstance(node, yaml.MappingNode) and len(node.value) == 1
 
 
-def _composed(text: str) -> yaml.Node | None:
+def _compose(text: str) -> yaml.Node | None:
     """Return the tree of libyaml, also for JSON with characters escaped as surrogate pairs."""
     try:
         return yaml.compose(text, Loader=_Loader)
@@ -247,13 +247,13 @@ def nesting_of(text: str) -> int:
     return deepest
 
 
-def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
+def _place(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     """Return the error with the position at which it is reported."""
     is_at_end = error.problem_mark is None or error.problem_mark.index >= len(text.rstrip())
-    return replace(_located(error, text), is_at_end=is_at_end)
+    return replace(_locate(error, text), is_at_end=is_at_end)
 
 
-def _located(error: yaml.MarkedYAMLError, text: str) -> YamlError:
+def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     problem = error.problem or "not valid YAML"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and problem in _AT_CONTEXT:

@@ -129,7 +129,7 @@ class Mapping:
 
     def merged(self, key: str) -> Node | None:
         """Return the value under this key, here or in one of the mappings that `<<` merges into this one."""
-        return _merged(self, key, _MAX_MERGES)
+        return _merge(self, key, _MAX_MERGES)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and (self.span, self.entries) == (other.span, other.entries)
@@ -161,13 +161,13 @@ def node_at(node: Node, path: Iterable[str | int]) -> Node:
     return node
 
 
-def _merged(mapping: Mapping, key: str, deepest: int) -> Node | None:
+def _merge(mapping: Mapping, key: str, deepest: int) -> Node | None:
     entry = mapping.entry(key)
     if entry is not None or not deepest:
         return entry.value if entry else None
     merges = mapping.value("<<")
     inner = merges.items if isinstance(merges, Sequence) else (merges,)
-    found = (_merged(each, key, deepest - 1) for each in inner if isinstance(each, Mapping))
+    found = (_merge(each, key, deepest - 1) for each in inner if isinstance(each, Mapping))
     return next((node for node in found if node is not None), None)
 
 

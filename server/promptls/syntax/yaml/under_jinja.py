@@ -110,7 +110,7 @@ def json_chunk(chunk: Chunk) -> JsonChunk:
     if chunk.text.lstrip("\ufeff \t\r\n").startswith("{") and not is_elements:
         opened = ""
     for is_open in ("]}", "}", "") if is_elements else ("}", "]}", ""):
-        root = _framed(chunk.text, opened, is_open)
+        root = _frame(chunk.text, opened, is_open)
         if root is None:
             continue
         node: Node = root.entries[0].value if is_elements else root
@@ -120,7 +120,7 @@ def json_chunk(chunk: Chunk) -> JsonChunk:
     return _BROKEN_JSON
 
 
-def _framed(text: str, opened: str, closing: str) -> Mapping | None:
+def _frame(text: str, opened: str, closing: str) -> Mapping | None:
     """Return the mapping of a text between brackets, or None if it does not end with them."""
     written = f"{opened}{text}{closing}"
     places: list[int] = []

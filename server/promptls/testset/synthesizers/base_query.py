@@ -145,17 +145,17 @@ def _english(found: Sequence[str]) -> float:
 
 def _script(text: str) -> str | None:
     """Return the script of most letters; None if there are no letters."""
-    counted = _counted(text)
+    counted = _count(text)
     return counted.most_common(1)[0][0] if counted else None
 
 
 def _scripts(text: str) -> set[str]:
     """Return the scripts of at least a tenth of the letters."""
-    counted = _counted(text)
+    counted = _count(text)
     return {script for script, count in counted.items() if count * 10 >= counted.total()}
 
 
-def _counted(text: str) -> Counter[str]:
+def _count(text: str) -> Counter[str]:
     letters = Counter(each for each in text if each.isalpha())
     counted: Counter[str] = Counter()
     for letter, count in letters.items():

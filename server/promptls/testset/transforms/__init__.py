@@ -103,7 +103,7 @@ async def _change_of(graph: KnowledgeGraph, transform: Transform) -> _Change:
         nodes = [node for each in pieces for node in each.nodes]
         return _adding(nodes, [relationship for each in pieces for relationship in each.relationships])
     if isinstance(transform, Extractor):
-        return _knowing(await _extracted(transform, graph.leaves))
+        return _knowing(await _extract(transform, graph.leaves))
     if isinstance(transform, RelationshipBuilder):
         return _adding((), await transform.transform(graph))
     raise TypeError(
@@ -112,7 +112,7 @@ async def _change_of(graph: KnowledgeGraph, transform: Transform) -> _Change:
     )
 
 
-async def _extracted(extractor: Extractor, nodes: Sequence[Node]) -> dict[str, tuple[str, Any]]:
+async def _extract(extractor: Extractor, nodes: Sequence[Node]) -> dict[str, tuple[str, Any]]:
     if isinstance(extractor, BatchExtractor):
         made = await extractor.extract_all(nodes)
         return {node.id: each for node, each in zip(nodes, made, strict=True)}

@@ -51,10 +51,10 @@ class _Names(NamedTuple):
 
 
 def _of_chunk(chunk: Chunk) -> _Names:
-    return _joined([_Names(frozenset((name,)), frozenset()) for name, _ in part_names(chunk)])
+    return _join([_Names(frozenset((name,)), frozenset()) for name, _ in part_names(chunk)])
 
 
-def _joined(names: list[_Names]) -> _Names:
+def _join(names: list[_Names]) -> _Names:
     seen: set[str] = set()
     repeated: set[str] = set()
     for each in names:
@@ -65,7 +65,7 @@ def _joined(names: list[_Names]) -> _Names:
 
 _MAX_EARLIER: Final = 50
 """The maximum number of parts with the same name that a part is compared with."""
-_names: Final = summary(_of_chunk, _joined)
+_names: Final = summary(_of_chunk, _join)
 
 
 def check(file: File) -> Iterator[Finding]:

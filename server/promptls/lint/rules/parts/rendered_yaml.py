@@ -192,7 +192,7 @@ def _why(failure: RenderFailure) -> str:
     value = failure.value or ""
     if "\n" in value.rstrip("\n") and failure.escapable:
         return "a line break in it ends the block"
-    return f"`{_shortened(value)}` ({_reason(failure)})"
+    return f"`{_shorten(value)}` ({_reason(failure)})"
 
 
 def _reason(failure: RenderFailure) -> str:
@@ -207,10 +207,10 @@ def _iterations(failure: RenderFailure) -> str:
 
 def _shown_line(failure: RenderFailure) -> str:
     marked = (line for line in (failure.excerpt or "").splitlines() if line.startswith(">"))
-    return _shortened(next(marked, "").partition("| ")[2].strip())
+    return _shorten(next(marked, "").partition("| ")[2].strip())
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…"
 

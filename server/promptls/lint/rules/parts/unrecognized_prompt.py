@@ -167,7 +167,7 @@ def _unwrapped(text: str) -> NearPrompt | None:
             for start, line in _lines(found, indent)
         ),
     ]
-    alone = _edited(text, edits)[found.start() : found.start() + len(listed)]
+    alone = _edit(text, edits)[found.start() : found.start() + len(listed)]
     if kind_of(Source.of(alone), has_header=False) is not Kind.PARTS:
         return None
     key = found["key"]
@@ -221,10 +221,10 @@ def _meant(key: str, known: Iterable[str]) -> str | None:
 
 
 def _makes(text: str, edits: Sequence[tuple[Span, str]], kind: Kind) -> bool:
-    return kind_of(Source.of(_edited(text, edits)), has_header=False) is kind
+    return kind_of(Source.of(_edit(text, edits)), has_header=False) is kind
 
 
-def _edited(text: str, edits: Sequence[tuple[Span, str]]) -> str:
+def _edit(text: str, edits: Sequence[tuple[Span, str]]) -> str:
     pieces = []
     position = 0
     for span, new in edits:

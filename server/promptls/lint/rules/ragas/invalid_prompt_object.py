@@ -73,12 +73,12 @@ def check(file: File) -> Iterator[Finding]:
     else:
         problems = object_problems(data, release_of(data, file.project.ragas_version))
     for problem in problems:
-        found = _placed(template, root, problem)
+        found = _place(template, root, problem)
         if found is not None:
             yield found
 
 
-def _placed(template: Template, root: Mapping, problem: ObjectProblem) -> Finding | None:
+def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding | None:
     """Return the finding for a problem; None if Jinja may print what is missing."""
     message = problem.message.removesuffix(".")
     if not message.startswith("Ragas"):

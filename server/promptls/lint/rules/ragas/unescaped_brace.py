@@ -66,7 +66,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Finding]:
-    text = _masked(chunk, scalar.span)
+    text = _mask(chunk, scalar.span)
     position = 0
     while match := _BRACES.search(text, position):
         position = match.end()
@@ -123,7 +123,7 @@ def _closing(text: str, start: int) -> int:
     return start + 1
 
 
-def _masked(chunk: Chunk, span: Span) -> str:
+def _mask(chunk: Chunk, span: Span) -> str:
     """Return the text of a span with tags replaced by spaces, except for the content of raw blocks."""
     text = list(chunk.text[span.start : span.end])
     for tag in chunk.tags:
