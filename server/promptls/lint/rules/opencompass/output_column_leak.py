@@ -4,7 +4,8 @@
 
 Reports the `output_column` of `reader_cfg` in a template of the question, if OpenCompass does not mask
 it: in the messages of a `RawPromptTemplate`, and in every prompt whose labels the `PPLInferencer`
-compares.
+compares. Also reports it in a turn of `HUMAN` before the model generates, where it is replaced by
+nothing.
 
 ## Why is this bad?
 
@@ -49,9 +50,11 @@ from promptls.semantic.evaluation_file import (
     evaluation_of,
     fields_in,
     scalars_in,
+    turn_texts,
+    turns_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import scalar_text
+from promptls.syntax.yaml.nodes import Mapping, scalar_text
 
 
 @each_chunk
@@ -68,6 +71,23 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 if field.name == evaluation.output_column:
                     fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
                     yield Finding(field.span, f"the model sees the expected answer: {why}", (fix,))
+    if not why and evaluation.inferencer_class == "GenInferencer" and template is evaluation.prompt:
+        yield from _masked(chunk, evaluation, template)
+
+
+def _masked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the places of the answer's column in turns of the person, where nothing replaces it."""
+    inferencer = evaluation.inferencer.value if evaluation.inferencer else None
+    if isinstance(inferencer, Mapping) and inferencer.merged("gen_field_replace_token"):
+        return
+    for body in template.bodies:
+        for turn in turns_in(body, "round"):
+            for text in turn_texts(turn) if scalar_text(turn.value("role")) == "HUMAN" else ():
+                for field in fields_in(chunk, text):
+                    if field.name == evaluation.output_column:
+                        fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
+                        message = "the column of the answer is masked: the model gets nothing here"
+                        yield Finding(field.span, message, (fix,))
 
 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
