@@ -117,7 +117,7 @@ def test_vs_code_in_the_browser_asks_for_a_password_and_for_trust(checkout: Path
         ("echo Found 1 known vulnerability in 1 package; exit 1", "echo 405 Not Allowed; exit 1", 2),
     ],
 )
-def test_an_audit_tells_a_finding_from_a_service_that_does_not_answer(
+def test_an_audit_distinguishes_a_finding_from_an_unavailable_service(
     checkout: Path, python: str, npm: str, code: int
 ) -> None:
     version = re.findall(r"readonly VERSION=(\S+)", (checkout / "scripts/audit.sh").read_text("utf-8"))[0]

@@ -62,7 +62,7 @@ def test_a_prompt_has_parts_text_messages_and_counts(write: Callable[..., Path])
     assert (prompt.tokens.parts, prompt.tokens.total) == ((3, 3, 2), 8)
 
 
-def test_counts_of_sections_stand_beside_those_of_their_part(write: Callable[..., Path]) -> None:
+def test_counts_of_sections_are_shown_beside_those_of_their_part(write: Callable[..., Path]) -> None:
     text = "- name: a\n  sections:\n  - {name: x, content: one two}\n  - {name: y, content: ' three'}\n"
 
     counts = promptls.load(write(text), encoding=words).render().tokens
@@ -76,7 +76,7 @@ def test_inputs_may_come_as_a_mapping_and_by_name(write: Callable[..., Path]) ->
     assert template.render({"data": 1, "tone": 2}, tone=3).string == "13"
 
 
-def test_truncation_gives_another_prompt_and_begins_anew_each_time(write: Callable[..., Path]) -> None:
+def test_truncation_returns_a_new_prompt_and_starts_from_the_whole_one(write: Callable[..., Path]) -> None:
     template = promptls.load(write(CHAT), encoding=words, token_limit=3, truncation_step=1)
     prompt = template.render(tone="calm", turns=["a", "b", "c"])
 
@@ -89,7 +89,7 @@ def test_truncation_gives_another_prompt_and_begins_anew_each_time(write: Callab
     assert left.truncate(-1).parts == prompt.parts
 
 
-def test_a_part_that_stands_twice_is_counted_where_it_is_kept(write: Callable[..., Path]) -> None:
+def test_a_repeated_part_is_counted_where_it_is_retained(write: Callable[..., Path]) -> None:
     prompt = promptls.load(write(CHAT), encoding=words).render(tone="x", turns=["a b", "a b", "c"])
 
     assert prompt.truncate(5, 1).tokens.parts == (2, 2, 1)
@@ -211,7 +211,7 @@ def test_a_function_of_the_caller_is_not_called_again_to_find_the_line(write: Ca
     assert called == [1]
 
 
-def test_values_stand_in_the_excerpt_only(write: Callable[..., Path]) -> None:
+def test_values_appear_in_the_excerpt_only(write: Callable[..., Path]) -> None:
     template = promptls.load(write("- name: a\n  content: {{ x }}\n"))
 
     with pytest.raises(promptls.PromptError) as caught:
@@ -228,7 +228,7 @@ def test_values_stand_in_the_excerpt_only(write: Callable[..., Path]) -> None:
         ({"encoding": 3}, "of type int: pass an encoding's"),
     ],
 )
-def test_an_encoding_that_is_none_is_refused_when_loading(
+def test_an_unknown_encoding_is_rejected_when_loading(
     write: Callable[..., Path], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(promptls.PromptError, match=message):

@@ -60,7 +60,7 @@ def test_a_file_that_ragas_saved_is_not_jinja(tmp_path: Path) -> None:
         ("a.yml.j2", "instruction: {{\n", "load", "unexpected"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_file(
+def test_errors_are_reported_with_the_file(
     name: str, content: Any, kind: str, said: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, name, content)

@@ -55,7 +55,7 @@ def test_everything_about_a_prompt_object_is_as_in_ragas(case: dict[str, Any], t
     assert Prompt._load(prompt.language, prompt.name, tmp_path) == prompt
 
 
-def test_the_snippets_of_the_document_run_as_they_stand(
+def test_the_snippets_of_the_documentation_run_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAGAS_CACHE_HOME", str(tmp_path))
@@ -118,7 +118,7 @@ def test_the_cache_folder_follows_the_environment(
         ({"ragas_version": "0.1.21", "output_type": "JSON"}, "`output_type` is `JSON`"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(change: dict[str, Any], said: str) -> None:
+def test_errors_are_reported_as_a_sentence(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Prompt(**{**FIELDS, **change})
 
@@ -153,7 +153,7 @@ def test_releases_render_differently(release: str, text: str) -> None:
     assert prompt.generate_examples() in text
 
 
-def test_a_loaded_prompt_that_is_none_is_refused_with_its_path(tmp_path: Path) -> None:
+def test_loading_a_file_that_is_no_prompt_fails_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "english").mkdir()
     (tmp_path / "english" / "broken.json").write_text("[1")
     (tmp_path / "english" / "list.json").write_text(json.dumps([1]))
@@ -173,7 +173,7 @@ def test_a_prompt_is_written_out_with_the_options_of_pydantic() -> None:
     assert written == json.dumps(prompt.model_dump(exclude={"examples"}), indent=1)
 
 
-def test_a_prompt_with_a_text_of_its_own_is_formatted_from_it() -> None:
+def test_a_prompt_with_its_own_text_is_formatted_from_it() -> None:
     class Louder(Prompt):
         def to_string(self) -> str:
             return super().to_string().replace("Sort", "SORT {ticket}:")

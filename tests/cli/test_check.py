@@ -27,7 +27,7 @@ def test_a_finding_is_shown_with_its_place_its_line_and_its_fix(
     assert fix == "      → Change to `user`"
 
 
-def test_the_counts_stand_at_the_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_counts_are_printed_last(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.yml.j2").write_text(WRONG_ROLE)
     (folder / "b.yml.j2").write_text(SOUND)
     (folder / "site.yml.j2").write_text(ANSIBLE)
@@ -42,7 +42,7 @@ def test_a_sound_prompt_exits_0(folder: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\xff\xfe\x80" * 50, ANSIBLE.encode()])
-def test_a_named_file_that_is_no_prompt_is_said_to_be_none(
+def test_a_named_file_that_is_no_prompt_is_reported(
     folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "a.yml.j2").write_bytes(content)

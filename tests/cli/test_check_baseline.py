@@ -71,7 +71,7 @@ def test_the_same_finding_in_another_file_is_reported(folder: Path, check: Any) 
     assert check(*BASELINE)[0] == 1
 
 
-def test_a_finding_that_is_gone_is_said_and_taken_out(folder: Path, check: Any) -> None:
+def test_a_fixed_finding_is_reported_and_removed_from_the_baseline(folder: Path, check: Any) -> None:
     (folder / "a.yml.j2").write_text(WRONG_ROLE)
     written(check)
     (folder / "a.yml.j2").write_text(SOUND)
@@ -97,7 +97,7 @@ def test_what_is_not_checked_is_not_gone_and_stays(folder: Path, check: Any) -> 
         assert (folder / "known.json").read_text() == before
 
 
-def test_findings_of_a_file_that_was_removed_are_gone(folder: Path, check: Any) -> None:
+def test_findings_of_a_removed_file_are_cleared(folder: Path, check: Any) -> None:
     (folder / "a.yml.j2").write_text(WRONG_ROLE)
     (folder / "b.yml.j2").write_text(SOUND)
     written(check)
@@ -125,7 +125,7 @@ def test_a_baseline_written_twice_is_the_same(folder: Path, check: Any) -> None:
     assert (folder / "known.json").read_text() == before
 
 
-def test_json_says_how_many_are_known_and_which_are_gone(folder: Path, check: Any) -> None:
+def test_json_counts_known_findings_and_lists_fixed_ones(folder: Path, check: Any) -> None:
     (folder / "a.yml.j2").write_text(WRONG_TWICE)
     written(check)
     (folder / "a.yml.j2").write_text(WRONG_ROLE)

@@ -107,7 +107,7 @@ def test_what_a_killed_command_has_left_behind_is_removed(folder: Path, check: A
     assert (left.exists(), new.exists()) == (False, True)
 
 
-def test_a_link_goes_on_leading_to_the_fixed_file(folder: Path, check: Any) -> None:
+def test_a_symbolic_link_still_leads_to_the_fixed_file(folder: Path, check: Any) -> None:
     (folder / "real").mkdir()
     (folder / "real" / "a.yml.j2").write_text(WRONG_ROLE)
     (folder / "a.yml.j2").symlink_to("real/a.yml.j2")
@@ -123,7 +123,7 @@ def test_a_sound_file_is_not_written(folder: Path, check: Any) -> None:
     assert (folder / "a.yml.j2").stat().st_mtime_ns == 1
 
 
-def test_a_file_that_is_no_utf8_is_left_alone_and_said(folder: Path, check: Any) -> None:
+def test_a_file_that_is_not_utf8_is_skipped_and_reported(folder: Path, check: Any) -> None:
     damaged = WRONG_ROLE.encode().replace(b"Hello", b"\xffHello")
     (folder / "a.yml.j2").write_bytes(damaged)
     shown = check("--fix")

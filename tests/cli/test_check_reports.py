@@ -214,7 +214,7 @@ def test_junit_fails_only_what_fails_the_check(folder: Path, report: Any) -> Non
     assert "unknown-role" in case.system_out
 
 
-def test_junit_is_xml_whatever_the_prompt_holds(folder: Path, report: Any) -> None:
+def test_junit_is_valid_xml_for_any_prompt(folder: Path, report: Any) -> None:
     (folder / "a.yml.j2").write_text('- name: q\n  role: "<&>\\x01"\n  content: x\n')
     (suite,) = junit(report)
     (case,) = suite

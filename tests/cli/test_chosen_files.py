@@ -30,7 +30,7 @@ def test_without_a_path_the_current_folder_is_walked(folder: Path) -> None:
     assert chosen.named == ()
 
 
-def test_a_named_file_is_taken_whatever_its_name(folder: Path) -> None:
+def test_a_named_file_is_accepted_regardless_of_its_name(folder: Path) -> None:
     assert shown(folder, choose(["notes.txt"]).named) == ["notes.txt"]
 
 
@@ -46,7 +46,7 @@ def test_a_missing_file_names_the_nearest_in_its_folder() -> None:
     assert raised.value.remedy == "did you mean triage.yml.j2?"
 
 
-def test_a_missing_folder_is_said_to_be_missing(folder: Path) -> None:
+def test_a_missing_folder_is_reported(folder: Path) -> None:
     with pytest.raises(UsageError) as raised:
         choose(["nowhere/triage.yml.j2"])
     assert raised.value.remedy == f"the folder {folder / 'nowhere'} is not there either; check the path"

@@ -17,11 +17,11 @@ PAGE = (DOCS / "ci.md").read_text("utf-8")
 WORKFLOW = DOCS / "ci" / "github-workflow.yml"
 
 
-def test_it_tells_of_every_form_of_the_report() -> None:
+def test_it_documents_every_report_format() -> None:
     assert set(re.findall(r"^\| `--format (\w+)`", PAGE, re.MULTILINE)) == set(FORMATS)
 
 
-def test_it_tells_of_every_option_but_those_of_the_command_line_alone(
+def test_it_documents_every_option_except_those_of_the_command_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main(["check", "--help"])

@@ -23,7 +23,7 @@ def folder(folder: Path) -> Path:
     return folder
 
 
-def test_the_inputs_stand_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_inputs_are_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contract", "a.yml.j2"]) == 0
     assert capsys.readouterr().out == (
         "input    type                          needed  declared    read at\n"

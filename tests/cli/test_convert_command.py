@@ -46,7 +46,7 @@ def test_what_is_lost_is_listed(folder: Path, capsys: pytest.CaptureFixture[str]
     assert shown.err == "not carried over:\n  - settings beside the messages: `model`\n"
 
 
-def test_a_template_becomes_a_prompt_object_under_a_name_of_its_own(folder: Path) -> None:
+def test_a_template_becomes_a_prompt_object_in_a_new_file(folder: Path) -> None:
     (folder / "a.yml.j2").write_text("- name: a\n  content: Say {{ x }}.\n")
 
     assert main(["convert", "a.yml.j2", "--to", "object"]) == 0
@@ -66,7 +66,7 @@ def test_the_standard_input_is_printed() -> None:
     assert "Hi {{ escape_special_characters(name | string) }}" in ran.stdout
 
 
-def test_json_holds_the_outcome(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_contains_the_outcome(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "chat.json").write_text(CHAT)
 
     main(["convert", "chat.json", "--json"])
@@ -86,7 +86,7 @@ def test_json_holds_the_outcome(folder: Path, capsys: pytest.CaptureFixture[str]
         ("a.txt", b"{", 1, "not fields"),
     ],
 )
-def test_what_cannot_be_converted_is_said(
+def test_what_cannot_be_converted_is_reported(
     folder: Path, name: str, content: bytes, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / name).write_bytes(content)

@@ -54,7 +54,7 @@ def test_it_ends_with_the_commands_that_install_what_is_missing(
     assert models == "  promptls models --install local:smollm2"
 
 
-def test_json_holds_every_check(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_contains_every_check(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [
         {

@@ -17,7 +17,7 @@ def marked(text: str, part: str) -> tuple[str, str]:
     return source, carets
 
 
-def test_the_caret_stands_under_the_stretch() -> None:
+def test_the_caret_is_below_the_span() -> None:
     assert marked("- name: a\n  rolle: user\n", "rolle") == (
         "    2 |   rolle: user",
         "      |   ^^^^^",

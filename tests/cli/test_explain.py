@@ -32,7 +32,7 @@ def test_without_a_rule_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
     assert [line.split()[0] for line in lines] == [rule.name for rule in RULES]
 
 
-def test_json_holds_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_contains_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--json", "unknown-role"]) == 0
     assert json.loads(capsys.readouterr().out)["page"].startswith("Unknown role")
 

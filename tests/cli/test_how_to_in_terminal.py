@@ -127,7 +127,7 @@ def test_each_row_to_look_at_has_its_answer_below(loop: Path, capsys: pytest.Cap
     )
 
 
-def test_answers_that_were_cut_off_are_told_of(
+def test_truncated_answers_are_reported(
     folder: Folder, server: ModelServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.path)
@@ -160,7 +160,9 @@ def test_prompts_are_compared_by_their_last_runs_over_all_rows(
     assert re.search(r"same_mood .* 12  cannot be told apart", capsys.readouterr().out)
 
 
-def test_a_run_is_not_held_against_one_of_some_rows(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_complete_run_is_not_compared_with_a_partial_one(
+    loop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["run", "v1.yml.j2", "--rows", "2"])
     main(["run", "v1.yml.j2"])
     assert "rendered prompts differ" not in capsys.readouterr().out

@@ -79,7 +79,7 @@ def test_an_unknown_option_names_the_nearest_and_exits_2(capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("words", [[], ["--stdio"], ["server"], ["server", "--stdio"]])
-def test_the_server_runs_however_an_editor_starts_it(
+def test_the_server_runs_with_any_start_command_of_an_editor(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     the_server_is_replaced_by(monkeypatch, 42)

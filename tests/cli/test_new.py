@@ -81,7 +81,7 @@ def test_nothing_is_written_where_a_file_is_there(folder: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/", "-", "a b", ".hidden"])
-def test_a_name_that_is_none_is_refused(folder: Path, name: str) -> None:
+def test_an_invalid_name_is_rejected(folder: Path, name: str) -> None:
     assert main(["new", "--", name] if name.startswith("-") else ["new", name]) == 2
     assert written(folder) == set()
 

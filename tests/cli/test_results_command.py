@@ -124,7 +124,7 @@ async def test_only_a_prompt_whose_runs_are_shown_is_run(folder: Folder, tmp_pat
     assert not other.results.exists()
 
 
-async def test_a_note_is_kept_beside_the_run_and_stands_in_what_is_exported(folder: Folder) -> None:
+async def test_a_note_is_stored_beside_the_run_and_exported(folder: Folder) -> None:
     run = (await folder.ask()).results
     async with reading(folder) as page:
         note = {"run": run, "place": 1, "thumb": "down", "text": "no"}

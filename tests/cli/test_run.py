@@ -102,7 +102,7 @@ def test_what_a_metric_prints_is_no_part_of_the_json(
     assert sorted(captured.err.split()) == ["1", "2", "read"]
 
 
-def test_a_run_that_goes_on_says_what_is_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_resumed_run_reports_the_finished_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "ask.yml.j2", "--max-calls", "1"]) == 1
     journal = unfinished_run(folder / "experiments")
     capsys.readouterr()
@@ -112,7 +112,7 @@ def test_a_run_that_goes_on_says_what_is_there(folder: Path, capsys: pytest.Capt
     assert "1 of 2 results are there already" in out
 
 
-def test_cells_behind_semicolons_are_told_from_a_missing_column(
+def test_cells_after_semicolons_are_distinguished_from_a_missing_column(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "rows.csv").write_text("id;text;expected\na;1;1\n", encoding="utf-8")
@@ -279,7 +279,7 @@ def test_a_missing_key_names_its_variable(
     assert "export OPENAI_API_KEY=" in told
 
 
-def test_a_server_that_is_down_is_named_and_rows_are_kept(
+def test_an_unreachable_server_is_named_and_finished_rows_are_stored(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as free:

@@ -16,7 +16,7 @@ def folder(folder: Path) -> Path:
     return folder
 
 
-def test_each_part_stands_under_its_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_part_is_listed_below_its_prompt(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tokens"]) == 0
     assert capsys.readouterr().out == (
         "prompt    sample, role    tokens     share\n"

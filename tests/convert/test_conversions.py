@@ -74,7 +74,7 @@ def test_chat_messages_come_back(chat: list[tuple[str, str]]) -> None:
     assert made.lost == ()
 
 
-def test_what_chat_messages_lose_is_said() -> None:
+def test_losses_in_chat_messages_are_reported() -> None:
     source = {
         "model": "gpt",
         "messages": [
@@ -145,7 +145,7 @@ class Keyed(dict[str, str]):
         self.key = value
 
 
-def test_fields_with_strange_names_are_renamed_and_said() -> None:
+def test_fields_with_invalid_names_are_renamed_and_reported() -> None:
     made = convert("{} {my var} {if} {token_limit}", "a.txt", "f-string", "parts")
 
     assert len(made.lost) == 4
@@ -223,7 +223,7 @@ def test_a_prompty_file_without_roles_is_one_message() -> None:
     assert messages(made.text, {}) == [("system", "Be kind.")]
 
 
-def test_a_sample_in_another_file_is_said_to_be_lost() -> None:
+def test_a_sample_in_another_file_is_reported_as_lost() -> None:
     made = convert("---\nsample: ${file:a.json}\n---\nsystem:\nb\n", "a.prompty", "prompty", "parts")
 
     assert made.lost == ("`sample` of the front matter, which names a file",)

@@ -27,7 +27,7 @@ Return exactly in JSON:
 
 
 @pytest.mark.parametrize("release", ["", "ragas_version: 0.1.5\n", "ragas_version: 0.1.9\n"])
-def test_examples_and_inputs_stand_once_after_the_way_to_parts_and_back(release: str) -> None:
+def test_a_round_trip_through_parts_does_not_duplicate_examples_and_inputs(release: str) -> None:
     parts = convert(OBJECT + release, "a.yml.j2", "object", "parts").text
     back = convert(parts, "b.yml.j2", "parts", "object").text
     found = yaml.safe_load(back)
@@ -43,7 +43,7 @@ def test_the_object_renders_as_before() -> None:
     assert texts[0] == texts[1]
 
 
-def test_an_input_inside_of_the_text_is_said_to_come_twice() -> None:
+def test_an_input_inside_of_the_text_is_reported_as_duplicate() -> None:
     made = convert("- name: a\n  content: Put {{ text }} in French.\n", "a.yml.j2", "parts", "object")
     assert any("once more" in lost for lost in made.lost)
 

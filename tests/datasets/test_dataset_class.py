@@ -53,7 +53,7 @@ def test_json_keeps_types_and_takes_no_text_for_a_date(backend: str, tmp_path: P
     assert list(Dataset.load("typed", backend, root_dir=tmp_path)) == [{**row, "day": "2024-01-02"}]
 
 
-def test_csv_holds_lists_and_mappings_as_json(tmp_path: Path) -> None:
+def test_csv_stores_lists_and_mappings_as_json(tmp_path: Path) -> None:
     row = {"metadata": {"complexity": "simple"}, "none": None, "flag": True}
     Dataset("d", "local/csv", root_dir=tmp_path, data=[row]).save()
     (loaded,) = Dataset.load("d", "local/csv", root_dir=tmp_path)

@@ -112,7 +112,7 @@ def test_rows_come_back_from_the_folder_and_take_the_place_of_older_ones(options
     assert dataset.backend.list_experiments() == []
 
 
-def test_what_is_not_there_or_refused_is_said(options: dict[str, Any]) -> None:
+def test_missing_or_refused_models_are_reported(options: dict[str, Any]) -> None:
     with pytest.raises(FileNotFoundError):
         Dataset.load("none", "gdrive", root_dir="folder_id", **options)
     with pytest.raises(UserError, match="status 403"):

@@ -48,7 +48,7 @@ def test_an_attribute_of_a_missing_input_fails_at_its_line(folder: Folder) -> No
     assert found.message.startswith("'user' is undefined. Pass it in the template data")
 
 
-def test_a_value_of_another_shape_is_told_apart_from_a_missing_one(folder: Folder) -> None:
+def test_a_value_of_another_shape_is_distinguished_from_a_missing_one(folder: Folder) -> None:
     found = folder.failure("{{ user.name.first }}", {"user": "Ann"})
     assert "'str object' has no attribute 'name'. Give the value the shape" in found.message
 
@@ -85,22 +85,22 @@ def test_a_file_that_is_not_there_is_named_with_its_folder(folder: Folder) -> No
     assert f"There is no file `nope.yml.j2` in {folder.path}" in found.message
 
 
-def test_an_endless_include_is_told(folder: Folder) -> None:
+def test_a_recursive_include_is_reported(folder: Folder) -> None:
     assert "includes itself" in folder.failure("{% include 'entry.yml.j2' %}").message
 
 
-def test_a_missing_entry_template_is_told(tmp_path: Path) -> None:
+def test_a_missing_entry_template_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PromptPoetError, match="There is no template"):
         render(str(tmp_path / "none.yml.j2"), {})
 
 
-def test_a_file_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.yml.j2").write_bytes(b"- name: \xff")
     with pytest.raises(PromptPoetError, match="not UTF-8"):
         render(str(tmp_path / "a.yml.j2"), {})
 
 
-def test_brackets_nested_too_deep_are_told(folder: Folder) -> None:
+def test_too_deeply_nested_brackets_are_reported(folder: Folder) -> None:
     found = folder.failure("{{ " + "(" * 500 + "1" + ")" * 500 + " }}")
     assert "nests brackets, operators or blocks too deep" in found.message
 

@@ -53,7 +53,7 @@ def test_without_a_limit_nothing_is_checked() -> None:
         ([0, 1], 3, 1, "nothing more may be removed"),
     ],
 )
-def test_what_cannot_be_truncated_is_told(
+def test_what_cannot_be_truncated_is_reported(
     priorities: list[Any], limit: int, step: int | None, message: str
 ) -> None:
     with pytest.raises(PromptPoetError, match=message):

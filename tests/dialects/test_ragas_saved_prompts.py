@@ -47,7 +47,7 @@ METRIC: dict[str, Any] = {
         ([], None),
     ],
 )
-def test_a_file_tells_its_form(mapping: Any, form: str | None) -> None:
+def test_the_format_of_a_file_is_detected(mapping: Any, form: str | None) -> None:
     assert form_of(mapping) == form
 
 
@@ -62,7 +62,7 @@ def test_a_prompt_with_models_is_sent_with_its_examples_and_its_schema() -> None
     )
 
 
-def test_words_stand_for_a_schema_that_the_file_does_not_hold() -> None:
+def test_a_missing_schema_is_described_in_words() -> None:
     assert UNKNOWN_SCHEMA in saved_text(read_saved(WITH_MODELS), {"text": "a"})
 
 

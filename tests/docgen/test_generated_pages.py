@@ -13,7 +13,7 @@ def test_every_rule_has_its_page() -> None:
     ] == []
 
 
-def test_the_headings_of_a_rules_page_stand_below_the_rule() -> None:
+def test_the_headings_of_a_rule_page_are_below_the_rule() -> None:
     assert "\n### What it does\n" in rules_page()
     assert "\n## What it does\n" not in rules_page()
 
@@ -33,7 +33,7 @@ def test_a_default_that_is_a_list_is_shown() -> None:
     assert '| `roles` | array of string | `["system",' in settings_page()
 
 
-def test_a_table_of_settings_says_under_which_key_they_stand_and_what_for() -> None:
+def test_a_table_of_settings_lists_keys_and_descriptions() -> None:
     page = settings_page()
 
     assert "\n## `ask_above`\n\nWhat a run may spend without asking.\n" in page

@@ -20,7 +20,7 @@ def test_the_page_of_each_rule_lies_in_the_package_as_it_is_now(rule: object) ->
     assert rule.page in file.read_text("utf-8")
 
 
-def test_there_is_no_page_of_a_rule_that_is_gone() -> None:
+def test_there_is_no_page_of_a_removed_rule() -> None:
     folder = Path(promptls.lint.__file__).parent / "pages"
 
     assert {file.stem for file in folder.iterdir()} == {rule.name for rule in RULES}

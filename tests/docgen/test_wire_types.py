@@ -16,7 +16,7 @@ def test_the_types_of_the_extension_are_those_of_the_server(name: str) -> None:
     assert path not in stale_files(CHECKOUT), "run `python -m promptls.docgen`"
 
 
-def test_there_are_no_types_of_a_module_that_is_gone() -> None:
+def test_there_are_no_types_of_a_deleted_module() -> None:
     assert {path.name for path in (CHECKOUT / WIRE_TYPES).iterdir()} == set(wire_types())
 
 

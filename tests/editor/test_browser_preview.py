@@ -129,7 +129,7 @@ def test_a_saved_change_is_shown_in_its_place_and_nothing_moves(open_preview: Op
     assert page.evaluate("document.getElementById('view').scrollTop") == 300
 
 
-def test_a_part_that_comes_before_the_others_moves_them_and_makes_none_anew(
+def test_a_part_inserted_first_shifts_the_others_without_recreating_them(
     open_preview: OpenPage, chat: Path
 ) -> None:
     page = open_preview(chat)
@@ -266,7 +266,7 @@ def test_an_evaluation_prompt_shows_its_examples_and_lays_out_for_the_chosen_mod
     expect(parts(page).first).not_to_contain_text("ASKED:")
 
 
-def test_what_a_part_holds_is_only_ever_text(open_preview: OpenPage, chat: Path) -> None:
+def test_the_content_of_a_part_is_always_text(open_preview: OpenPage, chat: Path) -> None:
     (chat.parent / "promptls.toml").write_text("[rendering]\ntimeout = 60\n", "utf-8")
     long = "word " * 390_000
     chat.write_text(
@@ -301,7 +301,7 @@ def test_parts_and_what_made_them_are_reached_by_the_keyboard(open_preview: Open
     expect(page.get_by_role("tab", name="Tokens")).to_have_attribute("aria-selected", "true")
 
 
-def test_the_lab_is_a_page_of_its_own_which_tries_any_limit(open_preview: OpenPage, chat: Path) -> None:
+def test_the_lab_is_a_separate_page_that_tries_any_limit(open_preview: OpenPage, chat: Path) -> None:
     chat.write_text(GROWING_CHAT, "utf-8")
     page = open_preview(chat)
     with page.expect_popup() as opened:

@@ -132,7 +132,7 @@ def test_many_rows_are_filtered_and_walked_with_few_of_them_in_the_page(
     expect(page.get_by_text("No row is like this.")).to_be_visible()
 
 
-def test_the_last_of_20000_rows_stands_side_by_side_with_few_of_them_in_the_page(
+def test_the_last_of_20000_rows_is_shown_side_by_side_with_few_rows_in_the_page(
     open_report: Callable[..., Page],
 ) -> None:
     page = open_report()

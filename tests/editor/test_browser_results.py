@@ -114,7 +114,7 @@ def test_a_run_that_is_cancelled_here_keeps_its_finished_rows(page: Page, folder
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_thumb_is_kept_and_rows_are_saved_by_the_browser(page: Page, folder: Folder) -> None:
+def test_a_thumb_is_stored_and_the_browser_saves_rows(page: Page, folder: Folder) -> None:
     page.get_by_role("tab", name="Rows").click()
     page.get_by_role("row", name="r2").click()
     page.get_by_role("button", name="Bad answer").click()

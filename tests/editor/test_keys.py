@@ -13,7 +13,7 @@ from workbench import Workbench
 KEY = "sk-planted-in-the-editor-0123456789"
 
 
-def test_a_key_is_asked_for_and_kept_and_shows_nowhere(
+def test_a_key_is_requested_and_stored_and_never_displayed(
     code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> None:
     workbench = open_folder(code_server, project)

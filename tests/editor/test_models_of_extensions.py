@@ -81,7 +81,7 @@ def test_an_experiment_asks_a_model_of_another_extension(
     assert ",5,2," in next(line for line in lines if line.startswith("same"))
 
 
-def test_models_of_the_editor_are_completed_and_a_missing_one_is_said(
+def test_models_of_the_editor_are_completed_and_a_missing_one_is_reported(
     house: CodeServer, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
     workbench = running_experiment(open_folder, house, tmp_path, "vscode:house/none")

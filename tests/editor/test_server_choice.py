@@ -50,7 +50,7 @@ def test_in_restricted_mode_nothing_is_installed_without_an_answer(
         assert list(server.storage.glob("environment-*")) == []
 
 
-def test_a_server_that_does_not_start_is_said_with_what_to_do(
+def test_a_server_that_does_not_start_is_reported_with_a_remedy(
     code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
     settings = {"promptls.server.path": str(tmp_path / "nowhere" / "promptls")}

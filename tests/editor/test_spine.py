@@ -55,7 +55,7 @@ def test_a_diagnostic_appears_while_typing_and_vanishes_with_the_fix(
     expect(workbench.page.locator(".squiggly-error, .squiggly-warning")).to_have_count(0)
 
 
-def test_hovering_a_part_tells_its_tokens(workbench: Workbench, example: Path) -> None:
+def test_hover_on_a_part_shows_its_tokens(workbench: Workbench, example: Path) -> None:
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
     number = line_of(example, "- name: answer format")
@@ -171,7 +171,7 @@ def test_the_preview_follows_the_cursor_also_into_an_included_file(
     workbench.screenshot("cursor")
 
 
-def test_the_truncation_lab_names_the_best_step_and_holds_its_charts_as_tables(
+def test_the_truncation_lab_names_the_best_step_and_has_its_charts_as_tables(
     workbench: Workbench, example: Path
 ) -> None:
     header = "{#---\ntoken_limit: 200\ntruncation_step: 20\nsamples: chat.json\n---#}\n"

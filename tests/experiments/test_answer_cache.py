@@ -85,7 +85,7 @@ async def test_a_seed_counts_on_with_the_repeats(folder: Folder, used: ModelServ
     assert sorted(body["seed"] for body in used.requests) == [5, 6, 7]
 
 
-async def test_failed_rows_are_not_kept(folder: Folder, used: ModelServer) -> None:
+async def test_failed_rows_are_not_cached(folder: Folder, used: ModelServer) -> None:
     used.reply = lambda body: Reply(status=400, raw=b"{}") if "3" in last_text(body) else Reply("ok")
     await folder.ask()
     assert (await folder.plan()).calls == 1
@@ -143,7 +143,7 @@ async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
         assert cache.get(b"\0") is None
 
 
-async def test_echo_and_what_is_replayed_are_not_kept(folder: Folder) -> None:
+async def test_echo_and_replayed_answers_are_not_cached(folder: Folder) -> None:
     finished = await folder.ask()
     assert answers_in(folder) == 0
     folder.write(model=f"'replay:{finished.results}'")

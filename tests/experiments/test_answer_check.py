@@ -30,7 +30,7 @@ SCHEMA = {
         ("[" * 100_000, "no JSON that can be read: it is nested too deeply"),
     ],
 )
-def test_what_is_wrong_with_an_answer_is_said(answer: str, problem: str | None) -> None:
+def test_an_invalid_answer_is_reported(answer: str, problem: str | None) -> None:
     assert AnswerCheck(is_json=True, schema=SCHEMA).problem(answer) == problem
 
 

@@ -46,7 +46,7 @@ async def test_a_run_stops_before_it_spends_more_than_it_may(
 
 
 @pytest.mark.parametrize("prices", [{}, {"input_price": 1, "output_price": 2}])
-async def test_a_reported_cost_counts_toward_the_budget_whatever_the_price(
+async def test_a_reported_cost_takes_precedence_over_the_price(
     folder: Folder, server: ModelServer, prices: dict[str, float]
 ) -> None:
     answer = {
@@ -124,7 +124,7 @@ async def test_a_process_waits_for_the_answer_to_its_question(folder: Folder, se
     assert len(server.requests) == 10
 
 
-async def test_a_process_tells_what_a_run_would_do(folder: Folder, server: ModelServer) -> None:
+async def test_a_process_reports_the_plan_of_a_run(folder: Folder, server: ModelServer) -> None:
     priced(folder, server)
     server.reply = lambda _body: Reply("fine")
     await folder.ask()

@@ -61,7 +61,7 @@ def release(folder: Folder, server: ModelServer) -> threading.Event:
     return event
 
 
-async def test_a_run_that_goes_on_names_the_calls_that_may_have_been_paid_for(
+async def test_a_resumed_run_lists_the_calls_that_may_have_been_paid_for(
     folder: Folder, server: ModelServer, release: threading.Event, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = killed(folder, lambda: len(server.requests) == 4)
@@ -101,7 +101,7 @@ async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(
     assert [row["error"] for row in table(again)] == [""] * 6
 
 
-async def test_an_answer_that_was_kept_is_in_no_doubt_though_its_row_was_not_finished(
+async def test_a_cached_answer_of_an_unfinished_row_is_not_in_doubt(
     folder: Folder, server: ModelServer
 ) -> None:
     folder.serve(server).write(model="office", metrics="metrics.py:right", settings="concurrency: 1")
@@ -166,7 +166,7 @@ def test_calls_of_a_function_are_named_as_well(
     assert (code, sum("not made again" in line for line in lines)) == ((1, 2) if leave else (0, 0))
 
 
-async def test_what_is_written_is_brought_to_the_disk_while_the_run_goes_on(
+async def test_results_are_flushed_to_disk_during_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = asyncio.Event()

@@ -153,13 +153,13 @@ def test_every_model_has_its_own_report(tmp_path: Path) -> None:
         ({"field": "nope"}, "nothing says which column"),
     ],
 )
-def test_wrong_columns_are_said(tmp_path: Path, options: dict[str, str], words: str) -> None:
+def test_wrong_columns_are_reported(tmp_path: Path, options: dict[str, str], words: str) -> None:
     run = run_with(tmp_path, "1,a,Billing,P1,x,Billing,P1,pass,,echo\n")
     with pytest.raises(UsageError, match=words):
         classifications(run, **options)
 
 
-def test_a_column_of_free_text_holds_no_classes(tmp_path: Path) -> None:
+def test_a_column_of_free_text_has_no_classes(tmp_path: Path) -> None:
     lines = "".join(f"{index},text {index},x,,echo\n" for index in range(201))
     run = run_with(tmp_path, lines, "id,text,response,error,model\n")
     with pytest.raises(UsageError, match="201 different values"):

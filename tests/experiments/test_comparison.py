@@ -29,7 +29,7 @@ def compared(before: RunSummary, after: RunSummary) -> Comparison:
     return compare_with(before, [after])[0]
 
 
-async def test_a_real_difference_is_said_in_points_with_interval_and_p(folder: Folder) -> None:
+async def test_a_significant_difference_is_described_in_points_with_interval_and_p(folder: Folder) -> None:
     before = await answered(folder, set(range(1, 11)))
     after = await answered(folder, set(range(1, 25)))
     (metric,) = compared(before, after).metrics
@@ -56,7 +56,7 @@ async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_neede
     assert "rows would be needed" in metric.message
 
 
-async def test_equal_runs_cannot_be_told_apart(folder: Folder) -> None:
+async def test_equal_runs_do_not_differ_significantly(folder: Folder) -> None:
     before = await answered(folder, {1, 2})
     after = await answered(folder, {1, 2})
     comparison = compared(before, after)
@@ -64,7 +64,7 @@ async def test_equal_runs_cannot_be_told_apart(folder: Folder) -> None:
     assert comparison.changes == ()
 
 
-async def test_rows_are_paired_by_their_id_whatever_their_order(folder: Folder) -> None:
+async def test_rows_are_paired_by_their_id_in_any_order(folder: Folder) -> None:
     before = await answered(folder, {1, 2, 3})
     folder.write(rows=30, metrics="metrics.py:right")
     lines = [f"r{n},text {n},{'text' if n in {1, 2, 3} else 'other'} {n}" for n in range(30, 5, -1)]
@@ -98,7 +98,7 @@ async def test_repeats_of_a_row_count_as_one_row(folder: Folder) -> None:
     assert compared(before, after).metrics[0].difference.pairs == 4
 
 
-async def test_rows_without_a_score_are_left_out_and_said_to_be(folder: Folder) -> None:
+async def test_rows_without_a_score_are_omitted_and_counted(folder: Folder) -> None:
     metrics = "metrics.py:broken, metrics.py:right"
     before, after = await run_of(folder, metrics=metrics), await run_of(folder, metrics=metrics)
     comparison = compared(before, after)

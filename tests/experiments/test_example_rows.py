@@ -54,7 +54,7 @@ async def test_metrics_that_need_more_than_an_example_has_are_left_out(folder: F
 
 
 @pytest.mark.parametrize(("rows", "said"), [("example 3", "has 2 examples"), ("example 0", "has 2 examples")])
-async def test_an_example_that_is_not_there_is_said(folder: Folder, rows: str, said: str) -> None:
+async def test_a_missing_example_is_reported(folder: Folder, rows: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         await folder.ask(rows=rows)
 

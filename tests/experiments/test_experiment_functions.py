@@ -30,7 +30,7 @@ def table(results: ExperimentResults, folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-async def test_results_keep_the_order_of_the_data_set_whatever_ends_first(
+async def test_results_are_in_dataset_order_regardless_of_completion_order(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     turns = [asyncio.Event() for _ in range(6)]
@@ -48,7 +48,7 @@ async def test_results_keep_the_order_of_the_data_set_whatever_ends_first(
     assert [row["id"] for row in table(results, tmp_path)] == ["0", "1", "2", "3", "4"]
 
 
-async def test_rows_that_fail_are_kept_with_their_error(dataset: Dataset, tmp_path: Path) -> None:
+async def test_failing_rows_are_stored_with_their_error(dataset: Dataset, tmp_path: Path) -> None:
     @experiment()
     async def shaky(row: dict[str, Any]) -> Any:
         if row["id"] == "1":

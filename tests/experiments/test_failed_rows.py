@@ -45,7 +45,7 @@ def test_the_rows_are_found_in_the_data_set_until_that_changes(tmp_path: Path) -
     assert list(rows_in_datasets([run])) == []
 
 
-def test_a_table_that_is_gone_says_nothing(tmp_path: Path) -> None:
+def test_a_deleted_table_has_no_findings(tmp_path: Path) -> None:
     dataset = tmp_path / "rows.csv"
     dataset.write_text(DATA)
     run = write_run(tmp_path / "a.yml.j2", "text", TABLE, experiment="main", dataset=dataset)
@@ -54,7 +54,7 @@ def test_a_table_that_is_gone_says_nothing(tmp_path: Path) -> None:
     assert failed_rows(run) == ()
 
 
-def test_several_models_are_told_apart(tmp_path: Path) -> None:
+def test_several_models_are_distinguished(tmp_path: Path) -> None:
     dataset = tmp_path / "rows.csv"
     dataset.write_text(DATA)
     table = "text,response,exact_match,error,row_number,model\none,a,pass,,1,first\none,b,fail,,1,second\n"

@@ -50,9 +50,7 @@ def test_a_disk_that_fills_up_during_the_run_keeps_the_finished_rows(folder: Fol
     assert len(kept) > 0
 
 
-def test_a_disk_without_any_space_is_said_before_a_model_is_asked(
-    folder: Folder, server: ModelServer
-) -> None:
+def test_a_full_disk_is_reported_before_a_model_is_called(folder: Folder, server: ModelServer) -> None:
     folder.serve(server).write(model="office")
     done = run_with_limit(folder.prompt, 0)
     assert done.returncode == 1
@@ -146,7 +144,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_run_goes_on_when_a_full_disk_has_space_again(small_disk: Path, server: ModelServer) -> None:
+def test_a_run_continues_when_a_full_disk_has_space_again(small_disk: Path, server: ModelServer) -> None:
     folder = Folder(small_disk).serve(server).write(model="office", rows=30)
     server.reply = lambda body: Reply(f"to {body['messages'][-1]['content']}")
     ballast = small_disk / "ballast"

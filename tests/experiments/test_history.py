@@ -36,7 +36,7 @@ async def test_the_last_run_has_its_scores_in_words_and_its_baseline(folder: Fol
     assert (run.rows, run.previous.rows, run.models) == (4, 4, ("echo",))
 
 
-async def test_a_partial_run_has_no_baseline_and_is_none(folder: Folder) -> None:
+async def test_a_partial_run_neither_has_nor_is_a_baseline(folder: Folder) -> None:
     first = await folder.run()
     partial = await folder.run(rows=2)
     run = last_run(folder.prompt)
@@ -90,7 +90,7 @@ async def test_other_line_ends_do_not_make_a_run_stale(folder: Folder) -> None:
     assert not last_run(folder.prompt).stale
 
 
-async def test_a_run_is_stale_when_an_included_file_has_changed_or_is_gone(folder: Folder) -> None:
+async def test_a_run_is_stale_when_an_included_file_is_changed_or_deleted(folder: Folder) -> None:
     part = folder.path / "part.yml.j2"
     part.write_text("- name: p\n  content: c\n", encoding="utf-8")
     with folder.prompt.open("a", encoding="utf-8") as stream:

@@ -51,7 +51,7 @@ async def test_a_judge_scores_each_response_and_says_why(tmp_path: Path, judge: 
     assert judge.requests[0]["temperature"] == 0
 
 
-async def test_a_metric_may_have_a_judge_of_its_own(tmp_path: Path, judge: ModelServer) -> None:
+async def test_a_metric_may_have_its_own_judge(tmp_path: Path, judge: ModelServer) -> None:
     metric = 'use = "aspect_critic"\ndefinition = "Is it polite?"\nmodel = "judge"'
     finished = await judged(tmp_path, judge, metric=metric, top='judge = "openai:gpt-4.1"').run()
     assert finished.manifest["metrics"][0]["scored"] == 4
@@ -66,7 +66,7 @@ async def test_a_metric_without_a_judge_says_before_the_run_what_to_set(
     assert "`model: provider:model`" in str(refused.value.remedy)
 
 
-async def test_a_judge_that_nobody_knows_is_said(tmp_path: Path, judge: ModelServer) -> None:
+async def test_an_unknown_judge_is_reported(tmp_path: Path, judge: ModelServer) -> None:
     with pytest.raises(UsageError, match="a metric names a model that judges: there is no model `jugde`"):
         await judged(tmp_path, judge, top='judge = "jugde"').plan()
 
@@ -156,7 +156,7 @@ async def test_a_planted_key_comes_out_of_no_judgement(
     assert found == []
 
 
-async def test_embeddings_of_a_server_are_compared_and_kept(tmp_path: Path, judge: ModelServer) -> None:
+async def test_embeddings_of_a_server_are_compared_and_cached(tmp_path: Path, judge: ModelServer) -> None:
     def embedded(body: dict[str, Any]) -> Reply:
         vector = [1.0, 0.0] if "other" in body["input"][0] else [0.6, 0.8]
         data = {"data": [{"index": 0, "embedding": vector}], "usage": {"prompt_tokens": 3}}
@@ -201,7 +201,7 @@ async def test_scores_whose_judge_failed_are_asked_for_again_and_the_model_is_no
         await folder.ask(retry_errors=again.results)
 
 
-async def test_a_judge_that_gave_no_verdict_is_asked_again_although_its_answer_is_kept(
+async def test_a_judge_without_a_verdict_is_asked_again_despite_its_cached_answer(
     tmp_path: Path, judge: ModelServer
 ) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"')
@@ -214,7 +214,7 @@ async def test_a_judge_that_gave_no_verdict_is_asked_again_although_its_answer_i
     assert len(judge.requests) == 5 + 1
 
 
-async def test_a_run_that_goes_on_asks_failed_judges_again(tmp_path: Path, judge: ModelServer) -> None:
+async def test_a_resumed_run_asks_failed_judges_again(tmp_path: Path, judge: ModelServer) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"')
     folder.write(metrics="polite", settings="concurrency: 1")
     judge.queue = [Reply("no", status=400)]
@@ -234,7 +234,7 @@ async def test_a_run_that_goes_on_asks_failed_judges_again(tmp_path: Path, judge
         (("Is it polite?", "Is it rude?"), "the metric `polite`"),
     ],
 )
-async def test_a_run_whose_judge_or_question_has_changed_is_not_gone_on_with(
+async def test_a_run_with_a_changed_judge_or_question_is_not_resumed(
     tmp_path: Path, judge: ModelServer, change: tuple[str, str], told: str
 ) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"')
@@ -247,7 +247,7 @@ async def test_a_run_whose_judge_or_question_has_changed_is_not_gone_on_with(
         await folder.ask(resume=str(journal))
 
 
-async def test_rows_that_are_taken_over_are_judged_anew_where_the_judge_has_changed(
+async def test_reused_rows_are_judged_again_if_the_judge_has_changed(
     tmp_path: Path, judge: ModelServer, server: ModelServer
 ) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"', settings=office(server))

@@ -44,7 +44,7 @@ def test_a_row_has_the_worst_verdict_of_its_results_so_far(tmp_path: Path) -> No
     run.close()
 
 
-def test_a_run_that_is_gone_says_nothing(tmp_path: Path) -> None:
+def test_a_deleted_run_has_no_findings(tmp_path: Path) -> None:
     run = run_in(tmp_path, {"written_in": "../evals.py", "experiment": "main", "settings": {}})
     live = LiveVerdicts(run.path, METRICS)
     run.append(result(1, "small", "pass"))

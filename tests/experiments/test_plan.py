@@ -49,7 +49,7 @@ async def test_only_declared_inputs_reach_the_prompt(folder: Folder) -> None:
     assert plan.input_tokens == 3 + 1
 
 
-async def test_the_row_limit_is_kept(folder: Folder) -> None:
+async def test_the_row_limit_is_respected(folder: Folder) -> None:
     assert (await plan_run(folder.experiment(), 2)).results == 2
 
 

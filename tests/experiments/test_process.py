@@ -90,7 +90,7 @@ async def paused_run(
     return running, events, release
 
 
-async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_are(
+async def test_a_cancelled_run_stops_within_a_second_and_reports_where_its_rows_are(
     folder: Folder, server: ModelServer
 ) -> None:
     running, events, release = await paused_run(folder, server)

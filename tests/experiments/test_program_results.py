@@ -76,7 +76,7 @@ def tables(program: ModuleType) -> tuple[Path, Path]:
     return first, second
 
 
-def test_the_table_holds_what_the_function_returns(tables: tuple[Path, Path]) -> None:
+def test_the_table_contains_what_the_function_returns(tables: tuple[Path, Path]) -> None:
     with tables[0].open(newline="", encoding="utf-8") as stream:
         assert next(csv.reader(stream)) == ["id", "response", "priority_score", "size", "priority", "error"]
 

@@ -80,7 +80,7 @@ def request(project: Path, experiment: str = "triage", **more: Any) -> RunReques
     return RunRequest(prompt=str(project / "triage.yml.j2"), experiment=experiment, **more)
 
 
-async def test_a_process_of_its_own_runs_it_and_history_knows_the_run(project: Path) -> None:
+async def test_a_separate_process_executes_the_run_and_history_lists_it(project: Path) -> None:
     events: list[Event] = []
     finished = await run_in_process(request(project), events.append)
     assert isinstance(events[0], Planned)
@@ -235,7 +235,7 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
         ("", {"rows": "9,"}, "no row of the dataset is chosen by `9,`"),
     ],
 )
-async def test_what_can_be_held_is_and_what_cannot_is_said(
+async def test_enforceable_limits_are_enforced_and_others_rejected(
     column: str, more: dict[str, Any], said: str, project: Path
 ) -> None:
     text = EVALS.replace("raise RuntimeError", "str").replace('"response":', f'{column} "response":')
@@ -244,7 +244,7 @@ async def test_what_can_be_held_is_and_what_cannot_is_said(
         await run_here(request(project, concurrency=1, **more))
 
 
-async def test_no_key_is_kept_of_what_a_function_returns_or_raises(
+async def test_no_key_is_stored_from_what_a_function_returns_or_raises(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-planted-3d1f84e6b07a92c5"
@@ -283,7 +283,7 @@ async def test_a_seed_reaches_the_function_and_a_retry(project: Path) -> None:
     assert set(responses(again).values()) == {"7"}
 
 
-async def test_each_repeat_calls_the_function_again_with_the_next_seed_and_is_gone_on_with(
+async def test_each_repeat_uses_the_next_seed_and_can_be_resumed(
     project: Path,
 ) -> None:
     text = EVALS.replace("experiment_name):", "experiment_name, seed=0):").replace(
@@ -313,7 +313,7 @@ async def test_many_rows_ask_first_where_nobody_knows_what_they_cost(project: Pa
     assert not list(project.glob("experiments/*"))
 
 
-def test_what_would_be_run_is_said_without_a_call(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_prints_the_plan_without_a_call(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", str(project / "triage.yml.j2"), "--experiment", "triage", "--dry-run"]
     assert main([*command, "--rows", "3"]) == 0
     assert "3 rows: 3 calls of the function" in capsys.readouterr().out
@@ -362,7 +362,7 @@ def test_lenses_offer_it_on_the_prompt_with_its_last_scores(project: Path) -> No
         (EVALS.replace("async def triage", "async def other"), "the file has no experiment `triage`"),
     ],
 )
-async def test_what_is_missing_is_said_with_the_file(text: str, said: str, project: Path) -> None:
+async def test_missing_values_are_reported_with_the_file(text: str, said: str, project: Path) -> None:
     evals = project / "evals" / "evals.py"
     evals.write_text(text if "@experiment" in text else f"{text}\n{EVALS}")
     with pytest.raises(UserError, match=said) as caught:

@@ -94,7 +94,7 @@ async def test_judges_are_asked_from_the_nodes_too(
     assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
 
 
-async def test_a_budget_stops_it_and_a_resume_goes_on_there(
+async def test_a_budget_stops_a_run_and_resume_continues_it(
     folder: Folder, server: ModelServer, address: str
 ) -> None:
     folder.serve(server).write(model="office", rows=9, settings="concurrency: 2")
@@ -128,7 +128,7 @@ async def test_a_cancelled_run_keeps_its_rows(folder: Folder, server: ModelServe
 
 
 @pytest.mark.usefixtures("real_starts")
-def test_a_killed_run_goes_on_with_no_row_lost_and_none_paid_twice(
+def test_a_killed_run_resumes_without_losing_or_repeating_rows(
     folder: Folder, server: ModelServer, cluster: Any
 ) -> None:
     rows, at_once = 24, 4
@@ -200,7 +200,7 @@ async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: s
 
 
 @pytest.mark.model
-async def test_each_node_has_a_local_model_of_its_own(address: str) -> None:
+async def test_each_node_loads_its_own_local_model(address: str) -> None:
     cluster = await opened(address, "local:smollm2")
     try:
         assert cluster.max_at_once("local:smollm2") == 2
@@ -210,7 +210,7 @@ async def test_each_node_has_a_local_model_of_its_own(address: str) -> None:
         await cluster.close()
 
 
-async def test_a_model_that_a_node_does_not_have_is_said_with_the_node(address: str, tmp_path: Path) -> None:
+async def test_a_model_missing_on_a_node_is_reported_with_the_node(address: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"on the node \d"):
         await opened(address, "replay:nothing.csv", base=tmp_path)
 
@@ -222,7 +222,7 @@ async def test_a_model_that_a_node_does_not_have_is_said_with_the_node(address: 
         ("nowhere", 2, "`nowhere` is not an address of a Ray cluster"),
     ],
 )
-def test_an_address_where_nothing_listens_is_said_before_anything_is_asked(
+def test_an_unreachable_address_is_reported_before_any_call(
     address: str, code: int, said: str, folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(folder.prompt), "--ray-address", address]) == code

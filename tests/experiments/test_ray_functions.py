@@ -106,7 +106,7 @@ def test_a_function_is_called_on_the_nodes_and_leaves_the_same_files(project: Pa
 
 
 @pytest.mark.usefixtures("real_starts")
-def test_a_killed_run_goes_on_there_and_calls_for_no_finished_row_again(
+def test_a_killed_run_resumes_without_repeating_finished_rows(
     project: Path, cluster: Any, server: ModelServer
 ) -> None:
     (project / "evals.py").write_text(EVALS.replace('"broken", ', '"cc", '))
@@ -136,7 +136,7 @@ def test_a_killed_run_goes_on_there_and_calls_for_no_finished_row_again(
         ("other.py", "the file `other.py` of the experiment is not there"),
     ],
 )
-async def test_a_file_that_a_node_has_otherwise_is_said(project: Path, name: str, said: str) -> None:
+async def test_a_file_that_differs_on_a_node_is_reported(project: Path, name: str, said: str) -> None:
     sent = SentFunction(str(project / name), b"other", "triage", [{}], None)
     opened = await FunctionWorker().open(sent, {})
     assert isinstance(opened, Declined)

@@ -59,7 +59,7 @@ async def test_rows_are_filtered_searched_and_sorted(run: RunSummary) -> None:
     assert ids(run, RowQuery(sort="answer", descending=True))[:2] == ["r7", "r6"]
 
 
-async def test_a_column_that_is_not_there_and_a_table_that_is_gone_are_said(run: RunSummary) -> None:
+async def test_missing_columns_and_tables_are_reported(run: RunSummary) -> None:
     with pytest.raises(UsageError, match="no column `nope`"):
         found_places(run, RowQuery(sort="nope"))
     run.results.unlink()
@@ -67,7 +67,7 @@ async def test_a_column_that_is_not_there_and_a_table_that_is_gone_are_said(run:
         found_places(run)
 
 
-async def test_two_runs_stand_side_by_side(folder: Folder, run: RunSummary) -> None:
+async def test_two_runs_are_shown_side_by_side(folder: Folder, run: RunSummary) -> None:
     text = folder.prompt.read_text("utf-8")
     folder.prompt.write_text(text.replace("{{ escape", "{{ 'x' if '6' in text }}{{ escape"), "utf-8")
     other = read_run(Path((await folder.ask(rows="6")).manifest_path))

@@ -46,7 +46,7 @@ async def broken_off(folder: Folder, server: ModelServer, calls: int = 3) -> Pat
     return run_of(folder)
 
 
-async def test_a_run_goes_on_where_it_stopped_and_asks_for_no_row_twice(
+async def test_a_resumed_run_continues_without_repeating_requests(
     folder: Folder, server: ModelServer
 ) -> None:
     run = await broken_off(folder, server)
@@ -58,16 +58,14 @@ async def test_a_run_goes_on_where_it_stopped_and_asks_for_no_row_twice(
     assert finished.manifest["totals"]["results"] == 9
 
 
-async def test_a_run_that_is_gone_on_with_says_how_much_is_there(folder: Folder, server: ModelServer) -> None:
+async def test_a_resumed_run_reports_how_many_rows_are_finished(folder: Folder, server: ModelServer) -> None:
     run = await broken_off(folder, server)
     for fresh in (True, False):
         planned = await folder.plan(resume=str(run), fresh=fresh)
         assert (planned.rows, planned.calls, planned.cached) == (9, 6, 0)
 
 
-async def test_a_run_that_asks_everything_anew_does_so_when_it_goes_on(
-    folder: Folder, server: ModelServer
-) -> None:
+async def test_a_fresh_run_stays_fresh_when_it_is_resumed(folder: Folder, server: ModelServer) -> None:
     folder.serve(server).write(model="office", rows=9, settings="concurrency: 1")
     server.reply = lambda _body: Reply("old")
     await folder.ask()
@@ -81,9 +79,7 @@ async def test_a_run_that_asks_everything_anew_does_so_when_it_goes_on(
     assert len(server.requests) == 9 + 9
 
 
-async def test_rows_that_failed_are_asked_again_by_a_run_that_goes_on(
-    folder: Folder, server: ModelServer
-) -> None:
+async def test_a_resumed_run_repeats_failed_rows(folder: Folder, server: ModelServer) -> None:
     folder.serve(server).write(model="office", rows=6, settings="concurrency: 1")
     server.reply = lambda body: Reply(status=400, raw=b"{}") if last_text(body) == "text 2" else Reply("fine")
     with pytest.raises(BudgetSpentError):
@@ -191,9 +187,7 @@ async def test_a_partial_run_is_completed(folder: Folder, server: ModelServer) -
 
 
 @pytest.mark.usefixtures("real_starts")
-def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
-    folder: Folder, server: ModelServer
-) -> None:
+def test_repeatedly_killed_runs_neither_lose_nor_repeat_rows(folder: Folder, server: ModelServer) -> None:
     """Killed at random moments; what the server answered completely is never asked for again."""
     rows, at_once = 36, 4
     server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.01)

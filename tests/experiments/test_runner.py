@@ -87,7 +87,7 @@ async def test_nothing_but_table_and_manifest_is_left(folder: Folder) -> None:
     assert left == [".cache", Path(finished.results).name, Path(finished.manifest_path).name]
 
 
-async def test_rows_stand_in_the_order_of_the_data_set_whoever_answers_first(
+async def test_rows_are_in_dataset_order_regardless_of_answer_order(
     folder: Folder, server: ModelServer
 ) -> None:
     slow = threading.Event()
@@ -199,7 +199,7 @@ async def test_a_column_that_is_named_like_a_result_is_renamed(folder: Folder) -
     )
 
 
-async def test_several_models_and_repeats_stand_in_one_table(folder: Folder, server: ModelServer) -> None:
+async def test_several_models_and_repeats_share_one_table(folder: Folder, server: ModelServer) -> None:
     folder.serve(server).write(
         model="echo, office", rows=2, settings="repeats: 2", metrics="metrics.py:length"
     )

@@ -99,7 +99,7 @@ def test_a_run_that_stopped_has_no_key_in_its_journal(leaking: Folder) -> None:
     assert leaks(leaking, run) == []
 
 
-def test_a_failure_does_not_tell_a_key(leaking: Folder) -> None:
+def test_a_failure_does_not_reveal_a_key(leaking: Folder) -> None:
     (leaking.path / "leaks.py").write_text(FAILS, "utf-8")
     settings = leaking.path / "promptls.toml"
     known = settings.read_text("utf-8") if settings.is_file() else ""
@@ -208,7 +208,9 @@ def test_a_key_in_the_place_of_its_variables_name_is_not_repeated(folder: Folder
         assert "sk-planted-by-mistake" not in told.stdout + told.stderr
 
 
-def test_a_long_error_that_quotes_every_key_tells_none_of_them(leaking: Folder, server: ModelServer) -> None:
+def test_a_long_error_that_quotes_every_key_reveals_none_of_them(
+    leaking: Folder, server: ModelServer
+) -> None:
     for length in range(250, 300, 7):
         told = "x" * length + " ".join(PLANTED.values())
         server.queue.append(Reply(status=400, raw=told.encode()))

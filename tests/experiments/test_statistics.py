@@ -155,7 +155,7 @@ def test_without_repeats_there_is_no_spread() -> None:
     assert pooled_spread([[1.0], [2.0]]) is None
 
 
-def test_rows_that_are_there_are_not_said_to_be_needed() -> None:
+def test_existing_rows_are_not_reported_as_needed() -> None:
     found = paired_difference([0] * 8, [1] * 5 + [0] * 3, two_valued=True)
     words = describe_difference("discrete", "undecided", found, Chance(found.p_value, 1), "v2")
     assert found.needed is not None

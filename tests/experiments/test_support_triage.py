@@ -37,7 +37,7 @@ def test_the_data_set_has_enough_tickets_with_known_answers() -> None:
     assert min(Counter(row["priority"] for row in rows).values()) >= 10
 
 
-def test_no_example_stands_in_the_data_set() -> None:
+def test_no_example_occurs_in_the_dataset() -> None:
     texts = {row["text"] for row in tickets()}
     shown = (EXAMPLE / "sections" / "examples.yml.j2").read_text(encoding="utf-8")
     examples = re.findall(r'"text": "([^"]+)"', shown)

@@ -158,7 +158,7 @@ def injected(editor: str) -> tuple[list[Node], dict[int, dict[str, str | None]]]
 
 
 @pytest.mark.parametrize("editor", EDITORS)
-def test_what_stands_around_the_tags_is_read_as_one_yaml(editor: str) -> None:
+def test_text_around_the_tags_is_parsed_as_one_yaml_document(editor: str) -> None:
     nodes, settings = injected(editor)
     assert settings[0]["injection.language"] == "yaml"
     assert "injection.combined" in settings[0]

@@ -138,7 +138,7 @@ def answers(workspace: Workspace, name: str, offsets: list[int]) -> list[object]
 
 @given(st.sampled_from(sorted(TEXTS)), st.data())
 @examples(60)
-def test_answers_after_edits_are_those_of_the_text_read_anew(which: str, data: st.DataObject) -> None:
+def test_answers_after_edits_equal_those_of_a_fresh_parse(which: str, data: st.DataObject) -> None:
     name, text = TEXTS[which]
     workspace = opened(name, text)
     place = data.draw(st.integers(0, len(text)))

@@ -62,7 +62,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("data", "expected"), WRONG.values(), ids=WRONG)
-def test_a_call_is_told_of_what_its_template_lacks(
+def test_a_call_is_reported_if_its_template_lacks_a_value(
     data: str, expected: list[tuple[str, str]], tmp_path: Path
 ) -> None:
     assert found(tmp_path, data) == expected

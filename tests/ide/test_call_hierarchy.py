@@ -60,7 +60,7 @@ def test_a_place_leads_to_its_macro_or_file(file: str, words: str, item: str) ->
     assert f"{found.kind} {found.name}" == item
 
 
-def test_who_calls_a_macro_is_told_by_macro_and_file() -> None:
+def test_callers_of_a_macro_are_listed_by_macro_and_file() -> None:
     snapshot, _ = opened(FILES)
     item = macro_named(snapshot, str(ROOT / "tools.yml.j2"), "greet", 0)
     assert item is not None
@@ -77,7 +77,7 @@ def test_whom_a_macro_calls() -> None:
     assert shown(snapshot, outgoing(snapshot, item), main) == ["macro twice [5]", "file part.yml.j2 [5]"]
 
 
-def test_a_file_is_called_by_what_includes_it_and_calls_what_stands_outside_of_its_macros() -> None:
+def test_call_hierarchy_of_a_file_has_its_includers_and_its_calls_outside_of_macros() -> None:
     snapshot, _ = opened(FILES)
     main = str(ROOT / "main.yml.j2")
     part = call_item(snapshot, str(ROOT / "part.yml.j2"), 0)

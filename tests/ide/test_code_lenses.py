@@ -52,13 +52,13 @@ def lenses(*runs: ExperimentRuns, text: str = PROMPT) -> list[str]:
     return [lens.action.title for lens in code_lenses(opened(text)[0], PATH, runs)]
 
 
-def test_preview_and_every_experiment_stand_above_a_prompt() -> None:
+def test_lenses_above_a_prompt_are_preview_and_experiments() -> None:
     never = (ExperimentRuns("first", None), ExperimentRuns("second", None))
 
     assert lenses(*never) == ["Preview", "Run first", "Run second"]
 
 
-def test_the_last_scores_stand_behind_their_experiment() -> None:
+def test_the_last_scores_are_shown_after_their_experiment() -> None:
     runs = (ExperimentRuns("first", run(value=0.5)), ExperimentRuns("second", None))
 
     assert lenses(*runs) == ["Preview", "Run first", "right 50%, length 5", "Run second"]
@@ -145,7 +145,7 @@ def test_an_experiment_that_is_run_shows_how_far_it_is_and_has_a_lens_that_cance
         (750, 1200, " · prefix cache 75% · 1,200 reasoning tokens"),
     ],
 )
-def test_a_lens_tells_of_the_prefix_cache_and_of_reasoning(cached: int, reasoning: int, shown: str) -> None:
+def test_a_lens_shows_prefix_cache_and_reasoning_tokens(cached: int, reasoning: int, shown: str) -> None:
     tokens = replace(
         run(value=0.5),
         input_tokens=1000,
@@ -158,7 +158,7 @@ def test_a_lens_tells_of_the_prefix_cache_and_of_reasoning(cached: int, reasonin
 
 
 @pytest.mark.parametrize(("cached", "shown"), [(0, ""), (2, " · 2 from the cache"), (4, " · from the cache")])
-def test_a_lens_tells_how_many_answers_came_from_the_cache(cached: int, shown: str) -> None:
+def test_a_lens_shows_the_number_of_cached_answers(cached: int, shown: str) -> None:
     assert lenses(ExperimentRuns("first", replace(run(value=0.5), rows=4, cached=cached)))[2].endswith(
         f"length 5{shown}"
     )

@@ -178,7 +178,7 @@ CONTAINED = [
 
 
 @pytest.mark.parametrize(("fixture", "expected"), CONTAINED)
-def test_what_may_stand_at_a_place_is_offered(fixture: str, expected: list[str]) -> None:
+def test_valid_completions_are_offered(fixture: str, expected: list[str]) -> None:
     found = labels(fixture)
 
     assert [label for label in expected if label not in found] == [], found
@@ -202,7 +202,7 @@ NOT_CONTAINED = [
 
 
 @pytest.mark.parametrize(("fixture", "unexpected"), NOT_CONTAINED)
-def test_what_cannot_stand_at_a_place_is_not_offered(fixture: str, unexpected: list[str]) -> None:
+def test_invalid_completions_are_not_offered(fixture: str, unexpected: list[str]) -> None:
     found = labels(fixture)
 
     assert found
@@ -351,7 +351,7 @@ def test_an_item_is_documented(fixture: str, label: str, words: list[str]) -> No
     assert [each for each in words if each not in said] == [], said
 
 
-def test_arguments_stand_in_the_order_of_the_signature() -> None:
+def test_arguments_are_in_the_order_of_the_signature() -> None:
     macro = "{% macro f(b, z=1, a=2) %}{% endmacro %}"
 
     found = [label for label in labels(in_content(f"{macro}{{{{ f(<CURSOR>) }}}}")) if label.endswith("=")]

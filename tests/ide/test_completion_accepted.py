@@ -184,7 +184,7 @@ def filled_in(text: str) -> str:
         ("{{ user.ge<CURSOR>('name') }}", "get", "get"),
     ],
 )
-def test_what_stands_behind_a_name_is_not_written_again(content: str, label: str, expected: str) -> None:
+def test_text_after_a_name_is_not_inserted_again(content: str, label: str, expected: str) -> None:
     found = completions(in_content(content))[0]
 
     assert found is not None

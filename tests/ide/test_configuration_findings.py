@@ -180,7 +180,7 @@ def test_what_is_right_or_cannot_be_known_is_left_alone(text: str) -> None:
     assert found(text) == []
 
 
-def test_what_an_imported_file_does_wrong_is_said_there() -> None:
+def test_errors_of_an_imported_file_are_reported_there() -> None:
     neighbour = "a_infer_cfg = dict(ice_template=dict(template='Q'))\n"
     text = (
         "with read_base():\n    from .neighbour import a_infer_cfg\n"
@@ -190,7 +190,7 @@ def test_what_an_imported_file_does_wrong_is_said_there() -> None:
     assert found(neighbour) == [("missing-ice-token", "ice_template")]
 
 
-def test_what_is_wrong_only_together_is_said_where_it_is_put_together() -> None:
+def test_errors_of_a_combination_are_reported_where_it_is_made() -> None:
     neighbour = "TEMPLATE = dict(template='Q')\n"
     text = "from .neighbour import TEMPLATE\na_infer_cfg = dict(ice_template=TEMPLATE)\n"
     assert found(text, {"neighbour.py": neighbour}) == [("missing-ice-token", "ice_template")]

@@ -87,7 +87,7 @@ def test_every_beginning_of_a_file_has_an_outline_inside_its_text(end: int) -> N
         assert 0 <= symbol.name_span.start <= symbol.name_span.end <= end
 
 
-def test_a_part_holds_the_lines_at_its_end_on_which_only_tags_stand() -> None:
+def test_a_part_includes_trailing_lines_that_consist_of_tags() -> None:
     text = "- name: a\n  content: |\n    Hello\n    {{ x }}\n\n"
     text += "- name: b\n  sections:\n    - content: |\n        {{ y }}\n"
 

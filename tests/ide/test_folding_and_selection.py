@@ -66,7 +66,7 @@ ENDING = """\
 """
 
 
-def test_lines_at_the_end_of_a_text_on_which_only_tags_stand_fold_with_it() -> None:
+def test_trailing_lines_that_consist_of_tags_fold_with_the_text() -> None:
     assert folded_lines(ENDING) == [(1, 7), (2, 7), (3, 4), (8, 12), (9, 12), (10, 12), (11, 12)]
 
 
@@ -78,7 +78,7 @@ def test_a_selection_grows_from_such_a_line_to_its_text_and_part() -> None:
     assert [count for count in dict.fromkeys(lines) if count > 1] == [6, 7, 13]
 
 
-def test_of_too_many_folds_the_largest_are_kept() -> None:
+def test_the_largest_of_too_many_folds_are_returned() -> None:
     assert folded_lines(PROMPT, 3) == [(11, 23), (12, 19), (13, 19)]
 
 

@@ -39,7 +39,7 @@ def test_the_text_of_a_template_is_counted_with_the_tags_at_its_end() -> None:
     check_hover("- name: fi<CURSOR>rst\n  content: '{{ x }}'\n", "- template text: 3 tokens")
 
 
-def test_a_part_tells_its_tokens_and_the_running_total() -> None:
+def test_hover_on_a_part_shows_its_tokens_and_the_running_total() -> None:
     check_hover(
         """\
 - name: first
@@ -94,7 +94,7 @@ def test_the_keys_of_parts_and_sections_are_documented() -> None:
     check_hover("- name: a\n  role: assis<CURSOR>tant\n  content: x\n", "The model's message")
 
 
-def test_an_input_tells_type_description_choices_and_value() -> None:
+def test_hover_on_an_input_shows_type_description_choices_and_value() -> None:
     check_hover(
         """\
 {#---
@@ -136,7 +136,7 @@ input_keys:
     )
 
 
-def test_names_that_the_file_makes_tell_where() -> None:
+def test_hover_on_a_name_shows_its_binding() -> None:
     check_hover("{% set sign = '!' %}\n- name: a\n  content: x{{ si<CURSOR>gn }}\n", "variable set in line 1")
     check_hover(
         "{% for m in messages %}\n- name: a\n  content: '{{ <CURSOR>m }}'\n{% endfor %}\n",
@@ -198,7 +198,7 @@ def test_words_of_jinja_and_names_that_tags_make_are_documented(content: str, wo
     check_hover(fixture, *words, render="order" in content)
 
 
-def test_an_example_tells_its_tokens_and_those_of_the_prompt_with_it() -> None:
+def test_hover_on_an_example_shows_its_tokens_and_those_of_the_prompt() -> None:
     header = "{#---\ninput_keys: [text]\nexamples:\n  - text: on<CURSOR>e two\n---#}\n"
 
     said = check_hover(header + "- name: a\n  content: Say {{ text }}.\n", "example 1", "written out: ")
@@ -206,7 +206,7 @@ def test_an_example_tells_its_tokens_and_those_of_the_prompt_with_it() -> None:
     assert "the prompt with it: 4 tokens" in said
 
 
-def test_an_example_tells_what_the_last_run_made_of_its_row(tmp_path: Path) -> None:
+def test_hover_on_an_example_shows_its_result_in_the_last_run(tmp_path: Path) -> None:
     results = tmp_path / "run.csv"
     results.write_text("id,text,response,right,error,model\n1,two,no,fail,,echo\n2,one,yes,pass,,echo\n")
     text = "{#---\ninput_keys: [text]\nexamples:\n  - text: one\n---#}\n- name: a\n  content: x\n"
@@ -225,7 +225,7 @@ def test_an_example_tells_what_the_last_run_made_of_its_row(tmp_path: Path) -> N
     assert "`no`" not in found.markdown
 
 
-def test_a_column_of_an_evaluation_prompt_tells_its_value() -> None:
+def test_hover_on_a_column_of_an_evaluation_prompt_shows_its_value() -> None:
     check_hover(
         """\
 reader_cfg: {input_columns: [q], output_column: a}
@@ -263,7 +263,7 @@ def test_keys_and_values_of_evaluation_prompts_and_prompt_objects_are_documented
     check_hover(text, words, render=False)
 
 
-def test_an_include_tells_its_tokens() -> None:
+def test_hover_on_an_include_shows_its_tokens() -> None:
     check_hover(
         """\
 -- main.yml.j2 --
@@ -312,7 +312,7 @@ def test_a_function_of_the_functions_file_shows_its_signature(tmp_path: Path) ->
     assert "Louder." in found.markdown
 
 
-def test_an_include_tells_its_file_and_what_it_brings() -> None:
+def test_hover_on_an_include_shows_its_file_and_its_parts() -> None:
     check_hover(
         """\
 -- main.yml.j2 --
@@ -383,7 +383,7 @@ def test_there_is_nothing_to_say_of_plain_text(text: str) -> None:
          "`boss`: variable set in line 1, used as mapping with name"),
     ],
 )  # fmt: skip
-def test_a_variable_tells_what_it_is_used_as(text: str, first: str) -> None:
+def test_hover_on_a_variable_shows_its_inferred_type(text: str, first: str) -> None:
     snapshot, files = opened(text)
 
     shown = hover(snapshot, f"/project/{MAIN}", files[MAIN].cursor or 0, None)
@@ -418,5 +418,5 @@ examples: [{user: {name: Ada}}]
         ("ns.co<CURSOR>unt", ["attribute of the namespace `ns`", "begins in line 7", "read in line 10"]),
     ],
 )
-def test_keys_arguments_and_blocks_are_told(words: str, expected: list[str]) -> None:
+def test_hover_describes_keys_arguments_and_blocks(words: str, expected: list[str]) -> None:
     check_hover(KEYED.replace(words.replace("<CURSOR>", ""), words, 1), *expected, render=False)

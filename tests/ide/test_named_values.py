@@ -75,7 +75,7 @@ input_price = 0.1
         ("metrics.py:score", ["score(response, expected='x')", "How good it is.", "metric of `metrics.py`"]),
     ],
 )
-def test_what_a_value_names_is_told(
+def test_hover_on_a_value_shows_what_it_refers_to(
     value: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROMPTLS_TEST_KEY", "a-secret-of-somebody")
@@ -116,7 +116,7 @@ def test_a_value_leads_to_what_it_names(value: str, file: str, text: str, tmp_pa
     assert named.source.slice(target.span) == text
 
 
-def test_a_data_set_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_dataset_is_reported(tmp_path: Path) -> None:
     snapshot, files = opened(PROMPT.replace("-- rows.csv --", "-- other.csv --"), tmp_path)
 
     found = hover(snapshot, str(tmp_path / MAIN), files[MAIN].text.index("rows.csv"), None)

@@ -26,7 +26,7 @@ def test_parts_lead_to_their_lines_where_that_is_sure() -> None:
     }
 
 
-def test_the_page_holds_every_part_with_role_and_tokens() -> None:
+def test_the_page_has_every_part_with_role_and_tokens() -> None:
     snapshot, _ = opened("- name: a\n  role: system\n  content: |\n    ```\n    one\n")
 
     page = preview_markdown(rendered(snapshot, PATH))

@@ -80,7 +80,7 @@ def test_a_call_without_data_lacks_all(tmp_path: Path) -> None:
     assert spoken_of(tmp_path, f"Prompt(raw_template='''{GOOD}''')") == [("Prompt", "missing-template-data")]
 
 
-def test_data_that_nobody_can_tell_is_left_alone(tmp_path: Path) -> None:
+def test_unrecognized_data_is_not_changed(tmp_path: Path) -> None:
     assert spoken_of(tmp_path, f"Prompt(raw_template='''{GOOD}''', template_data=data())") == []
 
 

@@ -113,7 +113,7 @@ def test_a_part_in_a_loop_still_sees_the_loop_variable() -> None:
     assert_same(text, files, {"ts": ["1x", "2x"]})
 
 
-def test_a_part_with_a_loop_of_its_own_is_taken_with_it() -> None:
+def test_a_part_is_moved_together_with_its_loop() -> None:
     text = "- name: «a\n  content: |\n    {% for t in ts %}{{ loop.index }}{{ t }} {% endfor %}\n"
 
     assert_same(text, refactored(text, "extract-section"), {"ts": ["x", "y"]})

@@ -143,7 +143,7 @@ def test_the_marked_places_are_all_occurrences(fixture: str, tmp_path: Path) -> 
     check_occurrences(fixture, tmp_path)
 
 
-def test_places_are_told_while_further_files_are_searched(tmp_path: Path) -> None:
+def test_locations_are_reported_while_further_files_are_searched(tmp_path: Path) -> None:
     fixture = "{% include 'part.yml.j2' %}\n- name: a\n  content: '{{ us<CURSOR>er }}'\n-- part.yml.j2 --\n"
     snapshot, files = opened(f"{fixture}- name: b\n  content: '{{{{ user }}}}'\n", tmp_path)
     path, cursor = str(tmp_path / "main.yml.j2"), files["main.yml.j2"].cursor

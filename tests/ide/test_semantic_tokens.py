@@ -46,7 +46,7 @@ def shown(text: str, encoding: PositionEncoding = PositionEncoding.UTF32) -> lis
     ]
 
 
-def test_words_are_told_by_what_they_mean() -> None:
+def test_hover_explains_jinja_keywords() -> None:
     text = """\
 {% from 'm.j2' import greet as hello %}
 {% set tone = user.name | trim %}
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_prompt_has_no_tokens() -> None:
 
 
 @pytest.mark.parametrize("text", OWN.values(), ids=OWN.keys())
-def test_tokens_stand_in_order_on_their_lines(text: str) -> None:
+def test_tokens_are_ordered_by_position(text: str) -> None:
     for end in range(0, len(text), 7):
         source = Source.of(text[:end])
         behind = (0, 0)

@@ -96,7 +96,7 @@ CONFIGS = st.fixed_dictionaries(
 
 @examples(150)
 @given(CONFIGS)
-def test_errors_are_found_where_asking_fails_and_nowhere_else(config: dict[str, Any]) -> None:
+def test_errors_are_reported_exactly_for_failing_prompts(config: dict[str, Any]) -> None:
     errors = [finding for finding in findings(config) if finding.severity == "error"]
     assert bool(errors) == is_wrong(config)
 

@@ -37,11 +37,11 @@ def parts(number: int, note: str = "") -> str:
 MESSAGE = "a line break in `text` would end this block"
 
 
-def test_the_first_place_of_many_is_told() -> None:
+def test_the_first_of_many_positions_is_reported() -> None:
     assert hints(parts(200)) == [(2, MESSAGE)]
 
 
-def test_every_place_is_told_where_the_severity_is_higher() -> None:
+def test_every_position_is_reported_at_higher_severities() -> None:
     found = hints(parts(3), {"rules": {"unescaped-multiline-input": "warning"}})
 
     assert found == [(2, MESSAGE), (5, MESSAGE), (8, MESSAGE)]

@@ -100,7 +100,7 @@ def workspace_with(text: str) -> Workspace:
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=60), st.data())
 @examples(60)
-def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], data: st.DataObject) -> None:
+def test_findings_after_edits_equal_those_of_a_fresh_parse(parts: list[str], data: st.DataObject) -> None:
     workspace = workspace_with(HEADER + "".join(parts))
     place = data.draw(st.integers(0, len(HEADER) + 40))
     for version in range(2, 8):
@@ -120,9 +120,7 @@ def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], 
 
 @given(st.sampled_from((OBJECT, EVALUATION)), st.data())
 @examples(40)
-def test_findings_in_objects_after_edits_are_those_of_the_text_read_anew(
-    text: str, data: st.DataObject
-) -> None:
+def test_findings_in_objects_after_edits_equal_those_of_a_fresh_parse(text: str, data: st.DataObject) -> None:
     workspace = workspace_with(text)
     place = data.draw(st.integers(0, len(text)))
     undone: list[tuple[Span, str]] = []
@@ -233,9 +231,7 @@ input_keys:
 
 
 @pytest.mark.parametrize(("text", "right", "wrong"), AGAIN.values(), ids=AGAIN)
-def test_a_mistake_that_stands_elsewhere_already_is_found_where_it_is_made_again(
-    text: str, right: str, wrong: str
-) -> None:
+def test_a_repeated_mistake_is_reported_again(text: str, right: str, wrong: str) -> None:
     parts = [
         f"- name: {name}\n  content: |\n    {text.replace('NAME', word)}\n"
         for name, word in (("a", right), ("b", wrong), ("c", right))

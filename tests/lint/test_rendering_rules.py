@@ -26,7 +26,7 @@ def found_with(rows: RowTokens, text: str = LIMITED) -> tuple[Finding, ...]:
     return check_rendering(snapshot, MAIN, replace(rendered(snapshot, MAIN), rows=rows))
 
 
-def test_rows_over_the_limit_are_told() -> None:
+def test_rows_over_the_limit_are_reported() -> None:
     (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3, 4), stuck=(4,), maximum=9))
 
     assert finding.severity == "warning"

@@ -37,7 +37,7 @@ def test_a_severity_that_is_set_goes_before_a_milder_one_that_a_rule_gives() -> 
     assert rules_found(text, {"rules": {"missing-ice-token": "hint"}}) == [("missing-ice-token", "hint")]
 
 
-def test_a_severity_that_is_none_leaves_the_other_ones_alone() -> None:
+def test_an_invalid_severity_does_not_affect_the_others() -> None:
     assert rules_found(WRONG_ROLE, {"rules": {"unknown-role": "off", "empty-content": "loud"}}) == []
 
 
@@ -51,7 +51,7 @@ def test_a_syntax_error_leaves_open_what_a_comment_silences() -> None:
     assert rules_found(text) == [("jinja-syntax", "error")]
 
 
-def test_what_is_found_of_a_value_stands_while_its_filter_is_typed() -> None:
+def test_findings_on_a_value_remain_while_its_filter_is_typed() -> None:
     for typed in ("", "|", "| "):
         text = f"- name: a\n  role: user\n  content: '{{{{ b {typed}}}}}'\n"
         assert ("unescaped-multiline-input", "hint") in rules_found(text)
@@ -69,7 +69,7 @@ def test_a_schema_is_never_fetched_from_elsewhere(monkeypatch: pytest.MonkeyPatc
     )
 
 
-def test_a_pattern_cannot_hold_up_the_check() -> None:
+def test_a_pattern_cannot_block_the_check() -> None:
     started = time.process_time()
 
     rules_found(

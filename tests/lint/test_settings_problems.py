@@ -181,7 +181,7 @@ def test_an_experiment_may_lack_what_the_settings_turn_off(tmp_path: Path) -> No
         ),
     ],
 )
-def test_a_misspelt_setting_is_said_once_at_its_key_with_the_nearest_name(
+def test_a_misspelled_setting_is_reported_once_with_the_nearest_name(
     tmp_path: Path, text: str, line: int, column: int, message: str
 ) -> None:
     (tmp_path / "promptls.toml").write_text(text, "utf-8")
@@ -332,7 +332,7 @@ UNUSUAL = {
 
 
 @pytest.mark.parametrize(("text", "expected"), UNUSUAL.values(), ids=UNUSUAL)
-def test_a_setting_is_judged_however_it_is_written(
+def test_a_setting_is_validated_in_any_notation(
     tmp_path: Path, text: str, expected: tuple[int, int, str]
 ) -> None:
     (tmp_path / "d.csv").write_text("a\n1\n", "utf-8")

@@ -128,7 +128,7 @@ async def test_a_model_that_the_experiment_does_not_declare_is_refused(experimen
     assert "does not declare" in answer.structured_content["error"]["message"]
 
 
-async def test_a_key_goes_nowhere_without_a_grant(
+async def test_a_key_is_not_sent_without_a_grant(
     folder: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OFFICE_KEY", "sk-planted-0123456789abcdef")

@@ -52,7 +52,7 @@ def test_row_is_the_whole_row() -> None:
     assert bind(taking("row")) == {"row": ROW}
 
 
-def test_a_parameter_with_a_default_may_stand_for_nothing() -> None:
+def test_a_parameter_with_a_default_is_optional() -> None:
     assert bind(taking("response, weight=2")) == {"response": "the answer"}
 
 

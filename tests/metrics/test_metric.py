@@ -10,7 +10,7 @@ import pytest
 from promptls import MetricResult, discrete_metric, numeric_metric, ranking_metric
 
 
-def test_the_documents_discrete_metric_works_as_it_stands() -> None:
+def test_the_discrete_metric_of_the_documentation_works() -> None:
     @discrete_metric(name="response_quality", allowed_values=["pass", "fail"])
     def my_metric(predicted: str, expected: str) -> str:
         return "pass" if predicted.lower() == expected.lower() else "fail"
@@ -19,7 +19,7 @@ def test_the_documents_discrete_metric_works_as_it_stands() -> None:
     assert my_metric.score(predicted="A", expected="a") == MetricResult("pass")
 
 
-def test_the_documents_numeric_metric_works_as_it_stands() -> None:
+def test_the_numeric_metric_of_the_documentation_works() -> None:
     @numeric_metric(name="response_accuracy", allowed_values=(0, 1))
     def my_metric(predicted: float, expected: float) -> float:
         return abs(predicted - expected) / max(expected, 1e-5)
@@ -57,7 +57,9 @@ def test_the_documents_ranking_metric_gives_its_ranked_list() -> None:
         (ranking_metric(), "x", "expected a list"),
     ],
 )
-def test_a_value_that_is_not_allowed_is_none_with_the_reason(metric: Any, value: Any, reason: str) -> None:
+def test_a_value_that_is_not_allowed_gives_no_score_and_a_reason(
+    metric: Any, value: Any, reason: str
+) -> None:
     def m() -> object:
         return value
 
@@ -66,7 +68,7 @@ def test_a_value_that_is_not_allowed_is_none_with_the_reason(metric: Any, value:
     assert reason in result.reason
 
 
-def test_an_exception_is_none_with_the_reason() -> None:
+def test_an_exception_gives_no_score_and_a_reason() -> None:
     @discrete_metric()
     def broken(response: str) -> str:
         raise KeyError(response)
@@ -102,7 +104,7 @@ def test_an_asynchronous_metric_can_be_scored_without_a_loop() -> None:
     assert slow.score().value == 0.5
 
 
-async def test_a_metric_that_blocks_does_not_hold_up_the_loop() -> None:
+async def test_a_blocking_metric_does_not_block_the_event_loop() -> None:
     go_on = threading.Event()
 
     @numeric_metric()

@@ -189,12 +189,12 @@ def test_tool_calls_of_openai_are_understood() -> None:
 
 
 @pytest.mark.parametrize("value", ["prose", '[{"args": {}}]', '[{"name": "a", "args": 3}]', "[3]"])
-def test_what_is_no_tool_call_is_said(value: str) -> None:
+def test_an_invalid_tool_call_is_reported(value: str) -> None:
     with pytest.raises(UserError):
         tool_calls(value)
 
 
 @pytest.mark.parametrize("value", ['[{"role": "robot", "content": "a"}]', "[3]"])
-def test_what_is_no_message_is_said(value: str) -> None:
+def test_an_invalid_message_is_reported(value: str) -> None:
     with pytest.raises(UserError):
         conversation(value, "response")

@@ -71,7 +71,7 @@ async def test_a_busy_server_is_asked_again(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize("content", [b"{}", b"no JSON", b'{"data": [{"index": 0}]}', b'{"data": []}'])
-async def test_what_is_no_list_of_vectors_is_said(server: ModelServer, content: bytes) -> None:
+async def test_an_invalid_list_of_vectors_is_reported(server: ModelServer, content: bytes) -> None:
     server.queue = [Reply(raw=content)]
     with pytest.raises(ModelError, match="not a list of embeddings"):
         await embedded(behind(server), "one")

@@ -83,12 +83,12 @@ async def test_a_prompt_that_is_too_long_says_how_long_it_may_be(model: Any) -> 
         await model.complete([{"role": "user", "content": "word " * 9000}], parameters={}, json_schema=None)
 
 
-async def test_a_schema_that_is_none_is_an_error(model: Any) -> None:
+async def test_an_invalid_schema_is_an_error(model: Any) -> None:
     with pytest.raises(ModelError, match="JSON Schema"):
         await model.complete(HELLO, parameters={}, json_schema={"type": "nonsense"})
 
 
-async def test_a_file_of_weights_answers_like_the_package_that_holds_it() -> None:
+async def test_a_file_of_weights_gives_the_same_answers_as_its_package() -> None:
     file = weights_file("smollm2")
     model = open_model(find_model(f"local:{file}"))
     try:
@@ -103,7 +103,7 @@ async def test_a_file_of_weights_answers_like_the_package_that_holds_it() -> Non
     assert answer.output_tokens == 5
 
 
-async def test_a_prompt_is_scored_whatever_was_scored_before(model: LocalModel) -> None:
+async def test_a_score_is_independent_of_earlier_scores(model: LocalModel) -> None:
     likely = await model.score_prompt("The capital of France is Paris.")
     unlikely = await model.score_prompt("The capital of France is banana.")
     assert likely.tokens == len(likely.log_probabilities) + 1

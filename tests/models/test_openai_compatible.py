@@ -86,7 +86,7 @@ async def test_a_busy_or_broken_server_may_be_asked_again(server: ModelServer, s
     assert len(server.requests) == 1
 
 
-async def test_the_time_that_a_busy_server_names_is_told(server: ModelServer) -> None:
+async def test_the_retry_time_of_a_busy_server_is_reported(server: ModelServer) -> None:
     server.reply = lambda _body: Reply(status=429, headers={"Retry-After": "3"}, raw=b"{}")
     with pytest.raises(ModelError) as failure:
         await ask(server)
@@ -144,7 +144,7 @@ async def test_what_the_server_calls_its_answer_does_not_matter(
 
 
 @pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b'{"choices": []}', b"\xff\xfe", b""])
-async def test_an_answer_that_is_no_completion_is_said_to_be_none(server: ModelServer, raw: bytes) -> None:
+async def test_an_answer_that_is_no_completion_is_reported(server: ModelServer, raw: bytes) -> None:
     server.reply = lambda _body: Reply(raw=raw)
     with pytest.raises(ModelError, match="not a chat completion") as failure:
         await ask(server)
@@ -158,7 +158,7 @@ async def test_an_answer_without_an_end_is_left(server: ModelServer, monkeypatch
         await ask(server)
 
 
-async def test_nothing_that_listens_is_said_with_the_address() -> None:
+async def test_an_unreachable_server_is_reported_with_the_address() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -171,7 +171,7 @@ async def test_nothing_that_listens_is_said_with_the_address() -> None:
 
 
 @pytest.mark.parametrize("url", ["localhost:1", "ftp://host/v1", ""])
-async def test_an_address_that_is_none_is_a_clear_error(url: str) -> None:
+async def test_an_invalid_address_is_a_clear_error(url: str) -> None:
     with pytest.raises(ModelError, match="is not an address"):
         await OpenAiCompatible("small", base_url=url).complete(MESSAGES, parameters={}, json_schema=None)
 
@@ -213,7 +213,9 @@ async def test_an_answer_that_repeats_the_key_is_masked(server: ModelServer) -> 
     assert (await ask(server)).text == "your key is [key]"
 
 
-async def test_a_key_that_no_header_can_carry_is_refused_without_being_told(server: ModelServer) -> None:
+async def test_a_key_that_is_no_valid_header_value_is_refused_without_revealing_it(
+    server: ModelServer,
+) -> None:
     with pytest.raises(ModelError) as failure:
         await ask(server, key="planted\nkey€")
     assert "planted" not in f"{failure.value} {failure.value.__context__!r} {failure.value.remedy}"

@@ -120,7 +120,7 @@ async def test_a_busy_provider_is_asked_again_by_promptls_alone(server: ModelSer
         Reply(raw=b'{"half', cut=True),
     ],
 )
-async def test_whatever_goes_wrong_is_an_error_without_the_key(
+async def test_every_failure_is_an_error_without_the_key(
     server: ModelServer, provider: str, reply: Reply
 ) -> None:
     server.reply = lambda _body: reply
@@ -225,7 +225,7 @@ SAID = [
 
 @pytest.mark.parametrize(("reply", "message", "remedy"), SAID)
 @pytest.mark.parametrize("provider", CHAT)
-async def test_what_a_chat_provider_refuses_is_said_in_its_own_words(
+async def test_a_refusal_of_a_chat_provider_is_reported_with_its_message(
     server: ModelServer, provider: str, reply: Reply, message: str, remedy: str
 ) -> None:
     server.reply = lambda _body: reply

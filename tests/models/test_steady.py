@@ -105,7 +105,7 @@ async def test_a_server_that_was_never_there_is_not_waited_for(waits: list[float
     assert waits == []
 
 
-async def test_a_server_that_has_answered_and_is_gone_is_waited_for(waits: list[float]) -> None:
+async def test_a_server_that_has_disappeared_is_retried(waits: list[float]) -> None:
     with model_server() as server:
         model = steady_model(server.url)
         await model.complete(MESSAGES, parameters={}, json_schema=None)
@@ -162,7 +162,7 @@ async def test_tokens_keep_to_the_pace_of_a_minute() -> None:
     assert time.monotonic() - began >= 0.9
 
 
-async def test_a_pause_holds_up_every_request() -> None:
+async def test_a_pause_delays_every_request() -> None:
     pace = Pace()
     pace.pause(0.2)
     began = time.monotonic()

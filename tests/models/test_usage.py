@@ -210,6 +210,6 @@ def test_the_price_list_has_the_prices_of_the_cache() -> None:
     assert price.written == pytest.approx(price.input * 1.25)
 
 
-def test_a_project_sets_the_price_of_its_own_model() -> None:
+def test_a_project_sets_the_price_of_its_model() -> None:
     model = ModelReference("m", "vllm", "m", input_price=2.0, output_price=4.0, cached_input_price=0.5)
     assert price_of(model) == Price(2e-6, 4e-6, 5e-7)

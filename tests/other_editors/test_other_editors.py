@@ -19,7 +19,7 @@ def test_a_finding_is_shown_at_its_place(editor: Editor) -> None:
     }
 
 
-def test_hovering_an_input_tells_what_it_is(editor: Editor) -> None:
+def test_hover_on_an_input_describes_it(editor: Editor) -> None:
     shown = editor.run("hover").replace("`", "")
     assert "tone: input, string" in shown
     assert "How the answer is to sound." in shown
@@ -30,7 +30,7 @@ def test_inputs_are_offered_while_typing(editor: Editor) -> None:
     assert words[0] == "tone"
 
 
-def test_an_input_is_renamed_wherever_it_stands(editor: Editor) -> None:
+def test_an_input_is_renamed_at_all_occurrences(editor: Editor) -> None:
     text = editor.text
     assert editor.run("rename") == text.replace("tone:", "manner:").replace("{{ tone }}", "{{ manner }}")
 
@@ -45,7 +45,7 @@ def test_the_preview_opens(editor: Editor) -> None:
     assert "and answer in a kind tone." in shown
 
 
-def test_an_experiment_runs_and_tells_its_score(editor: Editor) -> None:
+def test_an_experiment_runs_and_reports_its_score(editor: Editor) -> None:
     assert "2 rows: exact_match 0 %" in editor.run("run")
     (table,) = (editor.prompt.parent / "experiments").glob("*.csv")
     assert len(table.read_text("utf-8").splitlines()) == 3

@@ -123,7 +123,7 @@ async def test_an_older_commit_or_another_prompt_can_be_compared(
 
 
 @pytest.mark.parametrize("is_repository", [False, True])
-async def test_without_a_commit_the_reason_is_said(
+async def test_the_reason_for_a_missing_commit_is_reported(
     tmp_path: Path, worker: RenderWorker, is_repository: bool
 ) -> None:
     snapshot, path = workspace(tmp_path)

@@ -129,7 +129,7 @@ def test_examples_that_do_not_fit_are_shown_with_the_label_from_which_on_they_ar
     assert made.viewer["dropped"] == [{"row": 1, "text": "one=1", "tokens": 3, "label": "b"}]
 
 
-def test_a_small_model_stands_in_for_the_asked_one_and_is_named(
+def test_a_small_model_replaces_the_requested_one_and_is_named(
     render: Render, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("promptls.embeddings.minilm.is_installed", lambda: True)
@@ -198,7 +198,7 @@ def test_the_project_names_meta_templates(render: Render) -> None:
         (DIALOGUE + "meta_template: {round: [{role: A}, {role: A}]}\n", 6, "the role `A` twice"),
     ],
 )
-def test_a_failure_stands_at_the_line_that_makes_it(
+def test_a_failure_is_reported_at_the_line_that_causes_it(
     render: Render, text: str, line: int, message: str
 ) -> None:
     made = render(text)

@@ -93,7 +93,7 @@ def test_each_character_leads_to_the_data_that_it_is_of(
     assert found == expected
 
 
-def test_what_a_tag_sets_is_told_in_its_turn_once() -> None:
+def test_a_binding_is_reported_once() -> None:
     source_map = mapped("{% for m in h %}{% set y = m.c ~ '.' %}{{ y }}{% endfor %}", DATA)
     assert [each.iterations for each in source_map.segments] == [
         (f"iteration {turn} of `for m in h`",) for turn in (1, 1, 2, 2)

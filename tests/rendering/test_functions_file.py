@@ -145,7 +145,7 @@ async def test_a_function_that_exits_does_not_end_the_worker(
     assert (found.kind, found.path) == ("functions", str(helpers))
 
 
-async def test_a_missing_file_is_told(worker: RenderWorker, make_job: MakeJob, helpers: Path) -> None:
+async def test_a_missing_file_is_reported(worker: RenderWorker, make_job: MakeJob, helpers: Path) -> None:
     found = await failure(worker, calling(make_job, "f()", helpers))
     assert (found.kind, "cannot be read" in found.message) == ("functions", True)
 

@@ -27,11 +27,11 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(K
 
 
 @given(VALUES)
-def test_what_yaml_can_hold_comes_back(value: Any) -> None:
+def test_yaml_values_round_trip(value: Any) -> None:
     assert unpack(json.loads(json.dumps(pack(value)))) == value
 
 
-def test_a_value_that_holds_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_rejected() -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(ValueError, match="holds itself"):

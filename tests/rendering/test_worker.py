@@ -69,7 +69,7 @@ async def test_the_limit_leaves_the_newest_turns(worker: RenderWorker, make_job:
     assert [message["content"] for message in found.messages] == ["one", "three", "four"]
 
 
-async def test_a_limit_that_cannot_be_kept_is_a_problem_of_a_whole_rendering(
+async def test_an_unreachable_limit_is_a_problem_of_the_whole_rendering(
     worker: RenderWorker, make_job: MakeJob
 ) -> None:
     job = make_job("- {name: a, content: one two three}", token_limit=1, truncation_step=1)
@@ -78,7 +78,9 @@ async def test_a_limit_that_cannot_be_kept_is_a_problem_of_a_whole_rendering(
     assert [problem.kind for problem in found.problems] == ["truncation"]
 
 
-async def test_a_special_token_is_counted_as_text_and_told(worker: RenderWorker, make_job: MakeJob) -> None:
+async def test_a_special_token_is_counted_as_text_and_reported(
+    worker: RenderWorker, make_job: MakeJob
+) -> None:
     found = await rendering(worker, make_job("- {name: a, content: <|endoftext|>}"))
     assert found.tokens == 7
     assert [problem.kind for problem in found.problems] == ["tokens"]

@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path).write(settings="concurrency: 1", rows=6)
 
 
-async def test_a_run_is_followed_while_it_goes_on_and_no_longer(folder: Folder) -> None:
+async def test_a_run_is_watched_until_it_ends(folder: Folder) -> None:
     seconds = iter(range(1000))
     runs = UnfinishedRuns(folder.results, lambda: float(next(seconds)))
     seen: list[WatchedRun] = []
@@ -48,7 +48,7 @@ async def test_a_run_that_was_broken_off_does_not_go_on(folder: Folder) -> None:
     assert UnfinishedRuns(folder.results).look() == []
 
 
-async def test_the_runs_beside_a_prompt_are_told_but_for_those_of_whoever_asks(folder: Folder) -> None:
+async def test_watchers_are_notified_of_runs_by_others(folder: Folder) -> None:
     told: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
 

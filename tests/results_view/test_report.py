@@ -50,7 +50,7 @@ def embedded(html: str) -> dict[str, Any]:
     return value
 
 
-def test_a_report_holds_every_row_of_its_runs_and_how_they_belong_together(runs: list[RunSummary]) -> None:
+def test_a_report_contains_all_rows_of_its_runs_and_their_pairs(runs: list[RunSummary]) -> None:
     data = embedded(report_html(runs))
     assert [run["name"] for run in data["view"]["runs"]] == [run.name for run in runs]
     assert [table["states"] for table in data["tables"]] == ["gffg", "gfeg"]
@@ -62,7 +62,7 @@ def test_a_report_holds_every_row_of_its_runs_and_how_they_belong_together(runs:
     assert metric["points"] == [[0.0, 0.0, 1], [1.0, 1.0, 2]]
 
 
-def test_a_payload_never_stands_in_the_page_and_only_its_own_script_may_run(runs: list[RunSummary]) -> None:
+def test_a_payload_is_never_executable_in_the_page(runs: list[RunSummary]) -> None:
     html = report_html(runs)
     assert "alert(" not in html
     script = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)

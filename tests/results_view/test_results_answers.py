@@ -45,7 +45,7 @@ def test_a_query_finds_its_rows_in_its_order(run: RunSummary, case: dict[str, An
     assert [row["place"] for row in answer["rows"]] == case["found"]
 
 
-def test_a_note_is_kept_beside_the_table_and_taken_away_again(run: RunSummary) -> None:
+def test_a_note_is_stored_beside_the_table_and_removed_again(run: RunSummary) -> None:
     before = run.results.read_bytes()
     said = {"run": str(run.results), "place": 2}
     notes = note_answer({**said, "thumb": "down", "text": "too short"})["notes"]

@@ -69,7 +69,7 @@ def test_every_beginning_of_a_text_is_answered_at_its_end(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_place_is_answered_although_the_rest_of_its_line_is_gone(name: str) -> None:
+def test_a_position_is_mapped_even_if_the_rest_of_its_line_is_gone(name: str) -> None:
     text = TEXTS[name]
     for offset in range(0, len(text) + 1, STEP * 2):
         line_end = min(found if (found := text.find("\n", offset)) >= 0 else len(text), len(text))

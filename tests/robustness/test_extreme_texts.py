@@ -90,7 +90,7 @@ def test_an_extreme_text_is_read_within_seconds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_aliases_that_stand_for_billions_of_values_are_not_followed(name: str) -> None:
+def test_aliases_that_expand_to_billions_of_values_are_not_followed(name: str) -> None:
     assert_sound(BOMBS[name])
 
     template = Template(Source.of(BOMBS[name]))

@@ -58,7 +58,7 @@ def test_no_line_without_commands_is_one(text: str) -> None:
 
 
 @given(texts)
-def test_an_annotation_is_one_line_whatever_its_message_is(text: str) -> None:
+def test_an_annotation_is_always_one_line(text: str) -> None:
     line = f"::error title={annotation_property(text)}::{annotation_message(text)}"
     assert re.fullmatch(r"::error title=[^:,\n\r\x1b]*::[^\n\r\x1b]*", line)
 
@@ -73,7 +73,7 @@ def test_json_keeps_its_value(text: str) -> None:
 
 
 @given(st.lists(texts))
-def test_no_line_of_a_job_s_log_is_a_command_in_however_many_pieces_it_is_written(pieces: list[str]) -> None:
+def test_no_line_of_a_job_log_is_a_command_for_any_chunking(pieces: list[str]) -> None:
     inside = io.StringIO(newline="")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("GITHUB_ACTIONS", "true")

@@ -80,7 +80,7 @@ def test_a_name_without_a_problem_is_one_step_on_each_system(name: str) -> None:
 @example("../../x", "english")
 @example("x", "../../english")
 @example("/x", "/english")
-def test_a_saved_prompt_lies_in_its_folder_or_nowhere(name: str, language: str) -> None:
+def test_a_saved_prompt_must_be_inside_its_folder(name: str, language: str) -> None:
     with TemporaryDirectory() as made:
         top = Path(made)
         cache = top / "a" / "b" / "cache"
@@ -110,7 +110,7 @@ def test_a_prompt_is_not_loaded_or_adapted_from_outside(tmp_path: Path, key: str
 
 
 @given(NAMES)
-def test_a_data_set_lies_in_its_folder_or_nowhere(name: str) -> None:
+def test_a_dataset_must_be_inside_its_folder(name: str) -> None:
     with TemporaryDirectory() as made:
         root = Path(made) / "a" / "b"
         try:

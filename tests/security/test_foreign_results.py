@@ -130,7 +130,7 @@ def test_no_store_is_written_where_a_link_leads(hostile: Hostile, tmp_path: Path
         {"by_model": {"a": 1}},
     ],
 )
-def test_a_manifest_with_other_values_is_none(
+def test_a_manifest_with_invalid_values_is_ignored(
     hostile: Hostile, results: Path, changed: dict[str, object]
 ) -> None:
     file = results / f"{NAME}.json"

@@ -96,7 +96,7 @@ HEADER_PIECES = st.sampled_from(
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.data())
-def test_messages_come_out_complete_however_the_stream_is_cut(
+def test_messages_are_complete_for_any_chunking_of_the_stream(
     bodies: list[bytes], data: st.DataObject
 ) -> None:
     stream = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
@@ -105,7 +105,7 @@ def test_messages_come_out_complete_however_the_stream_is_cut(
 
 
 @given(st.lists(HEADER_PIECES, max_size=12).map(b"".join), st.data())
-def test_any_stream_is_read_in_the_same_way_however_it_is_cut(stream: bytes, data: st.DataObject) -> None:
+def test_a_stream_is_read_the_same_way_for_any_chunking(stream: bytes, data: st.DataObject) -> None:
     assert read(data.draw(segments(stream))) == read([stream])
 
 

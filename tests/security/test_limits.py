@@ -45,7 +45,7 @@ def test_nobody_gets_more_than_half_of_the_machine(trusted: bool, monkeypatch: p
     assert limits_of(5, 10**9, trusted=trusted).memory_bytes == 512 * _MIB
 
 
-def test_where_the_system_does_not_say_its_memory_the_setting_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_setting_applies_if_the_system_memory_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "physical_memory", lambda: None)
     assert limits_of(5, 4096, trusted=True).memory_bytes == 4096 * _MIB
 

@@ -125,7 +125,7 @@ def markdown_text_of(text: str) -> str:
 
 
 @given(hostile)
-def test_code_is_one_span_that_holds_the_whole_text(text: str) -> None:
+def test_code_is_one_span_with_the_whole_text(text: str) -> None:
     tokens = list(tokens_of(f"before {markdown_code(text)} after"))
     assert [token.type for token in tokens] == [
         "paragraph_open",
@@ -139,7 +139,7 @@ def test_code_is_one_span_that_holds_the_whole_text(text: str) -> None:
 
 
 @given(hostile)
-def test_a_fence_is_one_block_that_holds_the_whole_text(text: str) -> None:
+def test_a_fence_is_one_block_with_the_whole_text(text: str) -> None:
     tokens = PARSER.parse(f"{markdown_fence(text, 'python')}\n\nafter")
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
 
@@ -255,7 +255,7 @@ def run(folder: Path) -> RunSummary:
     )
 
 
-def test_no_hover_of_a_hostile_prompt_holds_more_than_text(folder: Path, run: RunSummary) -> None:
+def test_no_hover_of_a_hostile_prompt_contains_more_than_text(folder: Path, run: RunSummary) -> None:
     path = str(folder / "ask.yml.j2")
     text = Path(path).read_text("utf-8")
     workspace = Workspace([folder])
@@ -272,7 +272,7 @@ def test_no_hover_of_a_hostile_prompt_holds_more_than_text(folder: Path, run: Ru
     assert_inert(preview_markdown(latest))
 
 
-def test_no_result_of_a_run_holds_more_than_text(run: RunSummary) -> None:
+def test_no_result_of_a_run_contains_more_than_text(run: RunSummary) -> None:
     for cells in row_results(run):
         markdown = result_text(run, cells, LINE)
         assert "evil" in markdown
@@ -296,7 +296,7 @@ def test_no_completed_name_is_documented_with_more_than_text(folder: Path) -> No
         assert_inert(markdown)
 
 
-def test_no_page_of_a_comparison_holds_more_than_text() -> None:
+def test_no_page_of_a_comparison_contains_more_than_text() -> None:
     change = {"id": PAYLOAD, "metric": PAYLOAD, "before": PAYLOAD, "after": PAYLOAD, "better": True}
     result = {
         "before": {"name": PAYLOAD},
@@ -307,7 +307,7 @@ def test_no_page_of_a_comparison_holds_more_than_text() -> None:
     assert_inert(comparison_markdown(result))
 
 
-def test_no_page_of_examples_holds_more_than_text() -> None:
+def test_no_page_of_examples_contains_more_than_text() -> None:
     example = {
         "number": 1,
         "label": PAYLOAD,

@@ -412,7 +412,7 @@ async def test_a_server_that_others_reach_warns_and_still_wants_the_token(
         *(("127.0.0.1.example.com", False), ("localhost.example.com", False)),
     ],
 )
-def test_a_host_that_only_this_machine_reaches_is_told_from_others(host: str, *, is_loopback: bool) -> None:
+def test_local_hosts_are_distinguished_from_others(host: str, *, is_loopback: bool) -> None:
     assert Address(host, 0).is_loopback is is_loopback
 
 

@@ -211,7 +211,7 @@ def test_a_message_about_the_command_line_is_clean(folder: Path) -> None:
         assert_clean(output)
 
 
-def test_json_holds_the_same_values_as_before_it_was_escaped(folder: Path) -> None:
+def test_escaping_does_not_change_json_values(folder: Path) -> None:
     _, output = piped(["render", "ask.yml.j2", "--json"], folder)
     [part] = json.loads(output)["parts"]
     assert "\x9b31m\u202e\u2066\x7f" in part["content"]

@@ -142,7 +142,7 @@ async def test_a_run_that_needs_nothing_of_the_folder_asks_nothing_and_stays_ins
     assert not hostile.has_run
 
 
-async def test_a_rendering_goes_on_with_stand_ins_and_says_so(client: Client, hostile: Hostile) -> None:
+async def test_a_rendering_uses_stand_ins_and_says_so(client: Client, hostile: Hostile) -> None:
     client.says = NOT_NOW
     await client.begin(hostile.folder)
     client.show(hostile.prompt)
@@ -198,7 +198,7 @@ async def test_what_the_user_decides_in_a_terminal_counts_at_once(client: Client
     assert "result" in await client.execute("promptls.planExperiment")
 
 
-async def test_a_trusted_folder_is_rendered_by_itself(client: Client, hostile: Hostile) -> None:
+async def test_a_trusted_folder_is_rendered_automatically(client: Client, hostile: Hostile) -> None:
     hostile.store.decide(hostile.folder, trusted=True)
     await client.begin(hostile.folder)
     client.show(hostile.prompt)

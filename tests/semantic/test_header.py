@@ -37,7 +37,7 @@ def problems(header: str) -> list[tuple[str, str]]:
         ("- a", "- a", "a header is a mapping of keys to values"),
     ],
 )
-def test_what_is_wrong_in_a_header_is_said_at_its_place(header: str, place: str, message: str) -> None:
+def test_header_errors_are_reported_at_their_position(header: str, place: str, message: str) -> None:
     found = problems(header)
 
     assert any(shown == place and said.startswith(message) for shown, said in found), found
@@ -74,9 +74,7 @@ def test_a_misspelt_key_hides_no_mistake_in_the_key_that_is_meant() -> None:
         ("experiments: {x: {dataset: d, budget: {call: 3}}}", "calls"),
     ],
 )
-def test_an_unknown_key_can_be_changed_to_one_that_may_stand_there_and_does_not(
-    header: str, meant: str | None
-) -> None:
+def test_an_unknown_key_can_be_replaced_by_a_missing_one(header: str, meant: str | None) -> None:
     (problem,) = Template(Source.of(f"{{#---\n{header}\n---#}}\n{PART}")).declarations.problems
 
     assert problem.meant == meant
@@ -92,7 +90,7 @@ def test_inputs_are_declared_by_a_list_or_a_mapping() -> None:
     assert [(key.name, key.schema) for key in mapped or ()] == [("a", {"type": "string"}), ("b", {})]
 
 
-def test_a_header_stands_ahead_of_everything_else() -> None:
+def test_a_header_must_come_first() -> None:
     assert Template(Source.of("\ufeff \n{# a comment #}\n{#---\nname: x\n---#}\n" + PART)).header is not None
     assert Template(Source.of(PART + "{#---\nname: x\n---#}\n")).header is None
     assert Template(Source.of("{# name: x #}\n" + PART)).header is None

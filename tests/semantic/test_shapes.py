@@ -173,7 +173,7 @@ def test_an_input_is_optional_where_every_use_reckons_with_its_absence(
     assert {name: shape.optional for name, shape in shapes.items()} == optional
 
 
-def test_a_key_is_optional_by_itself() -> None:
+def test_a_key_is_optional_by_default() -> None:
     shape = used_shapes(Template(Source.of("{{ a.b }}{% if a.c %}{{ a.c.d }}{% endif %}{{ a.get('e') }}")))[
         "a"
     ]
@@ -198,7 +198,7 @@ def test_a_loop_around_parts_binds_its_variable_in_every_part() -> None:
     assert files.description == "list of mappings with path"
 
 
-def test_what_a_local_variable_stands_for_is_known_at_its_place() -> None:
+def test_the_value_of_a_local_variable_is_known_at_its_position() -> None:
     text = (
         "- name: x\n{% for m in history %}\n- name: a\n"
         "  content: {{ m.author.name }} {{ m.author }}\n{% endfor %}"

@@ -54,7 +54,7 @@ def popped_up(editor: Editor) -> list[str]:
     return shown
 
 
-async def test_a_preview_holds_parts_tokens_and_the_lines_that_made_them(editor: Editor) -> None:
+async def test_a_preview_has_parts_tokens_and_source_lines(editor: Editor) -> None:
     uri = opened(editor)
 
     made = await editor.command("preview", uri=uri, row=1, limit=8, step=1)
@@ -111,7 +111,7 @@ async def test_the_preview_is_opened_as_a_text_where_the_client_has_no_panel(
         assert popped_up(editor) == [f"Preview: {made.document}"]
 
 
-async def test_a_run_tells_its_progress_and_puts_its_scores_above_the_prompt(editor: Editor) -> None:
+async def test_a_run_reports_progress_and_its_scores_appear_above_the_prompt(editor: Editor) -> None:
     uri = opened(editor)
     assert await editor.lenses(uri) == ["Preview", "Run answers"]
     editor.client.progress_reports.clear()
@@ -146,7 +146,7 @@ async def test_an_edit_makes_the_scores_stale_and_a_second_run_shows_the_change(
     assert "| exact_match | 0 % (-50) | 2 |" in table
 
 
-async def test_results_hold_scores_rows_and_the_comparison_with_the_run_before(code: Editor) -> None:
+async def test_results_contain_scores_rows_and_the_comparison_with_the_previous_run(code: Editor) -> None:
     uri = opened(code)
     none = await code.command("showResults", uri=uri)
     assert (none.runs, Path(none.prompt).as_uri()) == ([], uri)
@@ -181,7 +181,7 @@ async def test_the_results_are_a_report_in_a_file_where_the_client_has_no_panel(
     assert popped_up(editor)[0].startswith(f"{run.name}: 2 rows")
 
 
-async def test_a_thumb_and_a_note_are_kept_beside_the_scores(code: Editor, tmp_path: Path) -> None:
+async def test_a_thumb_and_a_note_are_stored_beside_the_scores(code: Editor, tmp_path: Path) -> None:
     run = await code.command("runExperiment", uri=opened(code))
     table = Path(run.run).read_bytes()
     await code.command("resultsNote", run=run.run, place=1, thumb="down", text="rude")
@@ -260,7 +260,7 @@ async def test_a_check_finds_what_is_wrong_in_one_file_and_in_all(code: Editor) 
     ]
 
 
-async def test_debug_information_holds_the_doctor_and_no_secret(
+async def test_debug_information_contains_the_doctor_report_and_no_secret(
     code: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await code.command("debugInformation")

@@ -59,7 +59,7 @@ async def test_a_client_that_says_nothing_gets_the_plainest_diagnostics(wire: Wi
     ]
 
 
-async def test_tags_that_a_client_does_not_name_are_kept_from_it(wire: Wire, tmp_path: Path) -> None:
+async def test_unsupported_tags_are_not_sent_to_a_client(wire: Wire, tmp_path: Path) -> None:
     await wire.begin(tmp_path, capabilities=publishing(tagSupport={"valueSet": [2]}))
     wire.open(tmp_path, "{#---\ninput_keys: [never]\n---#}\n- name: a\n  content: x\n")
 
@@ -150,7 +150,7 @@ async def test_closed_files_are_left_alone_where_a_setting_says_so(wire: Wire, t
     }
 
 
-async def test_a_file_that_is_gone_is_reported_once_more_and_empty(wire: Wire, tmp_path: Path) -> None:
+async def test_a_deleted_file_is_reported_once_more_without_diagnostics(wire: Wire, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml.j2"
     write(wrong, WRONG_ROLE)
     await wire.begin(tmp_path, capabilities=PULLS)
@@ -165,7 +165,7 @@ async def test_a_file_that_is_gone_is_reported_once_more_and_empty(wire: Wire, t
     assert await pull_all(wire, 4) == {}
 
 
-async def test_a_closed_file_is_reported_anew_when_a_file_that_it_includes_changes(
+async def test_a_closed_file_is_reported_again_when_an_included_file_changes(
     wire: Wire, tmp_path: Path
 ) -> None:
     write(tmp_path / "entry.yml.j2", ENTRY)

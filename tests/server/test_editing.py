@@ -83,7 +83,7 @@ async def test_unsaved_text_of_an_included_file_counts_in_the_file_that_includes
     await editor.rules(entry, [])
 
 
-async def test_what_a_section_reads_is_told_in_both_files_while_neither_is_saved(editor: Editor) -> None:
+async def test_inputs_of_a_section_are_reported_in_both_unsaved_files(editor: Editor) -> None:
     header = "{#---\ninput_keys: [text]\n---#}\n"
     part = '- name: a\n  role: user\n  content: "{{ text }}"\n'
     entry = editor.open("a.yml.j2", f"{header}{part}{{% include 'tail.yml.j2' %}}\n")

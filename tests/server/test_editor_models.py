@@ -84,7 +84,7 @@ async def test_a_run_asks_the_models_of_the_editor(code: Editor, house: House) -
         ("failed", "the model `vscode:house/small` did not answer: it broke"),
     ],
 )
-async def test_what_the_editor_refuses_is_said_in_words(
+async def test_a_refusal_of_the_editor_is_reported(
     code: Editor, house: House, code_of_error: str, words: str
 ) -> None:
     house.error = {"code": code_of_error, "message": "it broke" if code_of_error == "failed" else ""}
@@ -128,7 +128,7 @@ async def test_models_that_the_editor_offers_are_completed(code: Editor) -> None
     assert {"vscode:house/small", "vscode:house/large"} <= {item.label for item in items}
 
 
-async def test_verdicts_on_rows_come_while_a_run_goes_on(code: Editor, house: House) -> None:
+async def test_verdicts_on_rows_are_reported_during_a_run(code: Editor, house: House) -> None:
     told: list[Any] = []
 
     @code.client.feature("promptls/rowVerdicts")

@@ -37,7 +37,7 @@ def opened(editor: Editor) -> str:
     return editor.open("a.yml.j2", PROMPT)
 
 
-async def test_hovering_over_a_part_tells_its_tokens(editor: Editor) -> None:
+async def test_hover_over_a_part_shows_its_tokens(editor: Editor) -> None:
     uri = opened(editor)
     await editor.hints(uri, lambda found: len(found) == 3)
 
@@ -48,7 +48,7 @@ async def test_hovering_over_a_part_tells_its_tokens(editor: Editor) -> None:
     assert "example 1" in text
 
 
-async def test_hovering_over_a_variable_tells_where_it_comes_from_and_its_value(editor: Editor) -> None:
+async def test_hover_on_a_variable_shows_its_origin_and_value(editor: Editor) -> None:
     uri = opened(editor)
     await editor.hints(uri, lambda found: len(found) == 3)
 
@@ -60,7 +60,7 @@ async def test_hovering_over_a_variable_tells_where_it_comes_from_and_its_value(
     assert "also read in line 17" in text
 
 
-async def test_hovering_over_a_key_tells_what_it_does(editor: Editor) -> None:
+async def test_hover_on_a_key_describes_it(editor: Editor) -> None:
     uri = opened(editor)
 
     assert "joined without a separator" in await editor.hover(uri, "sec|tions:")
@@ -97,7 +97,7 @@ async def test_hints_mark_the_counts_of_the_template_where_it_does_not_render(ed
     assert "does not render" in found[0].tooltip
 
 
-async def test_a_client_that_can_is_told_to_ask_for_hints_again(editor: Editor) -> None:
+async def test_inlay_hints_are_refreshed_if_the_client_supports_it(editor: Editor) -> None:
     uri = opened(editor)
     await editor.hints(uri, lambda found: len(found) == 3)
 
@@ -113,7 +113,7 @@ async def test_a_client_that_can_is_told_to_ask_for_hints_again(editor: Editor) 
         assert types.WORKSPACE_INLAY_HINT_REFRESH not in editor.client.refreshed
 
 
-async def test_the_outline_holds_header_and_parts_with_their_sections(editor: Editor) -> None:
+async def test_the_outline_has_header_and_parts_with_their_sections(editor: Editor) -> None:
     uri = opened(editor)
     params = types.DocumentSymbolParams(types.TextDocumentIdentifier(uri))
 
@@ -173,7 +173,7 @@ async def test_the_actions_of_the_file_are_offered_as_lenses_and_code_actions(ed
     assert [action.title for action in offered] == ["Preview"]
 
 
-async def test_no_light_bulb_stands_at_every_line(code: Editor) -> None:
+async def test_no_code_action_is_offered_at_every_line(code: Editor) -> None:
     uri = opened(code)
     by_itself = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Automatic)
     invoked = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)

@@ -22,7 +22,7 @@ async def found(wire: Wire, number: int, uri: str) -> list[str]:
     return [each["code"] for each in (await wire.answer(number))["result"]["items"]]
 
 
-async def test_operations_are_asked_for_where_the_client_tells_of_them(wire: Wire, tmp_path: Path) -> None:
+async def test_file_operations_are_registered_if_the_client_supports_them(wire: Wire, tmp_path: Path) -> None:
     told = (await wire.begin(tmp_path, capabilities=OPERATIONS))["result"]["capabilities"]
 
     assert set(told["workspace"]["fileOperations"]) == {"didCreate", "didRename", "didDelete", "willRename"}
@@ -30,14 +30,16 @@ async def test_operations_are_asked_for_where_the_client_tells_of_them(wire: Wir
         assert {each["pattern"]["matches"] for each in its["filters"]} == {"file", "folder"}
 
 
-async def test_operations_are_not_asked_for_where_the_client_has_none(wire: Wire, tmp_path: Path) -> None:
+async def test_file_operations_are_not_registered_if_the_client_does_not_support_them(
+    wire: Wire, tmp_path: Path
+) -> None:
     told = (await wire.begin(tmp_path))["result"]["capabilities"]
 
     assert not told["workspace"].get("fileOperations")
 
 
 @pytest.mark.parametrize("documents", [True, False])
-async def test_a_file_that_will_be_renamed_is_named_anew_by_those_that_include_it(
+async def test_renaming_a_file_updates_the_includes_of_it(
     wire: Wire, tmp_path: Path, documents: bool
 ) -> None:
     (tmp_path / "tail.yml.j2").write_text(TAIL)
@@ -80,7 +82,7 @@ async def test_files_that_are_made_renamed_and_deleted_count(wire: Wire, tmp_pat
     assert await found(wire, 5, uri) == ["unresolved-include"]
 
 
-async def test_a_renamed_folder_is_read_anew(wire: Wire, tmp_path: Path) -> None:
+async def test_a_renamed_folder_is_read_again(wire: Wire, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "entry.yml.j2").write_text('{% include "part.yml.j2" %}\n' + TAIL)
     await wire.begin(tmp_path, capabilities=OPERATIONS)

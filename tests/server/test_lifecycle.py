@@ -30,7 +30,7 @@ async def test_the_server_leaves_with_1_after_exit_alone(process: WireToProcess,
     assert await process.end() == 1
 
 
-async def test_the_server_leaves_when_the_client_is_gone(process: WireToProcess, tmp_path: Path) -> None:
+async def test_the_server_exits_when_the_client_has_exited(process: WireToProcess, tmp_path: Path) -> None:
     await process.begin(tmp_path)
 
     assert process.process.stdin is not None
@@ -70,9 +70,7 @@ async def test_broken_messages_do_not_end_the_server(wire: Wire, tmp_path: Path)
     assert (await wire.answer(4))["error"]["code"] == -32601
 
 
-async def test_a_client_that_never_gives_its_settings_is_served_all_the_same(
-    wire: Wire, tmp_path: Path
-) -> None:
+async def test_a_client_that_never_sends_its_settings_is_served(wire: Wire, tmp_path: Path) -> None:
     await wire.begin(tmp_path, capabilities={"workspace": {"configuration": True}})
 
     wire.send(
@@ -162,7 +160,7 @@ async def test_changes_that_wait_lead_to_one_list_of_diagnostics(wire: Wire, tmp
     assert published == [51]
 
 
-async def test_settings_that_a_client_sends_by_itself_count(wire: Wire, tmp_path: Path) -> None:
+async def test_settings_that_a_client_pushes_are_used(wire: Wire, tmp_path: Path) -> None:
     await wire.begin(tmp_path)
     text = "- name: a\n  role: sytem\n  content: x\n"
     wire.send(method="textDocument/didOpen", params=opened(tmp_path, text))

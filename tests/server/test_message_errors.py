@@ -134,7 +134,7 @@ async def test_a_request_that_is_cancelled_before_its_handler_runs_is_answered_a
         ("verbose", [{"message": "received textDocument/foldingRange (2)", "verbose": '{"a": 1}'}]),
     ],
 )
-async def test_a_client_that_follows_the_trace_is_told_of_each_message(
+async def test_each_message_is_traced_if_the_client_requests_it(
     wire: Wire, tmp_path: Path, value: str, expected: list[Any]
 ) -> None:
     await wire.begin(tmp_path, trace="off")

@@ -71,7 +71,7 @@ async def test_references_go_through_files(editor: Editor) -> None:
     assert await ask(declaration=False) == ["a.yml.j2:8", "rows.csv:0", "tail.yml.j2:1"]
 
 
-async def test_highlights_tell_writing_from_reading(editor: Editor) -> None:
+async def test_highlights_distinguish_writes_from_reads(editor: Editor) -> None:
     uri = opened(editor)
 
     found = await editor.client.text_document_document_highlight_async(

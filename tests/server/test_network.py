@@ -46,7 +46,7 @@ async def test_clients_at_the_same_time_see_nothing_of_each_other(
 
 
 @ENDS
-async def test_a_port_that_is_taken_is_said_to_be(option: str, end: Any) -> None:
+async def test_a_port_in_use_is_reported(option: str, end: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, errors = await refused(option, str(port))

@@ -100,7 +100,7 @@ tickets = Dataset.load("tickets", backend="local/csv", root_dir=".")
 """
 
 
-async def test_header_python_and_columns_lead_to_one_another(code: Editor) -> None:
+async def test_header_python_and_columns_refer_to_each_other(code: Editor) -> None:
     code.write("evals.py", READS)
     code.write("tickets.csv", "id,text,label\n1,a,b\n")
     uri = code.open("tickets.yml.j2", TICKETS)

@@ -115,7 +115,7 @@ async def test_refactorings_raise_no_light_bulb(editor: Editor) -> None:
     assert not [each for each in answer or [] if str(each.kind or "").startswith("refactor")]
 
 
-async def test_fixing_all_goes_on_until_nothing_is_left(editor: Editor) -> None:
+async def test_fix_all_repeats_until_nothing_is_left(editor: Editor) -> None:
     uri = editor.open(
         "a.yml.j2", "- name: a\n  role: usr\n  content: b\n- name: c\n  role: sytem\n  content: d\n"
     )

@@ -127,7 +127,7 @@ async def test_a_failing_row_is_marked_over_its_lines_and_leads_to_its_result(
     assert await rows_found(code, beside(uri, dataset), 0) == []
 
 
-async def test_the_lens_tells_how_far_a_run_is_and_cancels_it(code: Editor, server: ModelServer) -> None:
+async def test_the_lens_shows_the_progress_of_a_run_and_cancels_it(code: Editor, server: ModelServer) -> None:
     release = threading.Event()
     server.reply = lambda body: Reply("one") if last_text(body) == "one" else Reply(wait=release)
     uri = opened(code, server)

@@ -69,7 +69,7 @@ async def test_some_rows_and_repeats_can_be_run(code: Editor, server: ModelServe
     assert [last_text(body) for body in server.requests] == ["text 2"] * 2 + ["text 3"] * 2
 
 
-async def test_the_server_goes_on_when_the_process_of_a_run_is_killed_and_the_run_can_too(
+async def test_the_server_survives_a_killed_run_which_can_be_resumed(
     code: Editor, server: ModelServer
 ) -> None:
     release = threading.Event()

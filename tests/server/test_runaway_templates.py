@@ -51,7 +51,7 @@ def usual_settings_afterwards(code: Editor) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("tag", "kind", "told"), RUNAWAYS.values(), ids=RUNAWAYS)
-async def test_a_runaway_is_told_at_its_line_and_the_next_rendering_works(
+async def test_an_endless_loop_is_reported_at_its_line_and_the_next_rendering_works(
     limited: Editor, tag: str, kind: str, told: str
 ) -> None:
     uri = limited.open("runaway.yml.j2", GOOD)

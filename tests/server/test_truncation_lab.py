@@ -63,7 +63,7 @@ async def test_a_prompt_without_a_chat_is_a_failure_with_a_sentence(code: Editor
     assert "no chat can grow" in made.failure.message
 
 
-async def test_the_lab_tells_how_far_it_is_and_can_be_cancelled(code: Editor) -> None:
+async def test_the_lab_reports_progress_and_can_be_cancelled(code: Editor) -> None:
     slow = CHAT.replace("{% endfor %}", "{% for i in range(200000) %}{% endfor %}{% endfor %}")
     uri = code.open("slow.yml.j2", slow)
     code.client.progress_reports.clear()

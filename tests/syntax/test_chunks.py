@@ -18,7 +18,7 @@ PARTS = "- name: a\n  content: b\n- name: c\n  content: d\n"
         "{% macro greet(x) %}Hi {{ x }}\n",
     ],
 )
-def test_what_macros_hold_does_not_keep_the_parts_below_from_being_chunks(above: str) -> None:
+def test_macros_do_not_prevent_later_parts_from_being_chunks(above: str) -> None:
     assert [chunk.text for chunk in Source.of(above + PARTS).chunks][1:] == [PARTS[:23], PARTS[23:]]
 
 

@@ -40,5 +40,5 @@ def entries(text: str) -> list[tuple[str | None, str]]:
         ("- ", []),
     ],
 )
-def test_every_key_is_read_by_itself(text: str, expected: list[tuple[str, str]]) -> None:
+def test_every_key_is_parsed_separately(text: str, expected: list[tuple[str, str]]) -> None:
     assert entries(text) == expected

@@ -44,7 +44,7 @@ def test_an_open_block_is_there_and_takes_nothing_from_the_blocks_around_it() ->
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_blocks_are_the_same_however_the_text_came_to_be(seed: int) -> None:
+def test_blocks_do_not_depend_on_the_order_of_edits(seed: int) -> None:
     chance = random.Random(seed)
     source = Source.of("".join(chance.choices(PIECES, k=chance.choice([10, 80]))))
     for _ in range(25):

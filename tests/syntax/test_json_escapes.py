@@ -14,7 +14,7 @@ from promptls.workspace.workspace import Workspace
 
 
 @pytest.mark.parametrize("value", ["😀", "a👩\u200d👧z", "\\ud83d", "é\\\\😀", 'q"😀"', "\ue000"])
-def test_halves_are_put_together_where_they_stand(value: str) -> None:
+def test_halves_are_joined_in_place(value: str) -> None:
     text = json.dumps({"a": value, "b": "😀"})
     root = compose(text, Span, lambda _span: False).root
     assert isinstance(root, Mapping)

@@ -25,7 +25,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("marked", CASES.values(), ids=CASES.keys())
-def test_the_error_stands_where_the_quote_opened(marked: str) -> None:
+def test_the_error_is_at_the_opening_quote(marked: str) -> None:
     error = compose(marked.replace("<", ""), Span, lambda _span: False).error
 
     assert error is not None
@@ -33,7 +33,7 @@ def test_the_error_stands_where_the_quote_opened(marked: str) -> None:
 
 
 @pytest.mark.parametrize("marked", OTHERS.values(), ids=OTHERS.keys())
-def test_what_stands_behind_a_closed_quote_is_its_own_mistake(marked: str) -> None:
+def test_text_after_a_closing_quote_is_a_separate_error(marked: str) -> None:
     error = compose(marked.replace("<", ""), Span, lambda _span: False).error
 
     assert error is not None

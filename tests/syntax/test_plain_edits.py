@@ -45,7 +45,7 @@ TYPED = (
 
 @given(st.data())
 @examples(300)
-def test_a_text_after_any_edits_is_the_text_read_anew(data: st.DataObject) -> None:
+def test_an_edited_text_equals_the_same_text_parsed_from_scratch(data: st.DataObject) -> None:
     source = Source.of(TEXT)
     for _ in range(data.draw(st.integers(1, 8))):
         start = data.draw(st.integers(0, len(source)))
@@ -80,7 +80,7 @@ def test_what_becomes_a_tag_or_an_item_is_one(removed: str, typed: str) -> None:
         ("{{ a }}", "}}", "}", False),
     ],
 )
-def test_a_tag_is_edited_by_itself_where_it_certainly_ends_as_before(
+def test_a_tag_is_edited_alone_if_it_certainly_ends_as_before(
     tag: str, removed: str, typed: str, is_certain: bool
 ) -> None:
     source = Source.of(f"- name: a\n- name: {tag}\n")

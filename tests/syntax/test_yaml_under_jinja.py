@@ -62,7 +62,7 @@ def test_yaml_that_jinja_completes_has_no_errors(name: str) -> None:
         ("- name: a\n{% if x %}\n  content: b: c\n{% endif %}\n", ": c", "`: ` cannot stand here"),
     ],
 )
-def test_a_yaml_error_stands_at_its_place(text: str, place: str, message: str) -> None:
+def test_a_yaml_error_is_reported_at_its_position(text: str, place: str, message: str) -> None:
     (found,) = errors(text)
 
     assert (found[0], found[1][: len(message)]) == (place, message)

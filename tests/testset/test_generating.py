@@ -72,7 +72,7 @@ def test_an_experiment_runs_over_them(folder: Path, capsys: pytest.CaptureFixtur
     assert "4 rows of tests.csv" in capsys.readouterr().out
 
 
-def test_the_same_seed_asks_the_same_whatever_answers_first(folder: Path, server: ModelServer) -> None:
+def test_the_same_seed_sends_the_same_requests_in_any_answer_order(folder: Path, server: ModelServer) -> None:
     generate("--size", "8", "--seed", "3", "--fresh")
     first = (folder / "tests.csv").read_bytes()
     generate("--size", "8", "--seed", "3", "--fresh", "--force", "--concurrency", "1")
@@ -104,7 +104,7 @@ def test_what_costs_much_is_asked_first(folder: Path, server: ModelServer) -> No
     assert len(server.requests) == 6
 
 
-def test_answers_are_kept_and_the_same_command_goes_on(
+def test_answers_are_cached_and_the_same_command_resumes(
     folder: Path, server: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert generate("--size", "8", "--max-calls", "5") == 1
@@ -186,7 +186,7 @@ def test_a_model_that_is_not_there_fails_at_once(
     assert "check the key in the environment variable `OFFICE_KEY`" in capsys.readouterr().err
 
 
-def test_the_graph_is_kept_and_taken_up_again(
+def test_the_graph_is_saved_and_loaded_again(
     folder: Path, server: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     generate("--size", "3", "--graph", "graph.json")
@@ -256,7 +256,7 @@ def test_secrets_reach_no_file_and_no_output(
         (["--size", "0"], "`0` is not a whole number of 1 or more"),
     ],
 )
-def test_wrong_use_is_told_before_anybody_is_asked(
+def test_usage_errors_are_reported_before_any_question(
     folder: Path,
     server: ModelServer,
     capsys: pytest.CaptureFixture[str],

@@ -26,7 +26,7 @@ def request(folder: Path, url: str, **more: Any) -> GenerationRequest:
     )
 
 
-async def test_it_tells_its_plan_its_progress_and_its_end(tmp_path: Path) -> None:
+async def test_it_reports_plan_progress_and_end(tmp_path: Path) -> None:
     events: list[Event] = []
     with model_server() as server:
         server.reply = good_reply

@@ -34,7 +34,7 @@ def test_the_file_has_the_form_in_which_ragas_keeps_its_graphs(tmp_path: Path) -
     }
 
 
-def test_the_id_of_a_node_follows_from_what_it_holds() -> None:
+def test_the_id_of_a_node_depends_on_its_content_only() -> None:
     again = Node({"entities": ["A", "B"], "page_content": "one"}, "chunk")
     assert again.id == ONE.id != Node({"page_content": "one"}, "chunk").id
     assert ONE.with_properties({"summary": "s"}).id == ONE.id

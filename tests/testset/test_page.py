@@ -35,7 +35,7 @@ def test_its_snippets_run_one_after_the_other(
     assert {row["persona_name"] for row in rows} == {"nurse"}
 
 
-def test_it_tells_of_every_option_that_is_for_test_data_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_documents_every_option_for_test_data(capsys: pytest.CaptureFixture[str]) -> None:
     main(["generate", "--help"])
     options = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     options |= {"--output"}

@@ -98,7 +98,7 @@ def test_a_distribution_gives_whole_numbers_that_add_up(
         (",", "the distribution is empty"),
     ],
 )
-def test_a_distribution_that_is_none_is_refused(text: str, message: str) -> None:
+def test_an_invalid_distribution_is_rejected(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_distribution(text, [each.name for each in SYNTHESIZERS])
 
@@ -112,7 +112,7 @@ def test_what_one_kind_of_query_lacks_the_others_make_up_for() -> None:
     assert drawn.notes == ["the documents offer 0 of 5 scenarios for `multi_hop_specific`"]
 
 
-def test_a_graph_with_nothing_to_ask_about_is_said_to_be_one() -> None:
+def test_a_graph_with_nothing_to_ask_about_is_reported() -> None:
     with pytest.raises(UserError, match="nothing that could be asked about"):
         draw_scenarios(KnowledgeGraph(NODES), SYNTHESIZERS, {"single_hop_specific": 1}, 3, Draw())
 

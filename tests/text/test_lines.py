@@ -16,7 +16,7 @@ from promptls.text.positions import (
 TEXTS = st.text(alphabet=st.sampled_from("aé—😀\u2028\x85\x0c\n\r\ud800\ufeff\t-{ "), max_size=30)
 
 
-def test_a_line_ends_at_each_form_of_line_end_and_nowhere_else() -> None:
+def test_a_line_ends_at_each_form_of_line_end_only() -> None:
     assert line_starts("a\nb\r\nc\rd") == [0, 2, 5, 7]
     assert line_starts("a\x0cb\x85c\u2028d\u2029e\x0bf") == [0]
 
@@ -26,7 +26,7 @@ def test_a_text_that_ends_with_a_line_end_has_an_empty_last_line() -> None:
     assert line_column([0, 2], 2) == (1, 0)
 
 
-def test_the_end_of_a_line_stands_before_its_line_end() -> None:
+def test_the_end_of_a_line_is_before_its_line_break() -> None:
     assert line_end("ab\r\ncd", 0) == 2
     assert line_end("ab\r\ncd", 4) == 6
 

@@ -5,7 +5,7 @@ import pytest
 from promptls.text.suggest import did_you_mean, is_close, nearest
 
 
-def test_the_nearest_name_is_found_whatever_its_case() -> None:
+def test_the_nearest_name_is_found_in_any_case() -> None:
     assert nearest("Contnet", ["name", "content"]) == "content"
 
 

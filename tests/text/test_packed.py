@@ -24,7 +24,7 @@ def test_a_packed_file_is_unpacked_and_another_is_as_it_is() -> None:
         pytest.param(gzip.compress(b"1234"), "more than", id="too large"),
     ],
 )
-def test_what_cannot_be_unpacked_is_said(data: bytes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_unpacked_is_reported(data: bytes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MAX_BYTES", 3)
     with pytest.raises(OSError, match=why):
         unpacked("a.json.gz", data)

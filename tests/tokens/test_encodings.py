@@ -90,7 +90,7 @@ def test_threads_share_one_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "encoding"),
     [("gpt-4o", "o200k_base"), ("gpt-4o-2024-05-13", "o200k_base"), ("gpt-4", "cl100k_base")],
 )
-def test_a_model_stands_for_its_encoding(name: str, encoding: str) -> None:
+def test_a_model_name_selects_its_encoding(name: str, encoding: str) -> None:
     assert encoding_name(name) == encoding
 
 
@@ -134,7 +134,7 @@ def test_every_encoding_that_tiktoken_has_is_known() -> None:
         assert encoding_name(name) in ENCODING_NAMES
 
 
-def test_harmony_has_the_vocabulary_of_its_base_and_special_tokens_of_its_own() -> None:
+def test_harmony_has_the_vocabulary_of_its_base_and_its_own_special_tokens() -> None:
     harmony, base = load("o200k_harmony"), load("o200k_base")
     assert harmony.encode_ordinary("hello world") == base.encode_ordinary("hello world")
     assert "<|channel|>" in harmony.special_tokens_set - base.special_tokens_set

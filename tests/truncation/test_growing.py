@@ -43,7 +43,7 @@ def test_a_turn_of_several_authors_adds_a_reply_and_a_question(messages: list[An
 @pytest.mark.parametrize(
     ("count", "each", "sizes"), [(5, 2, (1, 3, 5)), (4, 2, (2, 4)), (3, 1, (1, 2, 3)), (1, 2, (1,))]
 )
-def test_the_last_turn_holds_all_messages(count: int, each: int, sizes: tuple[int, ...]) -> None:
+def test_the_last_turn_contains_all_messages(count: int, each: int, sizes: tuple[int, ...]) -> None:
     assert turn_sizes(count, each) == sizes
 
 

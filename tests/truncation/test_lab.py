@@ -65,7 +65,7 @@ def test_what_is_removed_is_told_as_runs_of_places() -> None:
     assert removed == [[], [], [1, 3], [1, 3], [1, 3], [1, 5]]
 
 
-def test_a_part_that_changes_ahead_of_the_chat_is_told() -> None:
+def test_a_changing_part_before_the_chat_is_reported() -> None:
     pieces = (
         Piece("rules", "system", 500, 0),
         Piece("clock", "system", 9, 0),
@@ -78,7 +78,7 @@ def test_a_part_that_changes_ahead_of_the_chat_is_told() -> None:
     assert found(growing_chat(4), LabQuestion(600, 10)).unstable is None
 
 
-def test_candidates_are_round_and_hold_what_is_set() -> None:
+def test_candidates_are_round_and_include_the_configured_step() -> None:
     assert candidate_steps(2000, 130) == (1, 40, 100, 130, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500)
     assert candidate_limits(2000, 3500) == (1000, 1500, 2000, 3000)
     assert candidate_limits(2000, 500) == (2000,)

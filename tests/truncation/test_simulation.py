@@ -37,7 +37,7 @@ def test_a_turn_reads_from_the_cache_what_the_turn_before_began_with() -> None:
     assert found.cache_rate == pytest.approx(35 / 45)
 
 
-def test_a_cut_leaves_the_cache_what_stands_ahead_of_it() -> None:
+def test_truncation_keeps_the_cached_prefix_before_the_cut() -> None:
     found = simulate(chat([5, 5, 5, 5]), 20, 10, EXACT, nothing_shared)
     assert [(turn.tokens, turn.cached, turn.lost, turn.excess) for turn in found.turns] == [
         (15, 0, 0, 0),
