@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports `{% set x.y = … %}` where the file sets `x` to a text, a number, a list or a mapping.
+Reports `{% set x.y = … %}` where the file sets `x` to a text, a number, a list or a mapping, or
+to `namespace` without `()`.
 
 ## Why is this bad?
 
@@ -110,6 +111,8 @@ def _value(file: File, binding: Binding) -> tuple[Expression, int] | None:
     if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
         return None
     value = statement.expressions[0]
+    if isinstance(value, Name) and value.name == "namespace":
+        return value, binding.span.start - statement.targets[0].span.start
     is_dict = isinstance(value, Call) and isinstance(value.function, Name) and value.function.name == "dict"
     if statement.opens_block or not (is_dict or isinstance(value, (Constant, Collection, Operation))):
         return None
@@ -124,6 +127,8 @@ def _as_namespace(file: File, values: tuple[tuple[Expression, int], ...]) -> Ite
             text = file.template.source.slice(span)
             title = "Make it a `namespace`"
             yield Fix(title, (Edit(span, f"namespace({text if value.items else ''})"),))
+        elif len(values) == 1 and isinstance(value, Name):
+            yield Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
         elif len(values) == 1 and isinstance(value, Call):
             yield Fix("Make it a `namespace`", (Edit(value.function.span.shifted(start), "namespace"),))
 

@@ -52,8 +52,12 @@ _METHODS: Final = {
     "contains": "",
     "forEach": "",
     "includes": "",
+    "has_key": "",
     "indexOf": "",
     "isEmpty": "",
+    "iteritems": "",
+    "iterkeys": "",
+    "itervalues": "",
     "len": "length",
     "length": "length",
     "push": "",
@@ -61,7 +65,10 @@ _METHODS: Final = {
     "startsWith": "",
     "endsWith": "",
     "substring": "",
+    "titlecase": "title",
     "toFixed": "",
+    "toLower": "lower",
+    "toUpper": "upper",
     "toLowerCase": "lower",
     "toString": "string",
     "toUpperCase": "upper",
@@ -71,6 +78,9 @@ _METHODS: Final = {
 }
 """Methods of other languages that Jinja does not have, and the equivalent filters."""
 _PYTHON_NAMES: Final = {
+    "iteritems": "items",
+    "iterkeys": "keys",
+    "itervalues": "values",
     "startsWith": "startswith",
     "endsWith": "endswith",
     "push": "append",
@@ -201,7 +211,7 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
     if node.name in _PYTHON_NAMES:
         fix = Fix(f"Change to `{_PYTHON_NAMES[node.name]}`", (Edit(span, _PYTHON_NAMES[node.name]),))
         return Finding(span, f"{message}; did you mean `{_PYTHON_NAMES[node.name]}`?", (fix,))
-    if node.name in {"includes", "contains"}:
+    if node.name in {"includes", "contains", "has_key"}:
         message += "; `x in y` says whether `y` contains `x`"
     return Finding(span, message)
 

@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
-list to a function or a filter if the loop does not read its variable.
+list to a function or a filter if the loop does not read its variable. An attribute of the list in a longer expression is a hint.
 
 ## Why is this bad?
 
@@ -36,6 +36,7 @@ Use instead:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -45,7 +46,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Name
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 
 
@@ -82,6 +83,52 @@ def _printed(chunk: Chunk) -> tuple[_Printed, ...]:
     return tuple(found)
 
 
+@chunk_fact
+def _read_attributes(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
+    """Return the attributes of names that tags read but do not call: both names, and the span of the first."""
+    called = set()
+    found = []
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Call):
+            called.add(id(node.function))
+        elif (
+            isinstance(node, Attribute)
+            and isinstance(node.target, Name)
+            and id(node) not in called
+            and node.name not in _OF_LISTS
+            and not hasattr(list, node.name)
+            and not hasattr(dict, node.name)
+        ):
+            found.append((node.target.name, node.name, node.target.span.shifted(start)))
+    return tuple(found)
+
+
+_owners: Final = summary(lambda chunk: frozenset(name for name, *_ in _read_attributes(chunk)), union)
+
+
+def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
+    """Yield the attributes of a list that are read in its own loop, whose elements have attributes."""
+    doubtful = _owners(file.chunks) & looped_names(file.chunks)
+    times = Counter(
+        (name, attribute)
+        for located in (file.chunks.where(_owners) if doubtful else ())
+        for name, attribute, _ in _read_attributes(located.chunk)
+    )
+    for located in (
+        file.chunks.where(lambda piece: not doubtful.isdisjoint(_owners(piece))) if doubtful else ()
+    ):
+        for name, attribute, place in _read_attributes(located.chunk):
+            span = place.shifted(located.start)
+            element = _element(file, name, span) if name in doubtful and span not in reported else None
+            if not element:
+                continue
+            uses = [each for each in file.template.names.references_of(element) if each.binding is not None]
+            if times[name, attribute] == 1 and any(_has_attribute(file, each.span) for each in uses):
+                message = f"this is an attribute of the list, not of its element; did you mean `{element}`?"
+                fix = Fix(f"Change to `{element}`", (Edit(span, element),))
+                yield Finding(span, message, (fix,), severity="hint")
+
+
 _OF_LISTS: Final = frozenset({"count", "index", "length", "name", "title"})
 """Attributes of lists and of objects that can also be iterated."""
 
@@ -90,7 +137,13 @@ _printed_names: Final = summary(lambda chunk: frozenset(each.name for each in _p
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the tags that print the list that a loop around them iterates over."""
+    """Yield the tags that print or read the list that a loop around them iterates over."""
+    findings = [*_printed_lists(file)]
+    yield from findings
+    yield from _attributes_of_lists(file, {finding.span for finding in findings})
+
+
+def _printed_lists(file: File) -> Iterator[Finding]:
     doubtful = _printed_names(file.chunks) & looped_names(file.chunks)
     if not doubtful:
         return

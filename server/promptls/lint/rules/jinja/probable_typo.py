@@ -187,6 +187,7 @@ def _namespaces(file: File) -> Iterator[Finding]:
         for located in file.chunks.where(_has_attributes)
         for name, attribute, span, is_set in _attributes(located.chunk)
     ]
+    yield from _misspelt_owners(file, uses)
     times = Counter((name, attribute) for name, attribute, _, _ in uses)
     assigned = {(name, attribute) for name, attribute, _, is_set in uses if is_set}
     for name, attribute, span, is_set in uses:
@@ -196,6 +197,25 @@ def _namespaces(file: File) -> Iterator[Finding]:
             ]
             if len(meant) == 1:
                 yield _finding(span, attribute, meant[0], f"nothing sets `{name}.{attribute}`")
+
+
+def _misspelt_owners(file: File, uses: list[tuple[str, str, Span, bool]]) -> Iterator[Finding]:
+    """Yield the unbound names of which an attribute is set, and that are a typo of a variable."""
+    names = file.template.names
+    times = Counter(name for name, *_ in uses)
+    known = names.all_bound_names | names_in_includers(file)
+    for name, attribute, span, is_set in uses:
+        if not is_set or name in known or times[name] > 1:
+            continue
+        meant = [
+            other
+            for other in sorted(names.bound_names("set") | names.bound_names("parameter"))
+            if is_typo(name, other) and times[other]
+        ]
+        if len(meant) == 1 and file.template.source.slice(Span(span.start - 1, span.end)) == f".{attribute}":
+            place = Span(span.start - 1 - len(name), span.start - 1)
+            if file.template.source.slice(place) == name:
+                yield _finding(place, name, meant[0], f"nothing else is named `{name}`")
 
 
 @chunk_fact

@@ -3,7 +3,7 @@
 ## What it does
 
 Reports `{name}`, `${name}`, `{name }}` and `name }}` in the text of a content if the file prints or binds a variable of
-that name, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
+that name (if it only reads a key of that name, it is a hint), `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag if the content has no `{` that matches it.
 
@@ -47,6 +47,8 @@ from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FILTERS
+from promptls.syntax.jinja.nodes import Attribute
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
@@ -126,6 +128,13 @@ def _root(name: str) -> str:
 _names: Final = summary(lambda chunk: frozenset(_root(name) for name, _ in _fields(chunk)), union)
 
 
+_keys: Final = summary(
+    lambda chunk: frozenset(node.name for _, node in expressions_in(chunk) if isinstance(node, Attribute)),
+    union,
+)
+"""The attributes that the tags read."""
+
+
 def check(file: File) -> Iterator[Finding]:
     """Yield the names of variables in single braces, and single braces after tags."""
     yield from _stray_braces(file)
@@ -134,18 +143,21 @@ def check(file: File) -> Iterator[Finding]:
     if not _names(file.chunks):
         return
     known = file.template.names.read_names | file.template.names.all_bound_names | {"loop"}
+    keys = _keys(file.chunks)
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
             inside = located.chunk.text[span.start : span.end].strip("${} ")
             _, bar, filtered = inside.partition("|")
-            if _root(name) in known or (bar and _FIRST_WORD.findall(filtered)[0] in FILTERS):
+            is_key = _root(name) not in known and inside in keys
+            if is_key or _root(name) in known or (bar and _FIRST_WORD.findall(filtered)[0] in FILTERS):
                 meant = f"{{{{ {inside} }}}}"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
-                # `${name}` may be a shell's or a price.
+                # `${name}` may be a shell's or a price, and the name of a key one for the model to fill in.
                 is_dollar = located.chunk.text[span.start] == "$"
-                severity: Severity | None = "hint" if is_dollar else None
-                yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
+                severity: Severity | None = "hint" if is_dollar or is_key else None
+                fixes = () if is_key else (fix,)
+                yield Finding(span, message, fixes, severity=severity).shifted(located.start)
 
 
 @chunk_fact

@@ -156,7 +156,11 @@ def _typo_of_function(file: File, name: str) -> str | None:
         (
             known
             for known in sorted((bound | _ALWAYS_DEFINED) - _NO_FUNCTIONS)
-            if (is_typo(name, known) and (min(len(name), len(known)) >= _MIN_TYPO or known in uncalled))
+            if (
+                is_typo(name, known)
+                and (max(len(name), len(known)) >= _MIN_TYPO or known in uncalled)
+                and not (name.startswith(known) or name.endswith(known))
+            )
             or (known in INJECTED and len(known) >= _MIN_LONG and is_close(name, known))
         ),
         None,
