@@ -21,6 +21,7 @@ from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.positions import Span, line_column, line_end
+from promptls.text.suggest import is_typo
 
 
 def tag_at(chunk: Chunk, offset: int) -> int | None:
@@ -320,6 +321,9 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         yield from _of_statement(source, problem, located, tag)
 
 
+_END_OF_RAW: Final = re.compile(r"\{%[-+]?\s*(\w+)\s*[-+]?%\}")
+
+
 def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
     if tag.unclosed in {"}}", "%}"}:
         yield _closed(tag, located.start + tag.span.start)
@@ -327,6 +331,12 @@ def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag
         end = located.start + line_end(located.chunk.text, tag.span.end)
         yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
     elif tag.kind == "raw":
+        start = located.start + tag.span.start
+        tags = _END_OF_RAW.finditer(source.text, start)
+        misspelt = next((each for each in tags if is_typo(each[1], "endraw")), None)
+        if misspelt is not None:
+            yield Fix("Change to `endraw`", (Edit(Span(*misspelt.span(1)), "endraw"),), preferred=True)
+            return
         yield from _missing_end(source, problem, located, tag, "raw")
 
 

@@ -55,7 +55,7 @@ from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Attribute, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Call, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
@@ -226,6 +226,9 @@ def _differences(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
         if isinstance(node, Operation) and node.operators == ("-",) and len(node.operands) > 1:
             first, second = node.operands
             span = node.span.shifted(start)
+            if isinstance(second, Call):
+                second = second.function
+                span = Span(first.span.start, second.span.end).shifted(start)
             if (
                 isinstance(first, Name)
                 and isinstance(second, Name)
@@ -248,7 +251,8 @@ def _hyphenated(file: File) -> Iterator[Finding]:
                 for name in (first, second)
             )
             meant = f"{first}_{second}"
-            if once or meant in names.read_names | names.all_bound_names:
+            is_called = located.chunk.text[span.end : span.end + 1] == "("
+            if (once and not is_called) or meant in names.read_names | names.all_bound_names:
                 message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,)).shifted(located.start)

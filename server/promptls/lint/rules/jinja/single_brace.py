@@ -57,8 +57,8 @@ _FILTERED: Final = re.compile(
 )
 """A name with filters in single braces."""
 _FIRST_WORD: Final = re.compile(r"[a-z_]+")
-_CALL: Final = re.compile(r"(?<![{\\\w$])\{[ ]?([A-Za-z_]\w*)(\((?:[^(){}]|\([^(){}]*\))*\))[ ]?\}(?!\})")
-"""A call in single braces."""
+_CALL: Final = re.compile(r"(?<![{\\\w$])\{[ ]?([A-Za-z_]\w*)(\((?:[^(){}]|\([^(){}]*\))*\))[ ]?\}\}?(?!\})")
+"""A call in single braces, or behind one."""
 _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _SPACED_TAG: Final = re.compile(
@@ -167,6 +167,8 @@ def _called(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         match
         for content in (chunk_contents(chunk) if "{" in chunk.text else ())
         for match in _CALL.finditer(chunk.text, *content.value.span)
+        if not match.group().endswith("}}")
+        or _opened_braces(chunk, Span(content.value.span.start, match.start())) <= 0
     ]
     return tuple(
         (match[1], Span(*match.span()))
@@ -185,7 +187,7 @@ def _calls(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(_called_names) if _called_names(file.chunks) & known else ():
         for name, span in _called(located.chunk):
             if name in known:
-                meant = f"{{{{ {located.chunk.text[span.start + 1 : span.end - 1].strip()} }}}}"
+                meant = f"{{{{ {located.chunk.text[span.start : span.end].strip('{ }')} }}}}"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 yield Finding(span, message, (fix,)).shifted(located.start)

@@ -52,6 +52,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     out_of_scope,
 )
+from promptls.lint.analysis.unresolved_templates import lacking_imports
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
@@ -150,7 +151,13 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
 def _typo_of_function(file: File, name: str) -> str | None:
     """Return the macro, import or built-in function of which a called name is certainly a typo."""
     names = file.template.names
-    bound = names.bound_names("macro") | names.bound_names("import")
+    lacking = [finding.span for finding in lacking_imports(file)]
+    imported = {
+        binding.name
+        for binding in names.bindings_of("import")
+        if not any(span.start <= binding.span.start < span.end for span in lacking)
+    }
+    bound = names.bound_names("macro") | imported
     uncalled = bound - names.read_names
     return next(
         (

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.parts import Part, chunk_branches, chunk_items
+from promptls.semantic.parts import chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
@@ -45,31 +45,36 @@ from promptls.text.positions import Span, line_column
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the repeated keys of the chunk's parts and sections."""
     for part in chunk_items(chunk).parts:
-        second = _second_part(chunk, part)
-        if second is not None:
-            indent = Span(second.key.span.start - 2, second.key.span.start)
-            fix = Fix("Insert a dash", (Edit(indent, "- "),), preferred=True)
-            yield Finding(second.key.span, "a second part begins here: its dash is missing", (fix,))
-            continue
-        yield from _in_mapping(chunk, part.span, part.entries, "part")
+        yield from _in_item(chunk, part.span, part.entries, "part")
         for entry in part.entries:
             if key_text(entry) == "sections" and isinstance(entry.value, Sequence):
                 for section in entry.value.items:
                     if isinstance(section, Mapping):
-                        yield from _in_mapping(chunk, section.span, section.entries, "section")
+                        yield from _in_item(chunk, section.span, section.entries, "section")
 
 
-def _second_part(chunk: Chunk, part: Part) -> Entry | None:
-    """Return the entry that begins another part without a dash: it and all keys after it are repeated."""
-    keys = [key_text(entry) for entry in part.entries]
+def _in_item(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:
+    second = _second_item(chunk, entries)
+    if second is None:
+        yield from _in_mapping(chunk, span, entries, owner)
+        return
+    indent = Span(second.key.span.start - 2, second.key.span.start)
+    fix = Fix("Insert a dash", (Edit(indent, "- "),), preferred=True)
+    yield Finding(second.key.span, f"a second {owner} begins here: its dash is missing", (fix,))
+
+
+def _second_item(chunk: Chunk, entries: tuple[Entry, ...]) -> Entry | None:
+    """Return the entry that begins another item without a dash: it and all keys after it are repeated."""
+    keys = [key_text(entry) for entry in entries]
     number = next((index for index in range(1, len(keys)) if keys[index] == keys[0] == "name"), None)
     if number is None or "content" not in keys[1:number] or "content" not in keys[number:]:
         return None
-    second = part.entries[number]
+    second = entries[number]
     line = chunk.line_starts[line_column(chunk.line_starts, second.key.span.start).line]
-    is_at_edge = second.key.span.start == line + 2 and chunk.text[line : line + 2] == "  "
+    before = chunk.text[line : second.key.span.start]
+    is_at_edge = len(before) > 1 and not before.strip(" ")
     around = chunk_branches(chunk)
-    is_together = around.come_together(part.entries[0].key.span.start, second.key.span.start)
+    is_together = around.come_together(entries[0].key.span.start, second.key.span.start)
     return second if is_at_edge and is_together else None
 
 
