@@ -81,7 +81,7 @@ def test_json_contains_the_outcome(folder: Path, capsys: pytest.CaptureFixture[s
     [
         ("a.json", b"{", 1, "this is not JSON"),
         ("a.json", b"\xff\xfe", 1, "not UTF-8"),
-        ("a.bin", b"plain", 2, "nothing tells what form"),
+        ("a.bin", b"plain", 2, "format of the file is unknown"),
         ("a.yml.j2", b"- name: a\n  content: b\n", 2, "of the form `parts` already"),
         ("a.txt", b"{", 1, "not fields"),
     ],

@@ -40,7 +40,7 @@ PAGES = (Page("preview", "promptls preview", echo),)
 
 async def test_without_built_pages_the_message_says_how_to_get_them(pages: Path) -> None:
     (pages / "preview.js").unlink()
-    with pytest.raises(UserError, match="holds no pages") as missing:
+    with pytest.raises(UserError, match="has no pages") as missing:
         async with serving(PAGES, 0):
             pass
     assert "make setup" in str(missing.value.remedy)

@@ -104,7 +104,7 @@ def test_a_function_that_nobody_provides_is_stood_in_for_and_named(
 ) -> None:
     (folder / "b.yml.j2").write_text("- name: a\n  role: user\n  content: {{ greet(text) }}\n")
     assert main(["render", "b.yml.j2"]) == 0
-    assert capsys.readouterr().err == "note: nobody provides `greet`, so stand-ins were called\n"
+    assert capsys.readouterr().err == "note: nothing provides `greet`, so stand-ins were called\n"
 
 
 def test_what_cannot_be_counted_is_shown_and_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

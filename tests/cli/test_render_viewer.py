@@ -63,7 +63,7 @@ def test_a_failing_row_is_shown_and_fails(folder: Path, capsys: pytest.CaptureFi
 def test_other_prompts_cannot_be_viewed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "ask.yml.j2").write_text("- name: a\n  content: b\n", "utf-8")
     assert main(["render", "ask.yml.j2", "--viewer"]) == 2
-    assert "the viewer is for evaluation prompts, and this is none" in capsys.readouterr().err
+    assert "the viewer is for evaluation prompts only" in capsys.readouterr().err
 
 
 def test_without_rows_the_values_are_made_up_or_given(

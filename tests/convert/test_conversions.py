@@ -366,7 +366,7 @@ def test_a_parts_template_becomes_a_prompt_object() -> None:
     assert made.lost == (
         "the `truncation_priority` of `task`",
         "the roles (system): a prompt object is one message",
-        "the parts: their texts are one instruction now, and the inputs stand behind it",
+        "the parts: their texts are one instruction now, and the inputs follow it",
     )
     assert errors(made.text) == []
 

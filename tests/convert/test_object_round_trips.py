@@ -45,7 +45,7 @@ def test_the_object_renders_as_before() -> None:
 
 def test_an_input_inside_of_the_text_is_reported_as_duplicate() -> None:
     made = convert("- name: a\n  content: Put {{ text }} in French.\n", "a.yml.j2", "parts", "object")
-    assert any("once more" in lost for lost in made.lost)
+    assert any("again after" in lost for lost in made.lost)
 
 
 def test_the_prompt_of_the_documentation_becomes_a_template() -> None:

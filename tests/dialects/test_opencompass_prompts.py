@@ -111,7 +111,7 @@ def test_rows_are_chosen_by_the_embeddings_of_a_sentence_model(
 
 @pytest.mark.parametrize(
     ("count", "message", "is_opencompass"),
-    [(3, "draws the others by chance", False), (4, "`ice_num` is 4, and there are 3", True)],
+    [(3, "draws the others at random", False), (4, "`ice_num` is 4, and there are 3", True)],
 )
 def test_rows_that_chance_would_choose_are_not_shown(
     count: int, message: str, *, is_opencompass: bool

@@ -23,7 +23,7 @@ SCHEMA = {
         ('{"label": "C"}', "'C' is not one of ['A', 'B']"),
         ("{}", "'label' is a required property"),
         ("", "no JSON: the answer is empty"),
-        ('```json\n{"label": "A"}\n```', "no JSON: the answer stands in a code fence"),
+        ('```json\n{"label": "A"}\n```', "no JSON: the answer is in a code fence"),
         ('{"label": "A"', "no JSON: the answer breaks off; a larger `max_tokens` may help"),
         ("Sure! Here", "no JSON: the answer begins with “Sure! Here”"),
         ('{"label": A}', "no JSON: expecting value at character 11"),

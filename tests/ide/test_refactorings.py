@@ -410,7 +410,7 @@ def test_what_a_conversion_loses_is_listed_in_the_new_file() -> None:
     assert files["main_object.yml.j2"].endswith(
         "{# Not carried over:\n  - the `truncation_priority` of `task`\n"
         "  - the roles (system): a prompt object is one message\n"
-        "  - the place of the inputs: Ragas prints each of them once more behind the instruction\n"
+        "  - the place of the inputs: Ragas prints each of them again after the instruction\n"
         "  - `output_key` is `response`, as the template named none\n#}\n"
     )
     workspace = workspace_with(files)

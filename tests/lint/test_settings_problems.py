@@ -260,7 +260,7 @@ UNUSUAL = {
     ),
     "thresholds beside their experiment": (
         '[experiments.t]\ndataset = "d.csv"\n[thresholds]\nexact_match = 0.8\n',
-        (2, 1, "there is no setting `thresholds`; it stands as `experiments.NAME.thresholds`"),
+        (2, 1, "there is no setting `thresholds`; it belongs at `experiments.NAME.thresholds`"),
     ),
     "a table with another name": (
         '[experiments.t]\ndataset = "d.csv"\n[experiments.t.threshold]\nexact_match = 0.8\n',
@@ -288,7 +288,7 @@ UNUSUAL = {
     ),
     "the table of pyproject.toml": (
         '[tool.promptls]\nencoding = "cl100k_base"\n',
-        (0, 1, "in `promptls.toml`, settings stand at the top, and not below `[tool]`"),
+        (0, 1, "in `promptls.toml`, settings belong at the top, not below `[tool]`"),
     ),
     "a key that a text holds too": (
         'judge = "echo" # dataset = 1\n[experiments.u]\n# dataset = "x"\n"dataset" = \'e.csv\'\n',

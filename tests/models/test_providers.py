@@ -158,7 +158,7 @@ def test_where_a_provider_is_asked(
 
 def test_a_resource_that_nobody_names_says_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
-    with pytest.raises(ModelError, match="nobody says where `azure:m` is") as failure:
+    with pytest.raises(ModelError, match="nothing says where `azure:m` is") as failure:
         address_of(find_model("azure:m"))
     assert "AZURE_OPENAI_ENDPOINT" in failure.value.remedy
 

@@ -32,9 +32,9 @@ RUNAWAYS = {
     "a macro that calls itself": (
         "{% macro m(n) %}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}",
         "render",
-        "never comes to an end",
+        "never ends",
     ),
-    "a file that includes itself": ("{% include 'runaway.yml.j2' %}", "render", "never comes to an end"),
+    "a file that includes itself": ("{% include 'runaway.yml.j2' %}", "render", "never ends"),
 }
 
 

@@ -52,14 +52,14 @@ def test_yaml_that_jinja_completes_has_no_errors(name: str) -> None:
     ("text", "place", "message"),
     [
         ("- name: a\n  content: |\n    b\n  role user\n", "role user", "expected `:` after this key"),
-        ("- name: a: b\n", ": b", "`: ` cannot stand here"),
+        ("- name: a: b\n", ": b", "`: ` is not allowed here"),
         ("- name: 'a\n  content: b\n", "'a", "a quoted value that is not closed"),
         ("- name: a\n\tcontent: b\n", "\tcontent: b", "a tab cannot indent YAML"),
         ("- name: a\n  content: |\n    b\n   {{ c }}\n      d\n   e\n", "e", "expected"),
         ("- name: a\n  content: |\n    {{ b }}\n   c\n", "c", "expected"),
         ("- name: @a\n", "@a", "this character cannot begin a value"),
         ("- name: a\n  content: *nowhere\n", "*nowhere", "no anchor `&nowhere` is defined"),
-        ("- name: a\n{% if x %}\n  content: b: c\n{% endif %}\n", ": c", "`: ` cannot stand here"),
+        ("- name: a\n{% if x %}\n  content: b: c\n{% endif %}\n", ": c", "`: ` is not allowed here"),
     ],
 )
 def test_a_yaml_error_is_reported_at_its_position(text: str, place: str, message: str) -> None:

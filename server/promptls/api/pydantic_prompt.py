@@ -358,10 +358,10 @@ class Prompt(BaseModel):
             ) from error
         except ValueError as error:
             raise UserError(
-                f"the file is not JSON: {error}", FilePlace(path), "save the prompt anew"
+                f"the file is not JSON: {error}", FilePlace(path), "save the prompt again"
             ) from error
         if not isinstance(values, dict):
-            raise UserError("the file holds no prompt object", FilePlace(path), "save the prompt anew")
+            raise UserError("the file contains no prompt object", FilePlace(path), "save the prompt again")
         is_newer = "output_format_instruction" in values
         of = ragas_version or release_of({"output_format_instruction": is_newer}, None).name
         return cls(**{**values, "ragas_version": of})

@@ -98,7 +98,7 @@ def _configured(
     if configuration.models:
         chosen = {**chosen, "models": list(configuration.models)}
     lost = [
-        *(f"`{each}`: only running the configuration would tell what it is" for each in configuration.unread),
+        *(f"`{each}`: its value is known only when the configuration runs" for each in configuration.unread),
         *(f"what is imported from `{module}`, which is not found" for module in configuration.missing),
     ]
     others = len(configuration.datasets) - 1
@@ -167,7 +167,7 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
     (chunk,) = cut(text if path.endswith(".j2") else "", at_items=False)
     if any(tag.kind != "comment" for tag in chunk.tags):
         raise UserError(
-            "the file has Jinja in it, so that nobody knows its text",
+            "the file has Jinja in it, so its text is unknown",
             remedy="render it, and convert what comes out",
         )
     for tag in reversed(chunk.tags):

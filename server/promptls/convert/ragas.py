@@ -90,9 +90,9 @@ def prompt_object(conversation: Conversation) -> Converted:
     if roles:
         lost.append(f"the roles ({', '.join(roles)}): a prompt object is one message")
     if len(conversation.messages) > 1:
-        lost.append("the parts: their texts are one instruction now, and the inputs stand behind it")
+        lost.append("the parts: their texts are one instruction now, and the inputs follow it")
     elif tail_release is None and any(f"{{{name}}}" in instruction for name in inputs):
-        lost.append("the place of the inputs: Ragas prints each of them once more behind the instruction")
+        lost.append("the place of the inputs: Ragas prints each of them again after the instruction")
     header: dict[str, Any] = {**conversation.header}
     if tail_release is not None and tail_release != DEFAULT_RELEASE:
         header["ragas_version"] = tail_release
@@ -168,7 +168,7 @@ def _instruction_lines(instruction: str) -> Iterator[str]:
 
 _OUTPUT_NAMES: Final = ("output", "answer", "result", "response")
 _ENDS: Final = 2
-_LOST_SCHEMA: Final = "the JSON Schema of the output model, which the file does not hold: words stand for it"
+_LOST_SCHEMA: Final = "the JSON Schema of the output model, which the file lacks: it is described in words"
 _LOST_JSON: Final = "inputs are written as JSON by Jinja, which escapes signs like `<` and letters like `é`"
 
 
@@ -176,7 +176,7 @@ def read_saved_file(mapping: Mapping[str, Any]) -> SavedPrompt:
     """Return the contents of the file; raises UserError if Ragas cannot load it."""
     if form_of(mapping) is None:
         raise UserError(
-            "the file is none that Ragas saves",
+            "the file is not one that Ragas saves",
             remedy="it has `original_hash`, `type: Prompt`, or `metric_type` and `prompt`",
         )
     try:
@@ -287,7 +287,7 @@ def saved_object(mapping: Mapping[str, Any], target: str) -> Converted:
         fields = set(field_names(prompt.instruction))
     except (PromptObjectError, ValueError) as error:
         raise UserError(str(error).rstrip("."), remedy="fix the prompt object and convert again") from error
-    lost = ["the text: the same pieces stand in another layout"]
+    lost = ["the text: the same pieces are in another layout"]
     if target == "pydantic-prompt":
         return _with_models(prompt, fields, lost)
     below = [f"{key}: {{{key}}}" for key in prompt.input_keys if key not in fields]
@@ -325,7 +325,7 @@ def _with_models(prompt: PromptObject, fields: set[str], lost: list[str]) -> Con
     else:
         instruction = instruction.replace("{{", "{").replace("}}", "}")
     if any(not isinstance(example[prompt.output_key], Mapping) for example in prompt.examples):
-        lost.append(f"outputs that are not a mapping stand under `{prompt.output_key}`")
+        lost.append(f"outputs that are not a mapping are under `{prompt.output_key}`")
     examples = [
         {
             "input": {key: example[key] for key in prompt.input_keys},

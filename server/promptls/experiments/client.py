@@ -204,7 +204,7 @@ class _RunningProcess:
         return UserError(
             f"the process of the run ended unexpectedly ({ended}){f': {last}' if last else ''}",
             FilePlace(self._path) if self._path else None,
-            f"the finished rows are kept; go on with `promptls run --resume {self._path}`"
+            f"the finished rows are kept; continue with `promptls run --resume {self._path}`"
             if self._path
             else "run it again: what was answered is kept",
         )

@@ -586,7 +586,7 @@ def _of_name(name: str) -> RunSummary:
         raise UsageError(
             "this run did not end, so it has no scores to compare",
             FilePlace(path),
-            f"go on with it: `promptls run --resume {path}`",
+            f"resume it: `promptls run --resume {path}`",
         )
     remedy = (
         f"the last runs are {', '.join(f'`{run}`' for run in sorted(names)[-3:])}"

@@ -140,7 +140,7 @@ async def _finished(job: Job, run: UnfinishedRun, on_event: Callable[[Event], No
         raise BudgetSpentError(
             f"the budget of {spending.reached} is spent after {run.count} of {job.results} {job.noun}",
             FilePlace(run.path),
-            f"go on with a larger one: `promptls run --resume {run.name} --max-calls …`, "
+            f"continue with a larger one: `promptls run --resume {run.name} --max-calls …`, "
             "`--max-tokens …` or `--max-cost …`",
         )
     table = run.path.with_name(f"{run.name}.csv")
@@ -226,5 +226,5 @@ class _Keeper:
         return UserError(
             f"{message}: {failure.message}",
             FilePlace(self._run.path),
-            f"{remedy}then go on with `promptls run --resume {self._run.name}`",
+            f"{remedy}then continue with `promptls run --resume {self._run.name}`",
         )

@@ -67,7 +67,7 @@ def _no_json(answer: str, error: ValueError) -> str:
     if not text:
         return "no JSON: the answer is empty"
     if text.startswith("```"):
-        return "no JSON: the answer stands in a code fence"
+        return "no JSON: the answer is in a code fence"
     place = error.pos if isinstance(error, json.JSONDecodeError) else 0
     if place >= len(answer.rstrip()):
         return "no JSON: the answer breaks off; a larger `max_tokens` may help"

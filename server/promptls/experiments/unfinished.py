@@ -137,7 +137,7 @@ class UnfinishedRun:
         return UnwrittenError(
             f"the results cannot be written: {message_of(error)}",
             FilePlace(getattr(error, "filename", None) or self.store.path),
-            f"free some space and go on with `promptls run --resume {self.name}`; "
+            f"free some space and continue with `promptls run --resume {self.name}`; "
             f"the {self.count} finished rows are kept",
         )
 

@@ -154,7 +154,7 @@ def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) 
         lines += ["", f"## {part.name} ({part.role}, {plural(part.tokens, 'token')}{cut})", _content(part)]
     lines += [f"problem: {problem.message}" for problem in rendering.problems]
     if job.stand_ins:
-        lines.append(f"stand-ins were called for {', '.join(job.stand_ins)}, which nobody provides")
+        lines.append(f"stand-ins were called for {', '.join(job.stand_ins)}, which nothing provides")
     data = {
         "path": path,
         "sample": sample.name,

@@ -45,9 +45,7 @@ def exact_match(
     if same:
         return MetricResult("pass", "the same text")
     if actual.strip() == reference.strip():
-        return MetricResult(
-            "fail", "the same text but for white space at the ends, which `strip` leaves aside"
-        )
+        return MetricResult("fail", "the same text but for white space at the ends, which `strip` ignores")
     return MetricResult("fail", f"expected “{reference}”, got “{actual}”")
 
 
@@ -78,7 +76,7 @@ def string_presence(response: str, expected: object, ignore_case: bool = False) 
     missing = [text for text in texts if not _stands_in(text, response, ignore_case)]
     if missing:
         return MetricResult("fail", "not in it: " + ", ".join(f"“{text}”" for text in missing))
-    return MetricResult("pass", "it stands in the response")
+    return MetricResult("pass", "the response contains it")
 
 
 def _stands_in(text: str, response: str, ignore_case: bool) -> bool:

@@ -227,7 +227,7 @@ def repeats_problem(repeats: object) -> str | None:
 
 def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the JSON object in a judge's answer, also within a fence or prose; raises `NoVerdictError`."""
-    problem = "it holds no JSON object"
+    problem = "it contains no JSON object"
     for candidate in _objects(text):
         wrong = _misfit(candidate, schema)
         if wrong is None:
@@ -297,7 +297,7 @@ def read_rubrics(value: object) -> dict[int, str] | str:
         except NoJsonError as error:
             return f"the rubrics are {error}"
     if not isinstance(value, Mapping):
-        return "the rubrics are not a mapping from grades to what they stand for"
+        return "the rubrics are not a mapping from grades to their descriptions"
     found = {}
     for key, text in value.items():
         grade = _GRADE.fullmatch(str(key))

@@ -174,7 +174,7 @@ def address_of(reference: ModelReference) -> str:
     if named or provider.base_url:
         return named or str(provider.base_url)
     raise ModelError(
-        f"nobody says where `{reference.name}` is",
+        f"nothing says where `{reference.name}` is",
         f"set the environment variable `{provider.base_url_env}`, or `base_url` in `promptls.toml`",
     )
 

@@ -259,7 +259,7 @@ def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
     for index, part in enumerate(made.prompt.parts):
         if is_boundless([part.content, part.name, part.role, part.truncation_priority]):
             message = (
-                f"Part {index + 1} holds itself, or comes to millions of values, through its YAML aliases "
+                f"Part {index + 1} holds itself, or expands to millions of values, through its YAML aliases "
                 "(`*name`). Write out what it is to hold, or quote the `*` of a text"
             )
             return RenderFailure("parts", message, job.path, _line_of_part(made, index))

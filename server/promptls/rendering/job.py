@@ -46,7 +46,7 @@ def pack(value: Any) -> Any:
     Raises TypeError for values that YAML and JSON cannot represent, and ValueError for boundless ones.
     """
     if is_boundless(value):
-        raise ValueError("A value holds itself, or comes to millions of values through YAML aliases.")
+        raise ValueError("A value holds itself, or expands to millions of values through YAML aliases.")
     try:
         return _pack(value)
     except RecursionError:

@@ -89,7 +89,7 @@ def _file(name: str) -> str:
         return (FOLDER / name).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(
-            "this installation of promptls holds no page for reports",
+            "this installation of promptls has no page for reports",
             remedy="install it from a wheel; in a checkout, `make setup` builds them",
         ) from None
 

@@ -82,12 +82,12 @@ def unknown_key_message(found: Invalid, model: type[BaseModel]) -> str:
     """Return the end of a message about an unknown name: what was probably meant, or where it belongs."""
     name = str(found.path[-1])
     if is_of_project(name, model):
-        return "; it is a setting, and stands in `promptls.toml`"
+        return "; it is a setting, which belongs in `promptls.toml`"
     meant = did_you_mean(name, names_at(model, found.path[:-1]))
     if meant:
         return meant
     places = [f"`{'.'.join(place)}`" for place in _places(model, name, ())]
-    return f"; it stands as {' or '.join(places)}" if places else ""
+    return f"; it belongs at {' or '.join(places)}" if places else ""
 
 
 def is_of_project(name: str, model: type[BaseModel]) -> bool:
@@ -409,7 +409,7 @@ def _read(text: str, begin: int, base: int, end: int, growth: _Growth) -> Declar
         problem = unreadable(error, text, composed.root.span, base)
         return Declarations(Span(begin, end), composed.root, problems=(problem,))
     if _is_inside_itself(data, ()):
-        problem = HeaderProblem("invalid-value", composed.root.span, "an alias stands inside its own anchor")
+        problem = HeaderProblem("invalid-value", composed.root.span, "an alias is inside its own anchor")
         return Declarations(Span(begin, end), composed.root, problems=(problem,))
     return declarations_of(composed.root, data, Span(begin, end), frozenset())
 

@@ -18,7 +18,7 @@ _UNION_BRANCHES = ("list[", "dict[", "nullable[", "union[", "function-")
 
 _PATTERNS = {
     "api_key_env": "Input should be the name of an environment variable, such as `OPENAI_API_KEY`: "
-    "the key itself stands in no file",
+    "the key itself is never stored in a file",
     "ragas_version": "Input should be a release from `0.1.0` to `0.1.21`; later ones have no prompt objects",
 }
 """Descriptions of text patterns for users, by pattern name."""

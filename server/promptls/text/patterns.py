@@ -62,7 +62,7 @@ def _compile(pattern: str) -> Any:
     except (RecursionError, OverflowError):
         raise PatternError("it is nested too deeply, or counts too far") from None
     if compiled is None:
-        raise PatternError(f"its repeats stand for more than {MAX_UNROLLED:,} characters")
+        raise PatternError(f"its repetitions expand to more than {MAX_UNROLLED:,} characters")
     return compiled
 
 

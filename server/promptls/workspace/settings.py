@@ -436,7 +436,7 @@ def _message(found: Invalid, file: Path | None) -> str:
 
     key = ".".join(map(str, found.path))
     if found.is_unknown_key and file is not None and key in {"tool", "promptls"}:
-        return f"in `{file.name}`, settings stand at the top, and not below `[{key}]`"
+        return f"in `{file.name}`, settings belong at the top, not below `[{key}]`"
     if found.is_unknown_key:
         return f"there is no setting `{key}`{unknown_key_message(found, Project)}"
     if found.message == "Input should be a mapping" and names_at(Project, (*found.path, "")):

@@ -70,7 +70,7 @@ def execute(arguments: argparse.Namespace) -> int:
     source = arguments.source or guess(text, arguments.file)
     if source is None:
         raise UsageError(
-            "nothing tells what form the file is of", FilePlace(arguments.file), "name it with `--from`"
+            "the format of the file is unknown", FilePlace(arguments.file), "name it with `--from`"
         )
     if arguments.target is None:
         is_configuration = source == "opencompass" and arguments.file.endswith(".py")

@@ -75,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
     only_look = arguments.check or arguments.diff
     if _STDIN in arguments.paths:
         if len(arguments.paths) > 1 or arguments.json:
-            raise UsageError("`-` stands alone: it reads one file from the standard input")
+            raise UsageError("`-` must be the only path: it reads one file from standard input")
         return _format_input(arguments)
     from promptls.cli.chosen_files import choose
 

@@ -262,7 +262,7 @@ def _heading(ready: PreparedGeneration) -> list[str]:
         kinds = ", ".join(f"{named.count(name)} {name}" for name in dict.fromkeys(named))
         lines.append(paint(kinds, "dim"))
     else:
-        lines.append(paint("the model reads the documents first; what it finds decides what is asked", "dim"))
+        lines.append(paint("the model first reads the documents; the questions depend on them", "dim"))
     lines += [paint(note, "yellow") for note in plan.notes]
     return lines
 

@@ -164,7 +164,7 @@ def _print_notes(job: RenderJob, rendering: Rendering) -> None:
     """Print the known differences between this rendering and the prompt in production."""
     if job.stand_ins:
         names = ", ".join(f"`{name}`" for name in job.stand_ins)
-        print(f"note: nobody provides {names}, so stand-ins were called", file=sys.stderr)
+        print(f"note: nothing provides {names}, so stand-ins were called", file=sys.stderr)
     if rendering.viewer and rendering.viewer["approximation"]:
         print(f"note: examples {rendering.viewer['approximation']}", file=sys.stderr)
 
@@ -287,7 +287,7 @@ def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> 
 
     if snapshot.kind(path) is not Kind.EVALUATION:
         raise UsageError(
-            "the viewer is for evaluation prompts, and this is none",
+            "the viewer is for evaluation prompts only",
             FilePlace(path),
             "leave `--viewer` out, or give the prompt an `infer_cfg`",
         )

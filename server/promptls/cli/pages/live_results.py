@@ -144,7 +144,7 @@ class LiveResults:
         if task.cancelled():
             raise UserError(
                 "the run was cancelled, and its finished rows are kept",
-                remedy=f"go on with it: `promptls run --resume {names[0]}`" if names else None,
+                remedy=f"resume it: `promptls run --resume {names[0]}`" if names else None,
             )
         return task.result().results
 

@@ -126,7 +126,7 @@ def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
     missing = next((name for name in names if not (FOLDER / name).is_file()), None)
     if missing:
         raise UserError(
-            "this installation of promptls holds no pages for a browser",
+            "this installation of promptls has no pages for a browser",
             remedy="install it from a wheel; in a checkout, `make setup` builds them",
         )
     return {name: (_KINDS[Path(name).suffix], (FOLDER / name).read_bytes()) for name in names}

@@ -432,7 +432,7 @@ def _merge(made: list[Any]) -> list[Any]:
     """Return the messages, with consecutive ones of the same role merged."""
     if not made:
         raise OpenCompassError(
-            "There is no message: nothing stands ahead of the turn that the model writes.",
+            "There is no message: nothing precedes the turn that the model writes.",
             cause="IndexError",
             said="list index out of range",
         )

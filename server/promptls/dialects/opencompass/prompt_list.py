@@ -210,14 +210,14 @@ def _replaced_turn(item: Mapping[str, Any], mark: str, by: Prompt) -> dict[str, 
     if "prompt" in item and mark in item["prompt"]:
         if isinstance(by, PromptList):
             raise OpenCompassError(
-                f"The examples are a dialogue, and `{mark}` stands in the `prompt` of a turn, which holds "
+                f"The examples are a dialogue, and `{mark}` is in the `prompt` of a turn, which holds "
                 "text only: let it be an item of its own.",
                 cause="TypeError",
                 said=f"Found keyword {mark} in a dictionary's prompt key. Cannot replace with a PromptList.",
             )
         if isinstance(by, Messages):
             raise OpenCompassError(
-                f"The examples are messages, and `{mark}` stands in the `prompt` of a turn.",
+                f"The examples are messages, and `{mark}` is in the `prompt` of a turn.",
                 cause="TypeError",
                 said="replace() argument 2 must be str, not list",
             )

@@ -171,7 +171,7 @@ def voted(texts: Sequence[str], count: int, neighbours: int, model: SentenceMode
     if len(chosen) < count:
         raise OpenCompassError(
             f"By votes `VotekRetriever` finds {len(chosen)} of {count} rows; OpenCompass draws the others "
-            "by chance, so that nobody can tell which they are: lower `ice_num`, or raise `votek_k`.",
+            "at random, so they are unpredictable: lower `ice_num`, or raise `votek_k`.",
             cause="NotImplementedError",
             is_opencompass=False,
             at=(*_PLACE, "ice_num"),
@@ -233,7 +233,7 @@ HERE: Final = ("retriever",)
 _NOT_SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
     "DPPRetriever": (
         (
-            "`DPPRetriever` fails in OpenCompass itself, whatever it is given: it takes a list for an array. "
+            "`DPPRetriever` fails in OpenCompass itself, for any argument: it takes a list for an array. "
             "`TopkRetriever` and `VotekRetriever` choose by the same embeddings."
         ),
         "TypeError",
@@ -270,7 +270,7 @@ def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
     config = config or {}
     kind = str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
     if kind not in RETRIEVER_ARGUMENTS:
-        unknown = f"`{kind}` is not a retriever of OpenCompass: promptls cannot tell what it picks."
+        unknown = f"`{kind}` is not a retriever of OpenCompass: promptls does not know what it picks."
         message, cause, said = _NOT_SHOWN.get(kind, (unknown, "NotImplementedError", ""))
         raise OpenCompassError(message, cause=cause, said=said, is_opencompass=bool(said), at=(*HERE, "type"))
     needed, taken = RETRIEVER_ARGUMENTS[kind]

@@ -103,7 +103,7 @@ class PromptTemplate:
         if not isinstance(body, Mapping):
             raise OpenCompassError(
                 f"`{self.name}` is read as a mapping from labels, because it has a key that is neither "
-                "`begin`, `round` nor `end`; and what stands at a label must be a text or a dialogue, "
+                "`begin`, `round` nor `end`; and the value of a label must be a text or a dialogue, "
                 "not a list.",
                 cause="TypeError",
                 said="list indices must be integers or slices, not str",
@@ -111,7 +111,7 @@ class PromptTemplate:
             )
         if "round" not in body:
             raise OpenCompassError(
-                f"`{self.name}` is a dialogue without `round`: the turns stand there.",
+                f"`{self.name}` is a dialogue without `round`, which contains the turns.",
                 cause="KeyError",
                 said="round",
                 at=(self.name, "template"),

@@ -189,7 +189,7 @@ def _message_of(error: Exception, environment: Environment, loader: FolderLoader
     if isinstance(error, UndefinedError):
         return f"{error}. Pass it in the template data, or guard it with `{{% if … %}}` or `| default(…)`."
     if isinstance(error, RecursionError):
-        return "The template never comes to an end: a file includes itself, or a macro calls itself."
+        return "The template never ends: a file includes itself, or a macro calls itself."
     if isinstance(error, TemplateRuntimeError) and (hint := _hint(str(error), environment)):
         return f"{error} {hint}"
     if isinstance(error, UnicodeDecodeError):

@@ -153,7 +153,7 @@ def filled(text: str, inputs: Mapping[str, Any]) -> str:
         return formatter.vformat(text, (), inputs)
     except (LookupError, ValueError, AttributeError, TypeError, TemplateError) as error:
         raise ValueError(
-            f"The text cannot be filled in, as its braces do not stand for inputs ({_said(error)}): "
+            f"The text cannot be filled in, as its braces do not denote inputs ({_said(error)}): "
             "write a brace that is meant as text twice, `{{` or `}}`."
         ) from error
 

@@ -72,7 +72,7 @@ def no_part_items(chunk: Chunk) -> Iterator[Finding]:
         if place in reported or _may_be_part(chunk, item):
             continue
         reported.add(place)
-        yield Finding(place, f"{_MESSAGE}; nothing stands here" if item.span.is_empty() else _MESSAGE)
+        yield Finding(place, f"{_MESSAGE}; nothing is here" if item.span.is_empty() else _MESSAGE)
 
 
 def item_place(chunk: Chunk, item: Node) -> Span:

@@ -171,7 +171,7 @@ class _Watch:
         path = last.path if last is not None and self._done else ""
         retained = "; the finished ones are kept" if path else ""
         if path and not self._context.capabilities.panels:
-            retained += f", and `promptls run --resume {path}` goes on"
+            retained += f", and `promptls run --resume {path}` continues"
         of = f" of {last.total}" if last is not None else ""
         return {
             **_NOTHING,

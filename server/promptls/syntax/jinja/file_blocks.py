@@ -241,7 +241,7 @@ def named_block_problems(source: Source) -> Iterator[SyntaxProblem]:
     for located in source.root.where(has_blocks):
         for filled, is_open in _filled_blocks(located.chunk):
             if not is_open or located.start + located.chunk.length < len(source):
-                message = "a `required` block holds nothing but white space and comments: others fill it"
+                message = "a `required` block contains only white space and comments: other templates fill it"
                 yield SyntaxProblem("jinja", filled.shifted(located.start), message)
         for each in block_names(located.chunk):
             span = each.span.shifted(located.start)
@@ -436,7 +436,7 @@ def _not_closed(opening: BlockTag, closing: BlockTag) -> SyntaxProblem:
 def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
     """Return the problem of two overlapping blocks: the one that opens last must close first."""
     outer = crossed.closing.keyword
-    message = f"`end{late.keyword}` stands behind `end{outer}`: expected it before, because this opens inside"
+    message = f"`end{late.keyword}` comes after `end{outer}`: expected it before, because this opens inside"
     related = (
         Related(crossed.closing.span, f"this closes `{outer}` around it"),
         Related(late.span, "this comes too late"),

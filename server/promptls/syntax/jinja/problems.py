@@ -58,7 +58,7 @@ def _in_targets(statement: Statement) -> Iterator[Problem]:
     for target in statement.targets:
         for node in walk(target):
             if isinstance(node, Attribute) and statement.keyword in {"for", "with"}:
-                yield Problem(node.span, f"only a name can stand here: `{node.name}` is an attribute")
+                yield Problem(node.span, f"only a name is allowed here: `{node.name}` is an attribute")
             if not isinstance(node, Name):
                 continue
             if node.name in CONSTANTS:
@@ -72,11 +72,9 @@ def _in_parameters(statement: Statement) -> Iterator[Problem]:
     has_default = False
     for each in statement.parameters:
         if each.name in seen:
-            yield Problem(each.span, f"the parameter `{each.name}` stands twice")
+            yield Problem(each.span, f"the parameter `{each.name}` occurs twice")
         if has_default and each.default is None:
-            yield Problem(
-                each.span, f"`{each.name}` needs a default, because it stands behind one that has one"
-            )
+            yield Problem(each.span, f"`{each.name}` needs a default, because it follows one that has one")
         seen.add(each.name)
         has_default = has_default or each.default is not None
 
@@ -87,7 +85,7 @@ def refused_arguments(arguments: tuple[Expression, ...]) -> Iterator[Problem]:
     for each in arguments:
         if not isinstance(each, Keyword):
             if seen:
-                yield Problem(each.span, "an argument without a name cannot stand behind one with a name")
+                yield Problem(each.span, "a positional argument cannot follow a named one")
             continue
         if each.name in seen and each.name not in {"*", "**"}:
             yield Problem(each.span, f"the argument `{each.name}` is given twice")
@@ -180,7 +178,7 @@ def _unclosed(tag: Tag, following: str) -> SyntaxProblem:
         message = "expected `}` ahead of this `}}`: the `{` inside of the expression is not closed"
         return SyntaxProblem("jinja", tag.span, message)
     if following == "{{" and tag.kind in {"output", "statement"} and tag.text[2:].strip():
-        advice = ": inside of a tag, a name stands without braces" if tag.kind == "statement" else ""
+        advice = ": inside of a tag, names have no braces" if tag.kind == "statement" else ""
         message = f"expected `{tag.unclosed}` ahead of the next `{{{{`{advice}"
         return SyntaxProblem("jinja", tag.span, message)
     closing = "endraw" if tag.kind == "raw" else ""

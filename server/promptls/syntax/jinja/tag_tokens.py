@@ -49,11 +49,11 @@ _SIGNS: Final = {
     "|": "; did you mean `or`?",
     "!": "; did you mean `not`?",
     "?": "; Jinja writes `a if b else c`",
-    "`": '; a text stands in `"`',
-    "“": '; a text stands in `"`',
-    "”": '; a text stands in `"`',
-    "‘": "; a text stands in `'`",  # noqa: RUF001 - this character is intended
-    "’": "; a text stands in `'`",  # noqa: RUF001 - this character is intended
+    "`": '; a text is in `"`',
+    "“": '; a text is in `"`',
+    "”": '; a text is in `"`',
+    "‘": "; a text is in `'`",  # noqa: RUF001 - this character is intended
+    "’": "; a text is in `'`",  # noqa: RUF001 - this character is intended
 }
 
 _PAIRS: Final = {

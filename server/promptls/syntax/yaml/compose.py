@@ -119,7 +119,7 @@ _PLAIN_WORDS: Final = {
         "expected `:` after this key; text of a block scalar must be indented more than its key"
     ),
     "mapping values are not allowed in this context": (
-        "`: ` cannot stand here; quote the value, or check the indentation"
+        "`: ` is not allowed here; quote the value, or check the indentation"
     ),
     "did not find expected key": "expected a key here; check the indentation and the quotes",
     "did not find expected node content": "expected a value here, or the bracket that closes the list",
@@ -128,7 +128,7 @@ _PLAIN_WORDS: Final = {
     "found unexpected document indicator": "a quoted value that is not closed",
     "found character that cannot start any token": "this character cannot begin a value; quote the value",
     "but found another document": "a second document begins here; a prompt is one document",
-    "did not find expected <document start>": "this cannot stand beside what follows; quote it, or remove it",
+    "did not find expected <document start>": "this is not allowed here; quote it, or remove it",
     "did not find expected ',' or ']'": "expected `,` or `]`",
     "did not find expected ',' or '}'": "expected `,` or `}`",
 }

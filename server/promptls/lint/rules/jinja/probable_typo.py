@@ -153,7 +153,7 @@ def _keys(file: File) -> Iterator[Finding]:
             ):
                 continue
             if file.template.source.slice(place).endswith(f".{key}"):
-                message = f"`{key}` is used nowhere else"
+                message = f"`{key}` is not used anywhere else"
                 if has_meant:
                     message += f", and the same value has `{meant[0]}`"
                 yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)

@@ -203,7 +203,9 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
             meant = "{%" + sign
             title = "Remove the white space" if match.group().startswith("{ ") else f"Change to `{meant}`"
             fix = Fix(title, (Edit(span, meant),), preferred=True)
-            yield Finding(span, "Jinja does not take this for a tag: `{` and `%` stand together", (fix,))
+            yield Finding(
+                span, "Jinja does not recognize this as a tag: `{` and `%` must be adjacent", (fix,)
+            )
     for match in _STATEMENT.finditer(chunk.text):
         span = Span(*match.span(1))
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):

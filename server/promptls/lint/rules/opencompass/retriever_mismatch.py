@@ -216,7 +216,7 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
         return
     if question.is_raw != ice.is_raw:
         message = (
-            "the prompt is a list of messages, and these examples are none: they are silently lost"
+            "the prompt is a list of messages, and these examples are not: they are silently lost"
             if question.is_raw
             else "these examples are messages, which cannot go into a `PromptTemplate`"
         )

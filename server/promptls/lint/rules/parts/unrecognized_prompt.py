@@ -130,7 +130,7 @@ def _unspaced(text: str) -> NearPrompt | None:
     edits = [(Span(*each.span()), each.group().replace(" ", "")) for each in found]
     if not found or not _makes(text, edits, Kind.PARTS):
         return None
-    message = "Jinja does not take this for a tag: `{` and `%` stand together"
+    message = "Jinja does not recognize this as a tag: `{` and `%` must be adjacent"
     return NearPrompt(Span(*found[0].span()), message, "Remove the white space", tuple(edits))
 
 
