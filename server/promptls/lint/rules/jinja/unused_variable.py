@@ -85,10 +85,29 @@ def check(file: File) -> Iterator[Finding]:
             message = f"nothing reads `{binding.name}`; did you mean `{typo}`?"
             yield Finding(binding.span, message, (fix,))
             continue
+        owner = _owner_of_attribute(file, binding.name)
+        if owner is not None:
+            attribute = f"{owner}.{binding.name}"
+            fix = Fix(f"Change to `{attribute}`", (Edit(binding.span, attribute),))
+            message = f"nothing reads `{binding.name}`; did you mean `{attribute}`?"
+            yield Finding(binding.span, message, (fix,))
+            continue
         binds_more = statement is not None and not all(isinstance(each, Name) for each in statement.targets)
         removal = None if binds_more else removed_tag(located, binding.span.start - located.start)
         fixes = (Fix("Remove this variable", (removal,)),) if removal else ()
         yield Finding(binding.span, f"nothing reads `{binding.name}`", fixes, unnecessary=True)
+
+
+def _owner_of_attribute(file: File, name: str) -> str | None:
+    """Return the only variable of which a tag sets an attribute with this name."""
+    owners = {
+        target.target.name
+        for located in file.chunks.placed()
+        for tag in located.chunk.tags
+        for target in (tag_tree(tag).statement.targets if tag.kind == "statement" else ())
+        if isinstance(target, Attribute) and target.name == name and isinstance(target.target, Name)
+    }
+    return owners.pop() if len(owners) == 1 else None
 
 
 def _is_abbreviated(file: File, name: str, other: str) -> bool:
