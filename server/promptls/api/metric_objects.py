@@ -47,23 +47,23 @@ class MetricObject:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r})"
 
-    async def ascore(self, **given: Any) -> MetricResult:
+    async def ascore(self, **arguments: Any) -> MetricResult:
         """Score the arguments; `llm` and `embeddings` among them override the metric's models for this call.
 
         If no score can be computed, for example because the judge fails, the result has no value. Raises
         TypeError for a missing argument, and UsageError if there is no judge.
         """
-        llm, embeddings = given.pop("llm", None), given.pop(EMBEDDINGS, None)
+        llm, embeddings = arguments.pop("llm", None), arguments.pop(EMBEDDINGS, None)
         needs = asks_for(self.metric)
-        if JUDGE in needs and JUDGE not in given:
-            given[JUDGE] = as_judge(self.llm if llm is None else llm)
-        if EMBEDDER in needs and EMBEDDER not in given:
-            given[EMBEDDER] = as_embedder(self.embeddings if embeddings is None else embeddings)
-        return await self.metric.ascore(**{**self.metric.options, **given})
+        if JUDGE in needs and JUDGE not in arguments:
+            arguments[JUDGE] = as_judge(self.llm if llm is None else llm)
+        if EMBEDDER in needs and EMBEDDER not in arguments:
+            arguments[EMBEDDER] = as_embedder(self.embeddings if embeddings is None else embeddings)
+        return await self.metric.ascore(**{**self.metric.options, **arguments})
 
-    def score(self, **given: Any) -> MetricResult:
+    def score(self, **arguments: Any) -> MetricResult:
         """Run `ascore` synchronously, also inside a running event loop."""
-        return run_in_own_loop(lambda: self.ascore(**given))
+        return run_in_own_loop(lambda: self.ascore(**arguments))
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]], **common: Any) -> list[MetricResult]:
         """Return the scores of several sets of arguments, in their order."""
@@ -141,7 +141,7 @@ class _Prompted(MetricObject):
         super().__init__(Metric(name, self.kind, allowed, self._function(), lower_is_better), llm)
 
     @staticmethod
-    def _allowed(given: Any) -> AllowedValues:
+    def _allowed(value: Any) -> AllowedValues:
         raise NotImplementedError
 
     def _verdict(self) -> dict[str, Any]:
@@ -156,8 +156,8 @@ class _Prompted(MetricObject):
         return list(getattr(self.prompt, "input_keys", None) or ())
 
     def _function(self) -> Callable[..., Any]:
-        async def judged(**given: Any) -> MetricResult:
-            return await self._judge(given.pop(JUDGE), given)
+        async def judged(**arguments: Any) -> MetricResult:
+            return await self._judge(arguments.pop(JUDGE), arguments)
 
         names = self.get_variables()
         arguments = [Parameter(name, Parameter.KEYWORD_ONLY) for name in names]
@@ -168,10 +168,10 @@ class _Prompted(MetricObject):
         function.__signature__ = Signature([*arguments, judge, *rest])
         return judged
 
-    async def _judge(self, judge: Any, given: Mapping[str, Any]) -> MetricResult:
+    async def _judge(self, judge: Any, arguments: Mapping[str, Any]) -> MetricResult:
         if not self.prompt:
             raise UsageError("the metric has no prompt", remedy="give `prompt` to it")
-        made = self.prompt.format(**given)
+        made = self.prompt.format(**arguments)
         text = made if isinstance(made, str) else made.to_string()
         schema = {
             "type": "object",
@@ -198,8 +198,8 @@ class DiscreteMetric(_Prompted):
     kind = "discrete"
 
     @staticmethod
-    def _allowed(given: Any) -> AllowedValues:
-        return list(PASS_OR_FAIL if given is None else given)
+    def _allowed(value: Any) -> AllowedValues:
+        return list(PASS_OR_FAIL if value is None else value)
 
     def _verdict(self) -> dict[str, Any]:
         allowed: Any = self.allowed_values
@@ -215,8 +215,8 @@ class NumericMetric(_Prompted):
     kind = "numeric"
 
     @staticmethod
-    def _allowed(given: Any) -> AllowedValues:
-        return (0.0, 1.0) if given is None else given
+    def _allowed(value: Any) -> AllowedValues:
+        return (0.0, 1.0) if value is None else value
 
     def _verdict(self) -> dict[str, Any]:
         allowed = self.allowed_values
@@ -232,8 +232,8 @@ class RankingMetric(_Prompted):
     kind = "ranking"
 
     @staticmethod
-    def _allowed(given: Any) -> AllowedValues:
-        return 2 if given is None else given
+    def _allowed(value: Any) -> AllowedValues:
+        return 2 if value is None else value
 
     def _verdict(self) -> dict[str, Any]:
         allowed = self.allowed_values
@@ -301,12 +301,12 @@ class AgentGoalAccuracy(ReadyMetric):
 
     ready = "agent_goal_accuracy"
 
-    async def ascore(self, **given: Any) -> MetricResult:
+    async def ascore(self, **arguments: Any) -> MetricResult:
         """Score the arguments; see `MetricObject.ascore`."""
-        if given.get("reference") is not None:
-            return await super().ascore(**given)
-        given.pop("reference", None)
-        return await AgentGoalAccuracyWithoutReference(self.llm, name=self.name).ascore(**given)
+        if arguments.get("reference") is not None:
+            return await super().ascore(**arguments)
+        arguments.pop("reference", None)
+        return await AgentGoalAccuracyWithoutReference(self.llm, name=self.name).ascore(**arguments)
 
 
 class AgentGoalAccuracyWithReference(ReadyMetric):
@@ -422,11 +422,11 @@ class SemanticSimilarity(ReadyMetric):
         """Create the metric; with `threshold`, the score is 1.0 or 0.0."""
         super().__init__(None, embeddings, name=name, **options)
 
-    async def ascore(self, **given: Any) -> MetricResult:
+    async def ascore(self, **arguments: Any) -> MetricResult:
         """Return the score of `response` against `reference`."""
-        if "reference" in given:
-            given["expected"] = given.pop("reference")
-        return await super().ascore(**given)
+        if "reference" in arguments:
+            arguments["expected"] = arguments.pop("reference")
+        return await super().ascore(**arguments)
 
     def arguments_of(self, sample: BaseModel) -> dict[str, Any]:
         """Return the fields of a sample that the metric takes."""

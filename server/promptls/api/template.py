@@ -278,17 +278,17 @@ class PromptTemplate:
         and is no longer valid Jinja; `render` or `sandbox` if it fails on the data; `yaml` and
         `parts` if the rendered text is not a list of parts.
         """
-        given = inputs if data is None else {**data, **inputs}
+        values = inputs if data is None else {**data, **inputs}
         started = time.perf_counter()
         try:
-            rendered = self._text(given)
+            rendered = self._text(values)
             parts = parse_parts(rendered.text, rendered.data, self._options, load_items)
         except PromptPoetError as error:
             # Rendering again would call functions again, which may have side effects.
-            is_harmless = not any(map(callable, given.values()))
+            is_harmless = not any(map(callable, values.values()))
             if not is_harmless or time.perf_counter() - started > _QUICK_SECONDS:
                 raise PromptError(error, self._counting.path) from error
-            raise PromptError(error, self._counting.path, self._culprit(error, given)) from error
+            raise PromptError(error, self._counting.path, self._culprit(error, values)) from error
         return RenderedPrompt(parts, (), rendered.text, self._counting)
 
     def format(self, **inputs: Any) -> str:
@@ -335,11 +335,11 @@ class PromptObjectFile(PromptTemplate):
         Raises PromptError: of kind `load` if Ragas would reject the object, `data` if an input has no
         value, and the errors of `PromptTemplate.render` for its Jinja. Undeclared inputs are ignored.
         """
-        given = inputs if data is None else {**data, **inputs}
+        values = inputs if data is None else {**data, **inputs}
         try:
-            text = self._json_text() if is_json_file(self.path.name) else self._text(given).text
+            text = self._json_text() if is_json_file(self.path.name) else self._text(values).text
             prompt = self._check(text)
-            content = ragas_text(prompt, given)
+            content = ragas_text(prompt, values)
         except PromptPoetError as error:
             raise PromptError(error, self._counting.path) from error
         except PromptObjectError as error:

@@ -155,9 +155,9 @@ async def _measure(
 ) -> MeasuredUsage:
     judge = _Judge(asks.judge, cache)
     embedder = _Embedder(asks.embedder)
-    given: dict[str, Any] = {JUDGE: judge} if asks.judge is not None else {}
+    models: dict[str, Any] = {JUDGE: judge} if asks.judge is not None else {}
     if asks.embedder is not None:
-        given[EMBEDDER] = embedder
+        models[EMBEDDER] = embedder
     scored = 0
     for index in _spread(len(rows)):
         row, rendered = rows[index]
@@ -172,7 +172,7 @@ async def _measure(
             experiment.output_key,
             {"output_schema": experiment.json_schema},
         )
-        await metric.ascore(**arguments, **given)
+        await metric.ascore(**arguments, **models)
     if not scored:
         return MeasuredUsage()
     if not judge.questions and not judge.cached and asks.judge is not None:

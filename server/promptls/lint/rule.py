@@ -201,14 +201,14 @@ def each_chunk_given(
     def decorate(find: Callable[[Chunk, Basis], Iterable[Finding]]) -> Check:
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:
-            given = basis(file)
+            value = basis(file)
 
             def in_chunk(chunk: Chunk) -> tuple[Finding, ...]:
-                """Return the findings in a chunk, which caches them for the last `given`."""
+                """Return the findings in a chunk, which caches them for the last `value`."""
                 known: Any = chunk.facts.get(find)
-                if known is None or known[0] != given:
-                    found = unrecorded(lambda: tuple(islice(find(chunk, given), MAX_FINDINGS + 1)))
-                    known = chunk.facts[find] = (given, found)
+                if known is None or known[0] != value:
+                    found = unrecorded(lambda: tuple(islice(find(chunk, value), MAX_FINDINGS + 1)))
+                    known = chunk.facts[find] = (value, found)
                 return known[1]  # type: ignore[no-any-return]  # stored above
 
             reads = current.get()
@@ -243,16 +243,16 @@ def each_example(
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:
             examples = file.template.declarations.examples
-            given = basis(file) if examples else None
-            if given is None:
+            value = basis(file) if examples else None
+            if value is None:
                 return
             for example in examples:
                 facts = example.chunk.facts if example.chunk is not None else {}
                 key = (find, example.place)
                 known: Any = facts.get(key)
-                if known is None or known[0] != given or (known[3] and known[1] != example.number):
-                    found = tuple(find(file.template.source, example, given))
-                    known = facts[key] = (given, example.number, example.node.span.start, found)
+                if known is None or known[0] != value or (known[3] and known[1] != example.number):
+                    found = tuple(find(file.template.source, example, value))
+                    known = facts[key] = (value, example.number, example.node.span.start, found)
                 for finding in known[3]:
                     yield finding.shifted(example.node.span.start - known[2])
 

@@ -176,15 +176,15 @@ async def voted(
     problem = repeats_problem(repeats)
     if problem:
         return None, problem
-    given, failed = await verdicts(judge, question(task, material, schema, images), schema, repeats)
-    if not given:
+    answers, failed = await verdicts(judge, question(task, material, schema, images), schema, repeats)
+    if not answers:
         return None, failed[0].message
-    votes = Counter(bool(each["verdict"]) for each in given)
+    votes = Counter(bool(each["verdict"]) for each in answers)
     (winner, limit), *others = votes.most_common()
     if others and others[0][1] == limit:
         return None, f"the verdicts are evenly split, {limit} to {limit}: ask for an odd number of `repeats`"
-    reason = next(str(each["reason"]) for each in given if bool(each["verdict"]) is winner)
-    return winner, _with_count(reason, limit, len(given), failed)
+    reason = next(str(each["reason"]) for each in answers if bool(each["verdict"]) is winner)
+    return winner, _with_count(reason, limit, len(answers), failed)
 
 
 async def supported(
@@ -208,14 +208,14 @@ async def graded(
     problem = repeats_problem(repeats)
     if problem:
         return MetricResult(None, problem)
-    given, failed = await verdicts(judge, question(task, material, schema), schema, repeats)
-    if not given:
+    answers, failed = await verdicts(judge, question(task, material, schema), schema, repeats)
+    if not answers:
         return MetricResult(None, failed[0].message)
-    grades = [int(each["verdict"]) for each in given]
+    grades = [int(each["verdict"]) for each in answers]
     middle = median(grades)
-    nearest = min(given, key=lambda each: abs(int(each["verdict"]) - middle))
+    nearest = min(answers, key=lambda each: abs(int(each["verdict"]) - middle))
     same = sum(grade == int(nearest["verdict"]) for grade in grades)
-    return MetricResult(float(middle), _with_count(str(nearest["reason"]), same, len(given), failed))
+    return MetricResult(float(middle), _with_count(str(nearest["reason"]), same, len(answers), failed))
 
 
 def repeats_problem(repeats: object) -> str | None:
@@ -278,8 +278,8 @@ def _objects(text: str) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def _with_count(reason: str, same: int, given: int, failed: Sequence[UserError]) -> str:
-    text = f"{same} of {given} verdicts: {reason}" if given > 1 else reason
+def _with_count(reason: str, same: int, count: int, failed: Sequence[UserError]) -> str:
+    text = f"{same} of {count} verdicts: {reason}" if count > 1 else reason
     return f"{text} ({len(failed)} gave no verdict: {failed[0].message})" if failed else text
 
 

@@ -195,8 +195,8 @@ class Metric:
         """Return what the undecorated function returns."""
         return self.function(*arguments, **named)
 
-    def score(self, *unnamed: Any, **given: Any) -> MetricResult:
-        """Return the score for the arguments `given`.
+    def score(self, *unnamed: Any, **named: Any) -> MetricResult:
+        """Return the score for the arguments `named`.
 
         An exception in the function gives a result without a value.
 
@@ -204,7 +204,7 @@ class Metric:
         are ignored with a warning. An asynchronous function can only be scored if no event loop is
         running; otherwise use `ascore`.
         """
-        arguments = self._taken(unnamed, given)
+        arguments = self._taken(unnamed, named)
         try:
             value = self.function(**arguments)
             if inspect.isawaitable(value):
@@ -213,9 +213,9 @@ class Metric:
             return self._broken(error)
         return self._check(value)
 
-    async def ascore(self, *unnamed: Any, **given: Any) -> MetricResult:
+    async def ascore(self, *unnamed: Any, **named: Any) -> MetricResult:
         """Return the result of `score` without blocking: synchronous functions run in a thread."""
-        arguments = self._taken(unnamed, given)
+        arguments = self._taken(unnamed, named)
         try:
             if inspect.iscoroutinefunction(self.function):
                 value = await self.function(**arguments)
@@ -235,7 +235,7 @@ class Metric:
         """Run `batch_score` concurrently."""
         return list(await asyncio.gather(*(self.ascore(**arguments) for arguments in inputs)))
 
-    def _taken(self, unnamed: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    def _taken(self, unnamed: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments that the function accepts; raises `TypeError` as `score` does."""
         signature = signature_of(self.function)
         names = list(signature.parameters)
@@ -244,10 +244,10 @@ class Metric:
             shown = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=False))
             raise TypeError(f"the arguments of {self.name}.score are given by their names: score({shown})")
         if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
-            names = list(given)
-        for name in given.keys() - names:
+            names = list(named)
+        for name in named.keys() - names:
             warnings.warn(f"the metric {self.name} takes no `{name}`: it is left out", stacklevel=3)
-        arguments = {name: value for name, value in given.items() if name in names}
+        arguments = {name: value for name, value in named.items() if name in names}
         signature.bind(**arguments)
         return arguments
 

@@ -245,9 +245,9 @@ def _metric(row: RagasMetric) -> Metric:
 
 
 def _function(row: RagasMetric) -> Callable[..., Any]:
-    async def score(**given: Any) -> Any:
+    async def score(**arguments: Any) -> Any:
 
-        return await scored(row, given)
+        return await scored(row, arguments)
 
     function: Any = score
     # Read by `inspect`: the function itself accepts any arguments.
@@ -398,27 +398,27 @@ _CONVERSATIONS = frozenset(
 _INSTALL = 'run `pip install "promptls[ragas]"`'
 
 
-async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
-    """Return the score for the row's values `given`.
+async def scored(row: RagasMetric, arguments: Mapping[str, Any]) -> MetricResult:
+    """Return the score for the row's values `arguments`.
 
     Raises `UserError` if Ragas is not installed or the judge fails.
     """
     # The import takes seconds; other requests of the run continue meanwhile.
     ragas = await asyncio.to_thread(_ragas)
-    judge: Any = ragas.Judge(given[JUDGE]) if row.asks else None
+    judge: Any = ragas.Judge(arguments[JUDGE]) if row.asks else None
     metric_class = getattr(ragas.collections, row.kind)
     parts = {"llm": judge} if row.asks else {}
     if row.embeds:
-        parts["embeddings"] = ragas.Embeddings(given[EMBEDDER])
-    options = {name: given[name] for name in row.options if name in given}
+        parts["embeddings"] = ragas.Embeddings(arguments[EMBEDDER])
+    options = {name: arguments[name] for name in row.options if name in arguments}
     if isinstance(options.get("weights"), tuple):
         options["weights"] = list(options["weights"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             metric = metric_class(**parts, **options)
-            _change_prompts(metric, row.name, given.get(PROMPTS))
-            result = await metric.ascore(**_arguments(row, given, ragas.messages))
+            _change_prompts(metric, row.name, arguments.get(PROMPTS))
+            result = await metric.ascore(**_arguments(row, arguments, ragas.messages))
         except UserError:
             raise
         except ImportError as error:
@@ -446,9 +446,9 @@ def prompts_of(name: str, options: Mapping[str, Any]) -> dict[str, str]:
     if row is None or not row.asks:
         return {}
     ragas = _ragas()
-    given = {option: options[option] for option in row.options if option in options}
+    chosen = {option: options[option] for option in row.options if option in options}
     parts = {"llm": ragas.Judge(None)} | ({"embeddings": ragas.Embeddings(None)} if row.embeds else {})
-    metric = getattr(ragas.collections, row.kind)(**parts, **given)
+    metric = getattr(ragas.collections, row.kind)(**parts, **chosen)
     _change_prompts(metric, name, options.get(PROMPTS))
     return {key: str(prompt.instruction) for key, prompt in _prompts_in(metric).items()}
 
@@ -488,11 +488,11 @@ def _refuse_failed(judge: Any) -> None:
         raise judge.failure from None
 
 
-def _arguments(row: RagasMetric, given: Mapping[str, Any], messages: Any) -> dict[str, Any]:
+def _arguments(row: RagasMetric, values: Mapping[str, Any], messages: Any) -> dict[str, Any]:
     """Return the arguments of the class's `ascore`."""
     arguments: dict[str, Any] = {}
     for name in (*row.needs, *row.may):
-        value = given.get(name)
+        value = values.get(name)
         if value is None and name in row.may:
             continue
         if name in _LISTS:
@@ -500,7 +500,7 @@ def _arguments(row: RagasMetric, given: Mapping[str, Any], messages: Any) -> dic
         elif name == "reference_tool_calls":
             arguments[name] = [messages.ToolCall(**call) for call in tool_calls(value)]
         elif row.kind in _CONVERSATIONS and name == "user_input":
-            turns = conversation(value, str(given.get("response") or ""))
+            turns = conversation(value, str(values.get("response") or ""))
             arguments[name] = [_turn(turn, messages) for turn in turns]
         elif row.kind in _CONVERSATIONS and name == "response":
             continue

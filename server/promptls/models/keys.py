@@ -290,8 +290,8 @@ def missing_among(grants: Iterable[KeyGrant]) -> tuple[KeyGrant, ...]:
     open_ones = tuple(dict.fromkeys(grant for grant in grants if grant not in _allowed.get()))
     if not open_ones:
         return ()
-    given = TrustStore().read().grants
-    return tuple(grant for grant in open_ones if grant not in given)
+    granted = TrustStore().read().grants
+    return tuple(grant for grant in open_ones if grant not in granted)
 
 
 def check_grants(reference: ModelReference) -> None:

@@ -61,7 +61,7 @@ class Replay:
         self.name = name
         self._path = path
         self._answers: dict[str, list[Completion]] = defaultdict(list)
-        self._given: dict[str, int] = defaultdict(int)
+        self._used: dict[str, int] = defaultdict(int)
         for digest, completion in _recorded(path, name):
             self._answers[digest].append(completion)
 
@@ -81,8 +81,8 @@ class Replay:
                 f"`{self._path.name}` has no answer to this prompt",
                 "the prompt has changed since the answers were recorded: run it with the model itself",
             )
-        position = self._given[digest]
-        self._given[digest] += 1
+        position = self._used[digest]
+        self._used[digest] += 1
         return answers[position % len(answers)]
 
     async def close(self) -> None:

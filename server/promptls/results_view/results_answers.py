@@ -137,24 +137,24 @@ def filtered_places(run: RunSummary, row_filter: RowFilter) -> Sequence[int]:
 
 
 def _row_filter(arguments: Mapping[str, Any]) -> RowFilter:
-    given = optional(arguments, "filter", dict) or {}
-    kind = optional(given, "kind", str) or "all"
+    fields = optional(arguments, "filter", dict) or {}
+    kind = optional(fields, "kind", str) or "all"
     if kind not in get_args(Kind):
         raise UsageError(
             f"there is no kind of rows `{kind}`", remedy=f"there are {', '.join(get_args(Kind))}"
         )
-    equal = optional(given, "equal", dict) or {}
-    places = optional(given, "places", list)
+    equal = optional(fields, "equal", dict) or {}
+    places = optional(fields, "places", list)
     return RowFilter(
         RowQuery(
             kind=cast("Kind", kind),
-            search=optional(given, "search", str) or "",
+            search=optional(fields, "search", str) or "",
             equal=tuple((str(column), str(text)) for column, text in equal.items()),
-            sort=optional(given, "sort", str),
-            descending=given.get("descending") is True,
+            sort=optional(fields, "sort", str),
+            descending=fields.get("descending") is True,
         ),
-        changed_from=optional(given, "changedFrom", str),
-        noted=given.get("noted") is True,
+        changed_from=optional(fields, "changedFrom", str),
+        noted=fields.get("noted") is True,
         places=None if places is None else frozenset(place for place in places if isinstance(place, int)),
     )
 

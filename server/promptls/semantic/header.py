@@ -287,14 +287,14 @@ def example_fact(
     It must not use the example's index and position. Only the value for the last arguments is cached.
     """
 
-    def fact(example: Example, *given: Unpack[Given]) -> Fact:
+    def fact(example: Example, *arguments: Unpack[Given]) -> Fact:
         if example.chunk is None:
-            return find(example, *given)
+            return find(example, *arguments)
         facts = example.chunk.facts
         key = (find, example.place)
         known: Any = facts.get(key)
-        if known is None or known[0] != given:
-            known = facts[key] = (given, find(example, *given))
+        if known is None or known[0] != arguments:
+            known = facts[key] = (arguments, find(example, *arguments))
         return known[1]  # type: ignore[no-any-return]  # stored above
 
     return fact

@@ -120,10 +120,10 @@ def without_token(body: bytes, token: str) -> bytes | None:
         return None
     params = message.get("params")
     options = params.get("initializationOptions") if isinstance(params, dict) else None
-    given = options.pop("token", None) if isinstance(options, dict) else None
-    return encoded(message) if isinstance(given, str) and _is_same(given, token) else None
+    sent = options.pop("token", None) if isinstance(options, dict) else None
+    return encoded(message) if isinstance(sent, str) and _is_same(sent, token) else None
 
 
-def _is_same(given: str, token: str) -> bool:
+def _is_same(sent: str, token: str) -> bool:
     """Compare in constant time."""
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+    return hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), token.encode())

@@ -241,8 +241,8 @@ def _check_options(request: GenerationRequest) -> None:
     """Raise `UsageError` for unknown styles and lengths, and for invalid personas."""
     for text in request.personas:
         parse_persona(text)
-    for noun, given, known in (("style", request.styles, STYLES), ("length", request.lengths, LENGTHS)):
-        for name in given:
+    for noun, selected, known in (("style", request.styles, STYLES), ("length", request.lengths, LENGTHS)):
+        for name in selected:
             if name not in known:
                 listed = ", ".join(f"`{each}`" for each in known)
                 raise UsageError(

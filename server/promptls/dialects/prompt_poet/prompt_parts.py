@@ -184,19 +184,19 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
             cause="AttributeError" if isinstance(item, str | list) and "sections" in item else "TypeError",
         )
     sections: tuple[PromptSection, ...] | None = None
-    given = dict(item)
+    fields = dict(item)
     if "sections" in item:
         sections = build_sections(item, markers)
-        given["content"] = join_sections(sections)
-        given["sections"] = sections
-    for key in given:
+        fields["content"] = join_sections(sections)
+        fields["sections"] = sections
+    for key in fields:
         if key not in PART_KEYS:
             raise _WrongKeyError(_unknown_key(index, item, key), key, "TypeError")
-    missing = [name for name in ("name", "content") if name not in given]
+    missing = [name for name in ("name", "content") if name not in fields]
     if missing:
         keys = " and ".join(f"`{name}`" for name in missing)
         raise PromptPoetError("parts", f"{_label(index, item)} has no {keys}: add it.", cause="TypeError")
-    return PromptPart(**given)
+    return PromptPart(**fields)
 
 
 def _refuse_preset_tokens(part: PromptPart) -> None:

@@ -104,9 +104,9 @@ class RowFunction:
 
     async def call(self, row: Any) -> FunctionOutcome:
         """Call the function; exceptions become errors, while cancellation is propagated."""
-        given = dict(row) if isinstance(row, Mapping) else row
+        argument = dict(row) if isinstance(row, Mapping) else row
         try:
-            value = await asyncio.wait_for(self._value(given), self.timeout)
+            value = await asyncio.wait_for(self._value(argument), self.timeout)
             return FunctionOutcome(self._check(value), None)
         except asyncio.TimeoutError as error:
             if str(error) or self.timeout is None:
@@ -276,12 +276,14 @@ def _claim(backend: Backend, name: str) -> bool:
     return True
 
 
-def results_name(given: str | None, rows: Iterable[Any], function: str, prefix: str, now: datetime) -> str:
+def results_name(
+    requested: str | None, rows: Iterable[Any], function: str, prefix: str, now: datetime
+) -> str:
     """Return the name of the results: the passed one, the rows' common `experiment_name`, or the function's.
 
     The time of the run is prepended, unless the name already begins with a time.
     """
-    name = given or _common_name(rows) or function
+    name = requested or _common_name(rows) or function
     name = as_file_name(f"{prefix}-{name}" if prefix else name)
     return name if _STAMPED.match(name) else f"{now:%Y%m%d-%H%M%S}-{name}"
 

@@ -223,8 +223,8 @@ class FunctionJob(Job):
         return RowOutcome(result, calls=1, tokens=tokens, cost=result.cost or 0.0)
 
     def _result(self, row: Row, repeat: int, outcome: FunctionOutcome) -> RowResult:
-        given = outcome.result
-        columns = given if isinstance(given, dict) else dict(given.model_dump())
+        result = outcome.result
+        columns = result if isinstance(result, dict) else dict(result.model_dump())
         # Converted to JSON values, because a resumed run reads the row back from the store.
         values: dict[str, Any] = self._mask.mask_all(json.loads(json_line(flat_row(columns))))
         scores = {

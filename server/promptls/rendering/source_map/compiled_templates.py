@@ -116,14 +116,14 @@ class MappedLoader(FolderLoader):
     ) -> Template:
         """Return the template `name`; raises the errors of reading and compiling it."""
         text, path, _ = self.get_source(environment, name)
-        given = {} if globals is None else globals
+        variables = {} if globals is None else globals
         groups = self._compiled.groups(environment.lexer, text)  # type: ignore[arg-type] # the mapping one's
         if len(groups) > 1:
             try:
-                return self._assemble(environment, groups, name, path, given)
+                return self._assemble(environment, groups, name, path, variables)
             except Exception:  # noqa: BLE001, S110 - compiling the whole text reports the error and its location
                 pass
-        return self._assemble(environment, [TextSection(text, 0, 0, is_last=True)], name, path, given)
+        return self._assemble(environment, [TextSection(text, 0, 0, is_last=True)], name, path, variables)
 
     def _assemble(
         self,
@@ -131,7 +131,7 @@ class MappedLoader(FolderLoader):
         groups: Iterable[TextSection],
         name: str,
         path: str,
-        given: MutableMapping[str, Any],
+        variables: MutableMapping[str, Any],
     ) -> Template:
         templates: list[_MappedTemplate] = []
         bindings: list[Bindings] = []
@@ -142,7 +142,7 @@ class MappedLoader(FolderLoader):
             namespace: dict[str, Any] = {"environment": environment, "__file__": path, **_RUNTIME}
             namespace["MARK"], namespace["BASE"] = MARK.cells, MARK.base(path) + group.line
             exec(code.code, namespace)  # noqa: S102 - it runs the template, as Jinja itself does
-            template = _MappedTemplate._from_namespace(environment, namespace, given)  # noqa: SLF001 - as Jinja
+            template = _MappedTemplate._from_namespace(environment, namespace, variables)  # noqa: SLF001 - as Jinja
             assert isinstance(template, _MappedTemplate)
             template.line = group.line
             templates.append(template)

@@ -103,50 +103,50 @@ _WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean",
                  "mapping": "a mapping"}  # fmt: skip
 
 
-def misfit(name: str, used: Shape, given: Shape) -> str | None:
+def misfit(name: str, used: Shape, actual: Shape) -> str | None:
     """Return what is wrong with a value for an input of this name, or None if nothing certainly is.
 
     `used` is normalized. If the value is a mapping, keys that it does not have are missing unless it has an
     `element`. A value that is only printed or compared may be anything.
     """
-    if given.kind == "union":
-        return next((message for each in given.alternatives if (message := misfit(name, used, each))), None)
-    if given == NOTHING:
+    if actual.kind == "union":
+        return next((message for each in actual.alternatives if (message := misfit(name, used, each))), None)
+    if actual == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
         return f"`{name}` is null, and is used as {used.description}" if fails else None
-    if used.optional and not used.refuses_null and is_false(given):
+    if used.optional and not used.refuses_null and is_false(actual):
         return None
-    if given.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
+    if actual.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
         return None
     if used.kind == "union":
-        same = used.alternative(given.kind)
+        same = used.alternative(actual.kind)
         if same is not None:
-            return misfit(name, same, given)
-        each_said = [misfit(name, each, given) for each in used.alternatives]
+            return misfit(name, same, actual)
+        each_said = [misfit(name, each, actual) for each in used.alternatives]
         return None if None in each_said else each_said[-1]
-    if used.kind == given.kind:
-        return _misfit_inside(name, used, given)
-    if used.kind == "list" and given.kind in {"text", "mapping"} and not _has_inside(used.element):
+    if used.kind == actual.kind:
+        return _misfit_inside(name, used, actual)
+    if used.kind == "list" and actual.kind in {"text", "mapping"} and not _has_inside(used.element):
         return None  # a loop can iterate over characters and keys too
     if used.kind == "mapping" and not used.element and all(below.optional for _, below in used.keys):
         return None
-    return f"`{name}` is {_WORDS[given.kind]}, and is used as {used.description}"
+    return f"`{name}` is {_WORDS[actual.kind]}, and is used as {used.description}"
 
 
-def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+def lacking(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
     """Yield the missing inputs that other values make necessary, each with a description of the condition."""
     for name, used in shapes.items():
-        if name not in given and used.optional:
-            clause = is_needed(used.needed, given, is_open=False)
+        if name not in actual and used.optional:
+            clause = is_needed(used.needed, actual, is_open=False)
             if clause is not None:
                 yield name, describe_clause(clause)
 
 
-def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+def misfit_by_name(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
     """Yield the problems of the values for inputs, each with its input's name, sorted by name."""
-    for name in sorted(given.keys() & shapes.keys()):
-        if is_used(shapes[name], given, is_open=False):
-            message = misfit(name, shapes[name], given[name])
+    for name in sorted(actual.keys() & shapes.keys()):
+        if is_used(shapes[name], actual, is_open=False):
+            message = misfit(name, shapes[name], actual[name])
             if message is not None:
                 yield name, message
 
@@ -161,20 +161,20 @@ def _has_inside(element: Shape | None) -> bool:
     return element is not None and element.kind in {"mapping", "list"}
 
 
-def _misfit_inside(name: str, used: Shape, given: Shape) -> str | None:
+def _misfit_inside(name: str, used: Shape, actual: Shape) -> str | None:
     """Return what is wrong with the keys or elements of a value of the right kind."""
     if used.kind == "list":
-        if used.element is None or given.element is None:
+        if used.element is None or actual.element is None:
             return None
-        return misfit(f"{name}[…]", used.element, given.element)
-    own = dict(given.keys)
+        return misfit(f"{name}[…]", used.element, actual.element)
+    own = dict(actual.keys)
     written = dict(used.keys)
     if used.element is not None:
         for key in sorted(own.keys() - written.keys()):
             message = misfit(f"{name}[…]", used.element, own[key])
             if message is not None:
                 return message
-    is_open = given.element is not None
+    is_open = actual.element is not None
     unread = own.keys() - written.keys()
     for key, below in used.keys:
         if key in own:

@@ -166,12 +166,12 @@ async def key_variables(
     Raises `UsageError` if the command itself would, since no keys are needed then.
     """
     command = optional(arguments, "command", str)
-    given = optional(arguments, "arguments", dict) or {}
+    request_arguments = optional(arguments, "arguments", dict) or {}
     request: ProcessRequest
     if command == "promptls.generateDataset":
-        request = generation_request(context, given)
+        request = generation_request(context, request_arguments)
     elif command == "promptls.ask":
-        request = request_to_ask(context, given)
+        request = request_to_ask(context, request_arguments)
     else:
-        request = await run_request(context, trust, given)
+        request = await run_request(context, trust, request_arguments)
     return {"variables": sorted(await asyncio.to_thread(named_variables, request))}

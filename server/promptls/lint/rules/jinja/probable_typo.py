@@ -95,12 +95,12 @@ def _names(file: File) -> Iterator[Finding]:
     }
     if not any(doubtful.values()):
         return
-    given = names_handed_on(file.snapshot, file.path) | (
+    passed = names_handed_on(file.snapshot, file.path) | (
         function_names(file.snapshot, file.path) or frozenset()
     )
-    given = given.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
-    given |= names_in_includers(file)
-    for name in sorted(doubtful.keys() - given):
+    passed = passed.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    passed |= names_in_includers(file)
+    for name in sorted(doubtful.keys() - passed):
         references = list(names.references_of(name)) if doubtful[name] else []
         if len(references) != 1 or binding_of(names, name) is not None:
             continue
