@@ -329,6 +329,10 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         edit = Edit(Span(place + has_colon, place + has_colon), " " if has_colon else ":")
         yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
         return
+    if "needs a `|`" in message:
+        end = start + len(line.rstrip())
+        yield Fix("Add `|`", (Edit(Span(end, end), " |"),), preferred=True)
+        return
     quote = _QUOTE.match(line)
     if quote and "not closed" in message:
         end = start + len(line.rstrip())

@@ -273,6 +273,9 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     if opened is not None:
         return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)
+    block = _block_above(text, line)
+    if block is not None:
+        return YamlError(block, "a text of several lines needs a `|` after this colon")
     if _DASHED.match(text, line):
         offset, message = line, "expected a space after this dash, which begins a list item"
     elif problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
@@ -280,6 +283,33 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     elif "tab" in problem or text[offset : offset + 1] == "\t":
         message = "a tab cannot indent YAML; use spaces"
     return YamlError(offset, message, alias)
+
+
+_OPEN_KEY: Final = re.compile(r"([ ]*)(?:-[ ]+)?(content|instruction)[ ]*:[ ]*$")
+_TEXT_LINE: Final = re.compile(r"[ ]*(?![-#&*!|>'\"\[{@`%])(?![\w-]+[ ]*:(?:[ ]|$))\S")
+"""A line that is plain text: it begins no list, no key and no quoted value."""
+
+
+def _block_above(text: str, line: int) -> int | None:
+    """Return the offset of the key whose text on the lines below it lacks a `|`; None if there is none.
+
+    `line` is the start of the line with the error, which must be one of them.
+    """
+    lines = text[max(line - _MAX, 0) : line].split("\n")[:-1]
+    here = text[line:].partition("\n")[0]
+    depth = len(here) - len(here.lstrip(" "))
+    offset, first = line, here
+    for above in reversed(lines):
+        offset -= len(above) + 1
+        key = _OPEN_KEY.match(above)
+        if key is not None:
+            return offset + key.start(2) if depth > len(key[1]) and _TEXT_LINE.match(first) else None
+        if above.strip():
+            first = above
+            depth = min(depth, len(above) - len(above.lstrip(" ")))
+            if not depth:
+                return None
+    return None
 
 
 def _bracket_above(text: str, offset: int) -> int:

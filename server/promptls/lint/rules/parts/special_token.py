@@ -49,7 +49,7 @@ from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.nodes import Constant, Name
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
@@ -197,7 +197,7 @@ _ADDITIONAL: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|
 @each_chunk_given(lambda file: (file.template.declarations, file.project))
 def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Finding]:
     """Yield the markers of special tokens in the chunk's contents."""
-    if "<|" not in chunk.text:
+    if "<|" not in chunk.text and "|>" not in chunk.text:
         return
     encoding, refused = _refused(*given)
     found = [
@@ -206,8 +206,29 @@ def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Find
         for span in markers_outside_tags(chunk, content.value.span.start, content.value.span.end)
         for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
     ]
+    found += _broken(chunk)
     hints = [finding for finding in found if finding.severity == "hint"]
     yield from (finding for finding in found if finding.severity != "hint" or finding is hints[0])
+
+
+_BROKEN: Final = re.compile(r"<\|([A-Za-z]\w*)>|<([A-Za-z]\w*)\|>")
+"""A marker that lacks one of its bars."""
+
+
+def _broken(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the markers without one of their bars, and the misspelled `<|space|>` in the texts of tags."""
+    for content in chunk_contents(chunk):
+        for match in _BROKEN.finditer(chunk.text, content.value.span.start, content.value.span.end):
+            if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags):
+                meant = f"<|{match[1] or match[2]}|>"
+                fix = Fix(f"Change to `{meant}`", (Edit(Span(*match.span()), meant),))
+                yield Finding(Span(*match.span()), f"a bar is missing; did you mean `{meant}`?", (fix,))
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Constant) and isinstance(node.value, str):
+            place = node.span.shifted(start)
+            for match in MARKER.finditer(chunk.text, place.start, place.end):
+                if is_typo(match[0][2:-2].strip(), _WORD):
+                    yield from _of_marker(match[0], Span(*match.span()), frozenset(), "")
 
 
 def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) -> Iterator[Finding]:
