@@ -30,6 +30,7 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -63,6 +64,9 @@ def _without_value(chunk: Chunk) -> Iterator[Finding]:
         for entry, end in zip(part.entries, ends, strict=False):
             if not _is_empty(entry):
                 continue
+            if (finding := _outdented(chunk, entry, end)) is not None:
+                yield finding
+                continue
             # A YAML problem after an empty block scalar is most likely its text, without indentation.
             is_unread = isinstance(entry.value, Scalar) and (
                 (not part.is_whole and entry.value.dynamic)
@@ -75,6 +79,24 @@ def _without_value(chunk: Chunk) -> Iterator[Finding]:
             elif part.entry("content") is None:
                 yield Finding(entry.key.span, "this part has no sections", severity="error")
     yield from _empty_sections(chunk)
+
+
+_TAG_LINE: Final = re.compile(r"[ \t\r\n]*^([ ]*)\{\{", re.MULTILINE)
+
+
+def _outdented(chunk: Chunk, entry: Entry, end: int) -> Finding | None:
+    """Return the finding for a printed value that follows an empty block scalar, and is not indented."""
+    if not isinstance(entry.value, Scalar) or entry.value.style not in {"|", ">"}:
+        return None
+    start = chunk.text.find("\n", entry.key.span.end) + 1
+    match = _TAG_LINE.match(chunk.text, start, end) if 0 < start < end else None
+    column = entry.key.span.start - chunk.text.rfind("\n", 0, entry.key.span.start) - 1
+    if match is None or len(match[1]) > column:
+        return None
+    span = Span(match.start(1), match.end())
+    fix = Fix("Indent it", (Edit(Span(match.start(1), match.end(1)), " " * (column + 2)),))
+    message = f"this is not in the block of `{key_text(entry)}`: it must be indented more than the key"
+    return Finding(Span(span.end - 2, span.end), message, (fix,))
 
 
 def _of_silent_tags(chunk: Chunk) -> Iterator[Finding]:
