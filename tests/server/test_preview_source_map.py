@@ -36,7 +36,7 @@ def segments_of(source_map: Any) -> list[Any]:
     """The segments of a map, as objects."""
     found = []
     for at in range(0, len(source_map.segments), 10):
-        start, end, file, line, first, last_line, last, verbatim, turns, path = source_map.segments[
+        start, end, file, line, first, last_line, last, verbatim, iterations, path = source_map.segments[
             at : at + 10
         ]
         place = SimpleNamespace(
@@ -50,14 +50,14 @@ def segments_of(source_map: Any) -> list[Any]:
                 file=file,
                 range=place,
                 verbatim=bool(verbatim),
-                turns=source_map.turns[turns] if turns >= 0 else [],
+                iterations=source_map.iterations[iterations] if iterations >= 0 else [],
                 dataPath=source_map.dataPaths[path] if path >= 0 else None,
             )
         )
     return found
 
 
-async def test_each_part_leads_to_the_template_the_turns_and_the_data(editor: Editor) -> None:
+async def test_each_part_leads_to_the_template_the_iterations_and_the_data(editor: Editor) -> None:
     editor.write("b.yml.j2", "(of {{ history | length }})")
     uri = editor.open("a.yml.j2", PROMPT)
 
@@ -84,7 +84,7 @@ async def test_each_part_leads_to_the_template_the_turns_and_the_data(editor: Ed
         ("2", "{{ history | length }}", False, "history"),
         (")", ")", True, None),
     ]
-    assert {turn for segment in segments_of(part.sourceMap) for turn in segment.turns} == {
+    assert {turn for segment in segments_of(part.sourceMap) for turn in segment.iterations} == {
         "iteration 2 of `for message in history`"
     }
     assert made.rendering.sourceMap is None
