@@ -210,9 +210,10 @@ def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.Captur
 
 
 def test_a_configuration_in_python_is_fixed(folder: Path) -> None:
-    (folder / "a.py").write_text(CONFIGURATION)
+    text = CONFIGURATION.replace("{qestion}", "{question} {qestion}")
+    (folder / "a.py").write_text(text)
     assert main(["check", "a.py", "--fix"]) == 0
-    assert (folder / "a.py").read_text() == CONFIGURATION.replace("qestion", "question")
+    assert (folder / "a.py").read_text() == text.replace("qestion", "question")
 
 
 @pytest.mark.parametrize("named", ["prompts", "prompts/a.yml.j2", "."])
