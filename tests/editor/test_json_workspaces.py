@@ -34,6 +34,6 @@ def test_a_saved_prompt_alone_starts_the_server_and_other_json_does_not(
     expect(workbench.page.get_by_role("tab", name="Testing")).to_be_visible()
     assert code_server.logs().count("Starting ") == begun
     workbench.open_file("compare.json")
-    expect(workbench.problem("example 1 has no `output`; did you mean `output`?")).to_be_visible()
+    expect(workbench.problem("Ragas ignores `outptu`; did you mean `output`?")).to_be_visible()
     workbench.screenshot("found")
     assert code_server.logs().count("Starting ") == begun + 1
