@@ -266,7 +266,7 @@ def _label(index: int, item: Mapping[Any, Any]) -> str:
 
 def _article(value: Any) -> str:
     """Return a description of the type of a YAML value."""
-    for kind, message in (
+    for kind, description in (
         (bool, "a boolean"),
         (int, "a number"),
         (float, "a number"),
@@ -275,7 +275,7 @@ def _article(value: Any) -> str:
         (list, "a list"),
     ):
         if isinstance(value, kind):
-            return message
+            return description
     return f"a value of type {type(value).__name__}"
 
 

@@ -182,7 +182,7 @@ def schema_in_instruction(instruction: Any) -> Any:
     match = _SCHEMA.search(instruction) if isinstance(instruction, str) else None
     try:
         return json.loads(match[1]) if match else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -244,7 +244,7 @@ def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectP
     yield from _text_problems(mapping, "instruction", "say in plain language what the model is to do")
     if isinstance(instruction, str) and instruction and not instruction.strip():
         yield ObjectProblem(
-            "`instruction` holds only white space: the model is asked nothing.", ("instruction",), "warning"
+            "`instruction` is only white space: the model gets no task.", ("instruction",), "warning"
         )
     format_key = "output_format_instruction"
     for key in ["name", "output_type", "language", *[format_key] * of.has_format_instruction]:

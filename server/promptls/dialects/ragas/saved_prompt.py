@@ -127,7 +127,7 @@ def _load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     elif not isinstance(own["instruction"], str):
         yield ObjectProblem("`instruction` must be text.", (*path, "instruction"))
     elif not own["instruction"].strip():
-        message = "`instruction` is empty: the model is asked nothing."
+        message = "`instruction` is empty: the model gets no task."
         yield ObjectProblem(message, (*path, "instruction"), "warning")
     if form != "pydantic prompt":
         yield from _type_problems(own, path, ("string", *SIMPLE_TYPES) if form == "metric" else SIMPLE_TYPES)

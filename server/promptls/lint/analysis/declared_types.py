@@ -198,14 +198,16 @@ _KEYWORDS: Final = (
 
 def keywords_problems(schema: Node | None) -> Iterator[Finding]:
     """Yield the mistakes in a single schema, such as that of the output."""
-    if schema is None:
-        return
-    wrong = list(_of_schema(schema))
+    wrong = list(_of_schema(schema)) if schema is not None else []
     yield from wrong
-    if not wrong and isinstance(schema, MappingNode) and not holds_printed(schema):
-        reason, path = invalid_schema(plain_data(schema))
-        if reason:
-            yield Finding(node_at(schema, path).span, f"this is not a JSON Schema: {reason}")
+    if wrong or not isinstance(schema, MappingNode) or holds_printed(schema):
+        return
+    data = plain_data(schema)
+    if data.keys() <= _PLAIN and declared_types(data):
+        return  # it need not be validated, which is slow
+    reason, path = invalid_schema(data)
+    if reason:
+        yield Finding(node_at(schema, path).span, f"this is not a JSON Schema: {reason}")
 
 
 def _wrong_type(node: Node) -> Finding:
@@ -227,7 +229,7 @@ def schema_problems(inputs: Node | None) -> Iterator[Finding]:
     """Yield the mistakes in the schemas under `input_keys`."""
     if isinstance(inputs, MappingNode):
         for entry in inputs.entries:
-            wrong = list(_of_schema(entry.value))
+            wrong = list(keywords_problems(entry.value))
             yield from wrong or _of_default(entry.value)
 
 

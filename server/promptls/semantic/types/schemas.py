@@ -71,13 +71,10 @@ def invalid_schema(schema: Any) -> tuple[str, tuple[str | int, ...]]:
 
     Empty if nothing is.
     """
-    from jsonschema.exceptions import best_match
     from jsonschema.validators import validator_for
 
     try:
-        chosen = validator_for(schema)
-        checker = chosen(chosen.META_SCHEMA)
-        error = _within(EDITOR_SECONDS, lambda: best_match(checker.iter_errors(schema)))
+        error = _error_in(schema, _limit(validator_for(schema)), EDITOR_SECONDS)
     except (UndecidedError, AttributeError, TypeError, ValueError):
         return "", ()
     return (error.message, tuple(error.absolute_path)) if error else ("", ())
@@ -140,8 +137,7 @@ def _dialect(schema: Any, seconds: float) -> Any:
 
     try:
         chosen = _limit(validator_for(schema))
-        checker = chosen(chosen.META_SCHEMA, format_checker=chosen.FORMAT_CHECKER)
-        wrong = _within(seconds, lambda: next(checker.iter_errors(dict(schema)), None))
+        wrong = _error_in(schema, chosen, seconds)
         if wrong is None:
             _check_keywords(schema)
             return chosen
@@ -150,6 +146,12 @@ def _dialect(schema: Any, seconds: float) -> Any:
     except (AttributeError, TypeError, ValueError) as error:
         raise UnusableSchemaError(f"the schema is not a JSON Schema: {error}") from None
     raise UnusableSchemaError(f"the schema is not a JSON Schema: {wrong.message}")
+
+
+def _error_in(schema: Any, dialect: Any, seconds: float) -> Any:
+    """Return the first error of a schema according to its dialect, or None; raises `UndecidedError`."""
+    checker = dialect(dialect.META_SCHEMA, format_checker=dialect.FORMAT_CHECKER)
+    return _within(seconds, lambda: next(checker.iter_errors(dict(schema)), None))
 
 
 def _check_keywords(schema: Any) -> None:

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 
 import { announce } from "../shared/announce";
 import { errorMessage } from "../shared/errorMessage";
+import { Icon } from "../shared/icons";
 import { MarkedText } from "../shared/markedText";
 import type { Thumb } from "../wire/results";
 import { keepNote, notes, source } from "./store";
@@ -36,14 +37,14 @@ export function NoteEditor({ place }: { place: number }) {
       },
     );
   };
-  const thumbs: [Thumb, string, string][] = [
-    ["up", "👍", "Good answer"],
-    ["down", "👎", "Bad answer"],
-  ];
+  const thumbs = [
+    ["up", "thumbUp", "Good answer"],
+    ["down", "thumbDown", "Bad answer"],
+  ] as const;
   return (
     <div class="note-editor">
       <div class="thumbs" role="group" aria-label="What do you think of the answer?">
-        {thumbs.map(([thumb, sign, label]) => (
+        {thumbs.map(([thumb, icon, label]) => (
           <button
             type="button"
             key={thumb}
@@ -56,7 +57,7 @@ export function NoteEditor({ place }: { place: number }) {
               save(note?.thumb === thumb ? null : thumb);
             }}
           >
-            {sign}
+            <Icon name={icon} />
           </button>
         ))}
       </div>

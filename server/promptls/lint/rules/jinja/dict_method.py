@@ -57,24 +57,19 @@ _ABOUT_METHODS: Final = frozenset({"callable"})
 @each_chunk_given(lambda file: file.template.declarations)
 def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method but are not called."""
-    yield from _loops(chunk)
+    in_loops = {finding.span: finding for finding in _loops(chunk)}
+    yield from in_loops.values()
     called = set()
-    iterated = _iterated_in_pairs(chunk)
     for start, node in expressions_in(chunk):
         if isinstance(node, Call):
             called.add(id(node.function))
         elif isinstance(node, Test) and node.name in _ABOUT_METHODS:
             called.add(id(node.target))
         elif isinstance(node, Attribute) and node.name in METHODS and id(node) not in called:
-            if isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS:
+            span = node.name_span.shifted(start)
+            if span in in_loops or (isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS):
                 continue
             key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
-            span = node.name_span.shifted(start)
-            if span in iterated and node.name == "items":
-                call = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
-                message = "this loop needs the keys and values of the mapping; did you mean `items()`?"
-                yield Finding(span, message, (call,), severity="warning")
-                continue
             is_declared = _is_declared(node, declarations)
             fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
             message = f"on a mapping, this is the method `{node.name}`, not the value of the key"
@@ -90,51 +85,37 @@ _VALUES: Final = frozenset({"value", "val", "v"})
 
 
 def _loops(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the loops over pairs of a mapping that do not call `items`."""
-    for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
-        if statement is None or statement.keyword != "for" or len(statement.expressions) != 1:
-            continue
-        targets = [
-            item.name
-            for target in statement.targets
-            for item in (target.items if isinstance(target, Collection) else ())
-            if isinstance(item, Name)
-        ]
-        source = statement.expressions[0]
-        start = tag.span.start
-        if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
-            name = source.function.name
-            meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
-            if meant is not None and name != meant:
-                span = source.function.name_span.shifted(start)
-                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
-                message = f"a mapping has no method `{name}`; did you mean `{meant}`?"
-                yield Finding(span, message, (fix,), severity="warning")
-        elif isinstance(source, Name | Attribute) and source.name not in METHODS and _are_pairs(targets):
-            end = source.span.shifted(start).end
-            fix = Fix("Add `.items()`", (Edit(Span(end, end), ".items()"),))
-            message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
-            yield Finding(source.span.shifted(start), message, (fix,))
-
-
-def _iterated_in_pairs(chunk: Chunk) -> frozenset[Span]:
-    """Return the last names of what loops with two variables iterate over."""
-    found = set()
+    """Yield the loops over pairs of a mapping that do not call `items`, and misspelled methods in loops."""
     for tag in chunk.tags:
         statement = tag_tree(tag).statement if tag.kind == "statement" else None
         if statement is None or statement.keyword != "for" or not statement.expressions:
             continue
-        target, source = statement.targets[:1], statement.expressions[0]
-        if isinstance(source, Attribute) and any(
-            isinstance(each, Collection) and len(each.items) == _PAIR for each in target
-        ):
-            found.add(source.name_span.shifted(tag.span.start))
-    return frozenset(found)
+        target, source = next(iter(statement.targets), None), statement.expressions[0]
+        items = target.items if isinstance(target, Collection) else ()
+        names = [item.name for item in items if isinstance(item, Name)]
+        is_pair = len(items) == len(names) == _PAIR
+        if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
+            place = source.function.name_span.shifted(tag.span.start)
+            yield from _misspelt_method(source.function.name, place)
+        elif isinstance(source, Attribute) and source.name == "items" and len(items) == _PAIR:
+            place = source.name_span.shifted(tag.span.start)
+            fix = Fix("Insert `()`", (Edit(Span(place.end, place.end), "()"),), preferred=True)
+            message = "this loop needs the keys and values of the mapping; did you mean `items()`?"
+            yield Finding(place, message, (fix,), severity="warning")
+        elif isinstance(source, Name | Attribute) and source.name not in METHODS and is_pair:
+            place = source.span.shifted(tag.span.start)
+            if names[0] in _KEYS and names[1] in _VALUES:
+                fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
+                message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
+                yield Finding(place, message, (fix,))
 
 
-def _are_pairs(names: list[str]) -> bool:
-    return len(names) == _PAIR and names[0] in _KEYS and names[1] in _VALUES
+def _misspelt_method(name: str, place: Span) -> Iterator[Finding]:
+    meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
+    if meant is not None and name != meant:
+        fix = Fix(f"Change to `{meant}`", (Edit(place, meant),))
+        message = f"a mapping has no method `{name}`; did you mean `{meant}`?"
+        yield Finding(place, message, (fix,), severity="warning")
 
 
 def _is_declared(node: Attribute, declarations: Declarations) -> bool:

@@ -210,7 +210,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         span = Span(*match.span(1))
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
             meant = f"{{% {match[2].strip()} %}}"
-            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
             yield Finding(span, f"Jinja leaves this as it is; did you mean `{meant}`?", (fix,))
     if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
         return

@@ -196,7 +196,7 @@ def _foreign(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
 
 
 _OPEN: Final = re.compile(r"\{(\w{3,})(?![\w}!:.\[])[^{}\n]*?(?:\{|\n|\\n|$)")
-_CLOSE: Final = re.compile(r"(?:^|[}\n]|\\n)[^{}\n]*?(?<!\w)(\w{3,})\}")
+_CLOSE: Final = re.compile(r"(?:^|[}\n])[^{}\n]*?(?<!\w)(?:(?<=\\)n)?(\w{3,})\}")
 
 
 def _unbalanced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:

@@ -206,7 +206,7 @@ def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Find
         for span in markers_outside_tags(chunk, content.value.span.start, content.value.span.end)
         for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
     ]
-    found += _broken(chunk)
+    found += [*_without_bar(chunk), *_misspelt_spaces(chunk)]
     hints = [finding for finding in found if finding.severity == "hint"]
     yield from (finding for finding in found if finding.severity != "hint" or finding is hints[0])
 
@@ -215,20 +215,29 @@ _BROKEN: Final = re.compile(r"<\|([A-Za-z]\w*)>|<([A-Za-z]\w*)\|>")
 """A marker that lacks one of its bars."""
 
 
-def _broken(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the markers without one of their bars, and the misspelled `<|space|>` in the texts of tags."""
+def _without_bar(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the markers in contents that lack one of their bars."""
     for content in chunk_contents(chunk):
         for match in _BROKEN.finditer(chunk.text, content.value.span.start, content.value.span.end):
             if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags):
                 meant = f"<|{match[1] or match[2]}|>"
                 fix = Fix(f"Change to `{meant}`", (Edit(Span(*match.span()), meant),))
                 yield Finding(Span(*match.span()), f"a bar is missing; did you mean `{meant}`?", (fix,))
+
+
+def _misspelt_spaces(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the misspelled `<|space|>` in the texts of tags."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Constant) and isinstance(node.value, str):
             place = node.span.shifted(start)
             for match in MARKER.finditer(chunk.text, place.start, place.end):
-                if is_typo(match[0][2:-2].strip(), _WORD):
-                    yield from _of_marker(match[0], Span(*match.span()), frozenset(), "")
+                if is_typo(match[0][2:-2], _WORD):
+                    yield _misspelt_space(Span(*match.span()))
+
+
+def _misspelt_space(span: Span) -> Finding:
+    fix = Fix(f"Change to `{_SPACE}`", (Edit(span, _SPACE),), preferred=True)
+    return Finding(span, f"Prompt Poet leaves this as it is; did you mean `{_SPACE}`?", (fix,))
 
 
 def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) -> Iterator[Finding]:
@@ -238,8 +247,7 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
     elif marker == _SPACE:
         return
     elif marker[2:-2].strip() == _WORD or is_typo(marker[2:-2], _WORD):
-        fix = Fix(f"Change to `{_SPACE}`", (Edit(span, _SPACE),), preferred=True)
-        yield Finding(span, f"Prompt Poet leaves this as it is; did you mean `{_SPACE}`?", (fix,))
+        yield _misspelt_space(span)
     else:
         message = (
             "this is plain text to Prompt Poet and tiktoken; a model that has it as a token may act on it"

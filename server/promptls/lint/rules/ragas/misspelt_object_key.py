@@ -41,7 +41,7 @@ from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import Form, form_of, saved_keys
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.settings.header import HEADER_KEYS
-from promptls.syntax.yaml.nodes import Mapping as Tree
+from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.syntax.yaml.nodes import Node, Sequence, key_text
 from promptls.text.suggest import is_close
 
@@ -63,14 +63,14 @@ def _in_saved(node: Node, form: Form, path: tuple[str, ...]) -> Iterator[Finding
     if isinstance(node, Sequence):
         for item in node.items:
             yield from _in_saved(item, form, (*path, "-"))
-    elif isinstance(node, Tree) and (keys := saved_keys(form, path)):
+    elif isinstance(node, MappingNode) and (keys := saved_keys(form, path)):
         yield from _in_mapping(node, keys, () if path else (*PROMPT_KEYS, *HEADER_KEYS))
         for entry in node.entries:
             if (key := key_text(entry)) in keys:
                 yield from _in_saved(entry.value, form, (*path, str(key)))
 
 
-def _in_mapping(node: Tree, keys: Mapping[str, KeyFact], others: Iterable[str]) -> Iterator[Finding]:
+def _in_mapping(node: MappingNode, keys: Mapping[str, KeyFact], others: Iterable[str]) -> Iterator[Finding]:
     known = {*keys, *others}
     present = {key_text(entry) for entry in node.entries}
     for entry in node.entries:
