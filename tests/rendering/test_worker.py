@@ -16,7 +16,13 @@ import pytest
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.worker import CountingError, Limits, RenderWorker, SupersededError
+from promptls.rendering.worker import (
+    PARTS_PER_MESSAGE,
+    CountingError,
+    Limits,
+    RenderWorker,
+    SupersededError,
+)
 
 MakeJob = Callable[..., RenderJob]
 
@@ -55,6 +61,16 @@ async def test_parts_string_messages_and_counts_come_back(worker: RenderWorker, 
     ]
     assert (found.tokens, found.tokens_kept, found.problems) == (3, 3, ())
     assert found.text == "- name: a\n  role: system\n  content: hello world\n- name: b\n  content: lo"
+
+
+async def test_a_rendering_in_several_messages_comes_back_whole(
+    worker: RenderWorker, make_job: MakeJob
+) -> None:
+    count = 2 * PARTS_PER_MESSAGE + 1
+    text = f"{{% for i in range({count}) %}}\n- name: p{{{{ i }}}}\n  content: c\n{{% endfor %}}\n"
+    found = await rendering(worker, make_job(text))
+    assert [part.name for part in found.parts] == [f"p{index}" for index in range(count)]
+    assert found.string == "c" * count
 
 
 async def test_the_limit_leaves_the_newest_turns(worker: RenderWorker, make_job: MakeJob) -> None:

@@ -24,7 +24,7 @@ from promptls.rendering.execute import execute, execute_rows
 from promptls.rendering.functions_file import MODULE_PREFIX
 from promptls.rendering.job import LabRequest, RenderJob, encode_frame, packed_rows, read_frame, unpack
 from promptls.rendering.outcome import RenderFailure, packed_outcome
-from promptls.rendering.worker import MARK, limit_memory
+from promptls.rendering.worker import MARK, PARTS_PER_MESSAGE, limit_memory
 from promptls.security.files import FileScope, reading_within
 from promptls.security.processes import end_with_owner
 from promptls.tokens import UnknownEncodingError, VocabularyError, count, encoding_name, load, pieces
@@ -65,22 +65,34 @@ class Outbox:
         self._write(encode_frame(message))
 
     def answer(self, request: int, answer: Mapping[str, Any]) -> None:
-        """Write the answer to a request, or a failure if it is too large."""
+        """Write the answer to a request, the parts of a rendering first; a failure if it is too large."""
         try:
-            frame = encode_frame({"id": request, **answer})
+            frames = [encode_frame({"id": request, **message}) for message in _messages(answer)]
         except MemoryError:
-            frame = b""
-        if not 0 < len(frame) <= MAX_BYTES:
+            frames = []
+        if not 0 < sum(map(len, frames)) <= MAX_BYTES:
             size = f"{MAX_BYTES / 1_000_000:g} MB"
             message = f"The rendering is larger than {size}: look for a loop or a value that grows."
             failure = RenderFailure("render", message).to_json()
-            frame = encode_frame({"id": request, "outcome": failure, "error": message})
-        self._write(frame)
+            frames = [encode_frame({"id": request, "outcome": failure, "error": message})]
+        self._write(*frames)
 
-    def _write(self, frame: bytes) -> None:
+    def _write(self, *frames: bytes) -> None:
         with self._lock:
-            self._stream.write(frame)
+            self._stream.writelines(frames)
             self._stream.flush()
+
+
+def _messages(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts of a large rendering, some in each message, and last the answer without them."""
+    outcome = answer.get("outcome")
+    parts = outcome.get("parts", ()) if outcome else ()
+    if outcome is None or len(parts) <= PARTS_PER_MESSAGE:
+        yield answer
+        return
+    for start in range(0, len(parts), PARTS_PER_MESSAGE):
+        yield {"parts": parts[start : start + PARTS_PER_MESSAGE]}
+    yield {**answer, "outcome": {**outcome, "parts": []}}
 
 
 class Reporter:

@@ -262,7 +262,7 @@ class RenderProcess:
     async def exchange(
         self, request: dict[str, Any], notify: Notify | None = None, encoding: str | None = None
     ) -> dict[str, Any]:
-        """Return the response to `request`.
+        """Return the response to `request`; the parts of a rendering arrive in messages of their own.
 
         Raises LateError, EOFError or OSError, after which the process has ended.
 
@@ -279,6 +279,7 @@ class RenderProcess:
         seconds = self._limits.seconds if is_ready else self._limits.start_seconds
         deadline = time.monotonic() + seconds
         place: tuple[str, int] | None = None
+        parts: list[Any] = []
         while True:
             message = await self._receive(process, deadline, place)
             if message.get("id") != request_id:
@@ -293,7 +294,12 @@ class RenderProcess:
             elif "at" in message:
                 path, line = message["at"]
                 place = (path, line)
+            elif "parts" in message:
+                parts += message["parts"]
+                await asyncio.sleep(0)  # the next message may have arrived: other tasks come first
             else:
+                if parts:
+                    message["outcome"]["parts"] = parts
                 return message
 
     def kill(self) -> None:
@@ -372,6 +378,9 @@ async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
 
 
 Answer = TypeVar("Answer")
+
+PARTS_PER_MESSAGE: Final = 2_000
+"""The number of parts in one message of the process; other tasks run between two messages."""
 
 ATTEMPTS = 2
 """The number of attempts for a job whose process crashes."""
@@ -547,7 +556,11 @@ class RenderWorker:
         answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds}, version=version)
         if isinstance(answer, RenderFailure):
             return answer
-        outcome = unpacked_outcome(answer["outcome"])
+        packed_outcome = answer["outcome"]
+        if len(packed_outcome.get("parts", ())) > PARTS_PER_MESSAGE:
+            outcome = await asyncio.to_thread(unpacked_outcome, packed_outcome)
+        else:
+            outcome = unpacked_outcome(packed_outcome)
         assert isinstance(outcome, Rendering)
         return outcome
 
