@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { anyPrompt, CANDIDATES, SAVED_KEY, SETTINGS } from "./promptFiles";
+import { anyPrompt, CANDIDATES, looksLikePrompt, SAVED_KEY, SETTINGS } from "./promptFiles";
 
 const LANGUAGE = "yaml-jinja-prompt";
 
@@ -30,6 +30,17 @@ export function isPrompt(document: vscode.TextDocument): boolean {
       vscode.languages.match(DOCUMENTS, document) > 0 &&
       holdsSavedKey(document))
   );
+}
+
+const LINES_OF_PART = 400;
+
+/**
+ * Whether the text of a document looks like a prompt, not only its name, which templates of Ansible and Helm have
+ * as well. A document without a file has the language because the user chose it.
+ */
+export function hasPromptText(document: vscode.TextDocument): boolean {
+  const beginning = new vscode.Range(0, 0, LINES_OF_PART, 0);
+  return document.isUntitled || looksLikePrompt(document.uri.path, document.getText(beginning));
 }
 
 /** Whether a document is a Python program that may contain a template in a string: `raw_template="…"`. */

@@ -7,7 +7,7 @@ import { registerAgentTools } from "./agentTools/register";
 import { Client } from "./client";
 import { PANEL_COMMANDS, registerCommands } from "./commands";
 import { debounce } from "./debounce";
-import { activePrompt, isPrompt, isPromptProject, mayContainTemplate } from "./documents";
+import { activePrompt, hasPromptText, isPrompt, isPromptProject, mayContainTemplate } from "./documents";
 import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
@@ -33,6 +33,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const preview = new PreviewPanel(client, context);
   const truncation = new TruncationPanel(client, context);
   const results = new ResultsPanel(client, context);
+  const isProject = isPromptProject();
   const extensionVersion = String((context.extension.packageJSON as { version: unknown }).version);
 
   context.subscriptions.push(
@@ -56,17 +57,21 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     registerAgentTools(client),
     countTokens(client),
-    startWhenNeeded(server),
-    whenPrompts(client, log, () => {
+    startWhenNeeded(server, isProject),
+    whenPrompts(client, log, isProject, () => {
       void vscode.commands.executeCommand("setContext", "promptls.isActive", true);
       return vscode.Disposable.from(
         whenTrusted(() => new ExperimentTests(client, log)),
         whenTrusted(() => new PromptsView(client, log)),
       );
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => server.start(true)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      if (server.isNeeded) {
+        void server.start(true);
+      }
+    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("promptls.server")) {
+      if (server.isNeeded && event.affectsConfiguration("promptls.server")) {
         void server.start();
       }
     }),
@@ -103,6 +108,7 @@ function restored(view: string, restore: (panel: vscode.WebviewPanel) => void): 
 function whenPrompts(
   client: Client,
   log: vscode.LogOutputChannel,
+  isProject: Promise<boolean>,
   create: () => vscode.Disposable,
 ): vscode.Disposable {
   let created: vscode.Disposable | undefined;
@@ -114,7 +120,7 @@ function whenPrompts(
     }
   };
   const started = client.onStarted(show);
-  void isPromptProject().then((found) => {
+  void isProject.then((found) => {
     if (found) {
       show();
     } else {
@@ -143,20 +149,38 @@ function whenTrusted(create: () => { dispose(): void }): { dispose(): void } {
   });
 }
 
-/** A folder without prompts gets no server, and so no environment of ours. */
-function startWhenNeeded(server: ServerManager): vscode.Disposable {
-  const needsServer = (document: vscode.TextDocument) => isPrompt(document) || mayContainTemplate(document);
-  if (vscode.workspace.textDocuments.some(needsServer)) {
-    void server.start();
-    return new vscode.Disposable(() => undefined);
-  }
-  const waiting = vscode.workspace.onDidOpenTextDocument((document) => {
-    if (needsServer(document)) {
-      waiting.dispose();
+/**
+ * Starts the server for the first document that it has something to say about: in a project with prompts, by the
+ * name of the file, elsewhere by its text. A folder without prompts gets no server, and so no environment of ours.
+ */
+function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vscode.Disposable {
+  let hasPrompts = false;
+  const startFor = (...documents: vscode.TextDocument[]) => {
+    const isNeeded = documents.some(
+      (document) =>
+        (isPrompt(document) && (hasPrompts || hasPromptText(document))) || mayContainTemplate(document),
+    );
+    if (isNeeded) {
+      listening.dispose();
       void server.start();
     }
+  };
+  const listening = vscode.Disposable.from(
+    vscode.workspace.onDidOpenTextDocument((document) => {
+      startFor(document);
+    }),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => {
+      startFor(document);
+    }),
+  );
+  startFor(...vscode.workspace.textDocuments);
+  void isProject.then((found) => {
+    hasPrompts = found;
+    if (!server.isNeeded) {
+      startFor(...vscode.workspace.textDocuments);
+    }
   });
-  return waiting;
+  return listening;
 }
 
 /** Keeps the token count of the active prompt in the status bar, requested when typing pauses. */

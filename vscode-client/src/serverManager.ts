@@ -31,6 +31,7 @@ export class ServerManager implements vscode.Disposable {
   #client: LanguageClient | undefined;
   #server: ServerCommand | undefined;
   #isMissing = false;
+  #isNeeded = false;
   #forced = false;
 
   /** There is a new language client, which is about to start. */
@@ -69,6 +70,11 @@ export class ServerManager implements vscode.Disposable {
     return this.#client?.state === State.Running;
   }
 
+  /** True once the server was to start, even if it could not. */
+  get isNeeded(): boolean {
+    return this.#isNeeded;
+  }
+
   /** True when another selected Python could lead to another server, or to the first one. */
   get dependsOnPython(): boolean {
     return this.#server?.dependsOnPython ?? this.#isMissing;
@@ -76,6 +82,7 @@ export class ServerManager implements vscode.Disposable {
 
   /** Starts the server, or replaces it when another one should run now; `force` replaces it in any case. */
   async start(force = false): Promise<void> {
+    this.#isNeeded = true;
     this.#forced ||= force;
     await this.#enqueue();
   }

@@ -14,6 +14,8 @@ export class ServerStatus implements vscode.Disposable {
   constructor() {
     this.#item = vscode.languages.createLanguageStatusItem("promptls.server", DOCUMENTS);
     this.#item.name = "promptls";
+    this.#item.text = "promptls";
+    this.#item.detail = "starts with the first prompt";
   }
 
   starting(step: string): void {

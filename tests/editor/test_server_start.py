@@ -1,4 +1,4 @@
-"""Prompts that Ragas saved, in a workspace that has nothing else."""
+"""Which files start the server in a real VS Code: prompts, and no others that have such names."""
 
 from __future__ import annotations
 
@@ -37,3 +37,32 @@ def test_a_saved_prompt_alone_starts_the_server_and_other_json_does_not(
     expect(workbench.problem("Ragas ignores `outptu`; did you mean `output`?")).to_be_visible()
     workbench.screenshot("found")
     assert code_server.logs().count("Starting ") == begun + 1
+
+
+PLAYBOOK = """\
+- name: web server
+  hosts: all
+  tasks:
+    - name: install
+      copy: {content: "{{ greeting }}", dest: /etc/motd}
+"""
+
+
+def test_templates_of_other_tools_do_not_start_the_server_until_there_is_a_prompt(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "site.yml.j2").write_text(PLAYBOOK, "utf-8")
+    (tmp_path / "values.yaml.j2").write_text("image: {{ image }}\n", "utf-8")
+    (tmp_path / "new.yml.j2").touch()
+    known = code_server.logs()
+    workbench = open_folder(code_server, tmp_path)
+    for name in ("site.yml.j2", "values.yaml.j2", "new.yml.j2"):
+        workbench.open_file(name)
+        expect(workbench.status("Prompt Template")).to_be_visible()
+    workbench.type("- name: greeting")
+    workbench.screenshot("silent")
+    assert code_server.logs().count("The workspace has no prompts") == known.count("no prompts") + 1
+    assert code_server.logs().count("Starting ") == known.count("Starting ")
+    workbench.type("\nrole: user\ncontent: Good morning.")
+    expect(workbench.lens("Preview")).to_be_visible()
+    assert code_server.logs().count("Starting ") == known.count("Starting ") + 1
