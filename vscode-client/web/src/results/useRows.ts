@@ -36,8 +36,9 @@ export function useRows(run: string, filter: RowFilter): FoundRows {
     // What was found before stays in sight until the answer is here.
     cache.current = { key, total: before?.total, failure: "", pages: new Map() };
   }
+  // An effect of an earlier render must not fill the pages of a later query.
+  const mine = cache.current;
   const fetchPage = (number: number): void => {
-    const mine = cache.current;
     if (mine === undefined || rows === undefined || mine.pages.has(number)) {
       return;
     }
@@ -68,7 +69,6 @@ export function useRows(run: string, filter: RowFilter): FoundRows {
   useEffect(() => {
     fetchPage(0);
   }, [key, rows]);
-  const mine = cache.current;
   return {
     total: mine?.total,
     failure: mine?.failure ?? "",
