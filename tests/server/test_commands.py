@@ -9,6 +9,8 @@ from lsp_editor import Editor, eventually
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from promptls.server.to_proto import path_of
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PROMPT = """\
@@ -165,6 +167,19 @@ async def test_results_contain_scores_rows_and_the_comparison_with_the_previous_
     assert not view.runs[1].stale
     assert [(row.place, row.cells.response) for row in rows.rows] == [(0, "hello")]
     assert pairs.total == 0
+
+
+async def test_an_agent_reads_rows_worst_first_and_compares_the_last_runs_of_prompts(code: Editor) -> None:
+    uri = opened(code)
+    run = await code.command("runExperiment", uri=uri)
+    prompt = str(path_of(uri))
+
+    page = await code.command("resultsText", run=prompt, count=1)
+    compared = await code.command("compareRuns", runs=[prompt, run.run])
+
+    assert page.text.startswith(f"{run.name}: rows 1 to 1 of 2\nrow 2 (id 2)\n")
+    assert "  exact_match: fail (" in page.text
+    assert (compared.before.run, compared.after.run) == (run.run, run.run)
 
 
 async def test_the_results_are_a_report_in_a_file_where_the_client_has_no_panel(editor: Editor) -> None:

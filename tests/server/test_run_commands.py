@@ -56,7 +56,7 @@ async def test_an_edit_says_how_many_rendered_prompts_it_changes(code: Editor, s
     planned = await code.command("planExperiment", uri=uri)
 
     assert (planned.rows, planned.changed, planned.calls, planned.cached) == (6, 1, 1, 5)
-    assert planned.message.startswith("1 of 6 rendered prompts differ from the last run; 1 calls to make")
+    assert planned.message.startswith("1 of 6 rendered prompts differ from the last run; 1 call to make")
     assert len(server.requests) == 6
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 10
 """The default number of rows and runs in an answer."""
-MAX_CELL: Final = 300
-"""The number of characters of a cell in an answer."""
 
 Notify = Callable[[float, float, str], Awaitable[None]]
 """Reports progress: results there, results expected, and a message."""
@@ -202,6 +200,7 @@ class _Consent:
 
 def _finished(run: RunSummary) -> Answer:
     from promptls.experiments.history import run_before
+    from promptls.results_view.rows_as_text import chosen_places, readable_rows, row_lines
 
     before = run_before(run)
     lines = [run_line(run)]
@@ -212,9 +211,9 @@ def _finished(run: RunSummary) -> Answer:
         unscored = f", {metric.unscored} without a score" if metric.unscored else ""
         lines.append(f"{metric.name}: {metric.text}{unscored}{was}")
         metrics.append({"name": metric.name, "value": metric.value, "text": metric.text})
-    worst = _rows(run, _places(run, "failing"))[:3]
+    worst = readable_rows(run, chosen_places(run, "failing")[:3])
     if worst:
-        lines += ["worst rows:", *(line for row in worst for line in _row_lines(row))]
+        lines += ["worst rows:", *row_lines(worst)]
     compare = f"; compare_runs shows whether it is better than {before.name}" if before else ""
     lines.append(f"read_results shows its rows{compare}")
     data = {
@@ -301,84 +300,14 @@ async def read_results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 
 
 def _results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    from promptls.results_view.rows_as_text import chosen_places, page_line, readable_rows, row_lines
+
     run = _run_named(folder, arguments["run"])
-    places = _places(run, arguments.get("show", "worst"), arguments.get("search", ""))
+    places = chosen_places(run, arguments.get("show", "worst"), arguments.get("search", ""))
     start, count = arguments.get("start", 0), arguments.get("count", SHOWN)
-    rows = _rows(run, places[start : start + count])
-    shown = f"rows {start + 1} to {start + len(rows)} of {len(places)}" if rows else "no rows"
-    lines = [run_line(run), shown, *(line for row in rows for line in _row_lines(row))]
+    rows = readable_rows(run, places[start : start + count])
+    lines = [run_line(run), page_line(start, len(rows), len(places)), *row_lines(rows)]
     return Answer("\n".join(lines), {"run": run.name, "total": len(places), "start": start, "rows": rows})
-
-
-def _places(run: RunSummary, show: str, search: str = "") -> Sequence[int]:
-    """Return the indices of the rows in the run's table, in the order to show them."""
-    from promptls.experiments.result_pages import RowQuery, found_places
-
-    if show == "all":
-        return found_places(run, RowQuery(search=search))
-    if show == "error":
-        return found_places(run, RowQuery("error", search))
-    failing = [
-        *found_places(run, RowQuery("error", search)),
-        *found_places(run, RowQuery("problem", search)),
-        *found_places(run, RowQuery("failing", search)),
-    ]
-    numeric = next((metric for metric in run.metrics if metric.kind == "numeric"), None)
-    rest = (
-        found_places(run, RowQuery(search=search))
-        if numeric is None
-        else found_places(run, RowQuery(search=search, sort=numeric.name, descending=numeric.lower_is_better))
-    )
-    has_verdict = any(metric.kind == "discrete" for metric in run.metrics)
-    return list(dict.fromkeys([*failing, *(() if show == "failing" and has_verdict else rest)]))
-
-
-def _rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
-    from promptls.experiments.result_pages import rows_at
-    from promptls.experiments.results_table import (
-        JUDGING_COLUMNS,
-        PREDICTED_PREFIX,
-        REASON_SUFFIX,
-        RESULT_COLUMNS,
-    )
-
-    metrics = [metric.name for metric in run.metrics]
-    own = {"id", "response", *RESULT_COLUMNS, *JUDGING_COLUMNS, *metrics}
-    own |= {f"{name}{REASON_SUFFIX}" for name in metrics}
-    several = len(run.models) > 1
-    found = []
-    for cells in rows_at(run, places):
-        row: dict[str, Any] = {"row": cells.get("row_number"), "id": cells.get("id")}
-        if several:
-            row["model"] = cells.get("model")
-        row["data"] = {
-            name: _cut(value)
-            for name, value in cells.items()
-            if value and name not in own and not name.startswith(PREDICTED_PREFIX)
-        }
-        row["answer"] = _cut(cells.get("response") or "")
-        row |= {name: value for name in ("error", "problem") if (value := cells.get(name))}
-        row["scores"] = {
-            name: {"score": cells.get(name, ""), "reason": _cut(cells.get(f"{name}{REASON_SUFFIX}") or "")}
-            for name in metrics
-        }
-        found.append(row)
-    return found
-
-
-def _row_lines(row: Mapping[str, Any]) -> Iterator[str]:
-    model = f", {row['model']}" if "model" in row else ""
-    yield f"row {row['row']} (id {row['id']}{model})"
-    yield from (f"  {name}: {value}" for name, value in row["data"].items())
-    yield f"  answer: {row['answer']}"
-    yield from (f"  {name}: {row[name]}" for name in ("error", "problem") if name in row)
-    for name, score in row["scores"].items():
-        yield f"  {name}: {score['score']}" + (f" ({score['reason']})" if score["reason"] else "")
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_CELL else f"{line[:MAX_CELL]}…"
 
 
 async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:

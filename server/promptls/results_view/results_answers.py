@@ -66,6 +66,28 @@ def rows_answer(arguments: Mapping[str, Any]) -> results_wire.RowsAnswer:
     return {"total": len(found), "start": start, "rows": rows}
 
 
+def text_answer(arguments: Mapping[str, Any]) -> results_wire.TextAnswer:
+    """Return `count` rows of `run` as text for a coding agent, starting at index `start`, the worst first.
+
+    `show` and `search` choose other rows (`rows_as_text.chosen_places`).
+    """
+    from promptls.results_view.rows_as_text import (
+        DEFAULT_COUNT,
+        chosen_places,
+        page_line,
+        readable_rows,
+        row_lines,
+    )
+
+    run = _run(arguments, "run")
+    show, search = optional(arguments, "show", str), optional(arguments, "search", str)
+    start, count = optional(arguments, "start", int) or 0, optional(arguments, "count", int) or DEFAULT_COUNT
+    places = chosen_places(run, show or "worst", search or "")
+    rows = readable_rows(run, places[start : start + min(count, LARGEST_PAGE)])
+    lines = [f"{run.name}: {page_line(start, len(rows), len(places))}", *row_lines(rows)]
+    return {"text": "\n".join(lines)}
+
+
 def pairs_answer(arguments: Mapping[str, Any]) -> results_wire.PairsAnswer:
     """Return a page of rows of the runs `before` and `after` side by side.
 
@@ -201,8 +223,8 @@ def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the comparison in sentences, and the rows whose score changed.
 
-    `runs` are two tables, the older one first; without them, the latest complete run of the experiment is
-    compared with its baseline.
+    `runs` are two tables, or prompts for their latest complete runs, the older one first; without them, the
+    latest complete run of the experiment is compared with its baseline.
     """
     named = optional(arguments, "runs", list)
     before, after = _before_and_after(arguments) if named is None else _named(named)
@@ -262,7 +284,7 @@ def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
 def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
     if len(runs) != 2:  # noqa: PLR2004 - a comparison has two sides
         raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
-    before, after = (read_run(Path(str(run)).with_suffix(".json")) for run in runs)
+    before, after = (find_run(str(run), complete=True) for run in runs)
     return before, after
 
 

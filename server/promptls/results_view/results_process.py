@@ -33,6 +33,7 @@ QUESTIONS: Final[Mapping[str, Answer]] = {
     "report": results_answers.report_answer,
     "compare": results_answers.compare_answer,
     "rows": results_answers.rows_answer,
+    "text": results_answers.text_answer,
     "pairs": results_answers.pairs_answer,
     "messages": results_answers.messages_answer,
     "note": results_answers.note_answer,

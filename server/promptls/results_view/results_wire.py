@@ -272,6 +272,12 @@ class RowsAnswer(TypedDict):
     rows: list[RowJson]
 
 
+class TextAnswer(TypedDict):
+    """Rows as text, for a coding agent."""
+
+    text: str
+
+
 class PairedRow(TypedDict):
     """The cells of a row in two runs; null if a run does not have it."""
 

@@ -1,23 +1,27 @@
-// Calls tools as agent mode does, and shows what they answer as a document.
+// Calls the tools that `calls.json` names as agent mode does, and shows what they answer as a document.
 
 const vscode = require("vscode");
 
-const CALLS = [
-  ["promptls_check_prompts", { paths: ["ask.yml.j2"] }],
-  ["promptls_render_prompt", { file: "ask.yml.j2", row: 1 }],
-  ["promptls_show_contract", { file: "../outside.yml.j2" }],
-];
-
 exports.activate = (context) => {
-  context.subscriptions.push(
-    vscode.commands.registerCommand("toolCaller.call", async () => {
-      const texts = [`${vscode.lm.tools.filter(({ name }) => name.startsWith("promptls_")).length} tools`];
-      for (const [name, input] of CALLS) {
-        const result = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined });
-        texts.push(result.content.map((part) => part.value).join(""));
-      }
-      const document = await vscode.workspace.openTextDocument({ content: texts.join("\n") });
-      await vscode.window.showTextDocument(document);
-    }),
-  );
+  context.subscriptions.push(vscode.commands.registerCommand("toolCaller.call", callAll));
 };
+
+async function callAll() {
+  const file = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, "calls.json");
+  const calls = JSON.parse(new TextDecoder().decode(await vscode.workspace.fs.readFile(file)));
+  const texts = [`${vscode.lm.tools.filter(({ name }) => name.startsWith("promptls_")).length} tools`];
+  for (const [name, input] of calls) {
+    texts.push(await called(`promptls_${name}`, input));
+  }
+  const document = await vscode.workspace.openTextDocument({ content: [...texts, "done"].join("\n") });
+  await vscode.window.showTextDocument(document);
+}
+
+async function called(name, input) {
+  try {
+    const result = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined });
+    return result.content.map((part) => part.value).join("");
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+}

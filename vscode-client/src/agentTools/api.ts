@@ -6,12 +6,14 @@ export interface ToolInvocation {
   input: Record<string, unknown>;
 }
 
+export interface Preparation {
+  invocationMessage: string;
+  confirmationMessages: { title: string; message: string };
+}
+
 export interface LanguageModelTool {
   invoke(options: ToolInvocation, token: CancellationToken): Promise<object>;
-  prepareInvocation?(
-    options: ToolInvocation,
-    token: CancellationToken,
-  ): Promise<{ invocationMessage: string; confirmationMessages: { title: string; message: string } }>;
+  prepareInvocation?(options: ToolInvocation, token: CancellationToken): Promise<Preparation | undefined>;
 }
 
 /** The members of the module `vscode`, as far as the running version has them. */

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 
 import type { Client } from "../client";
 import type { LanguageModelTool, ToolsApi } from "./api";
-import { type Editor, runArguments, type Tool, TOOLS } from "./tools";
+import { type Editor, isOnlyPlan, runArguments, type Tool, TOOLS } from "./tools";
 
 export function registerAgentTools(client: Client): vscode.Disposable {
   const { lm, LanguageModelToolResult: Result, LanguageModelTextPart: Part } = vscode as unknown as ToolsApi;
@@ -41,6 +41,9 @@ async function answer(
 /** The user sees what the run would cost and where prompts would be sent before it starts. */
 function confirmRun(client: Client): NonNullable<LanguageModelTool["prepareInvocation"]> {
   return async ({ input }, token) => {
+    if (isOnlyPlan(input)) {
+      return undefined;
+    }
     const file = typeof input.file === "string" ? input.file : "";
     let message: string;
     try {

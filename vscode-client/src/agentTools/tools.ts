@@ -2,7 +2,7 @@
 
 import type { RunResult } from "@promptls/web/wire/commands";
 import type { CommittedAnswer, PreviewResult } from "@promptls/web/wire/preview";
-import type { RowsAnswer } from "@promptls/web/wire/results";
+import type { TextAnswer } from "@promptls/web/wire/results";
 
 export type Input = Record<string, unknown>;
 
@@ -41,12 +41,13 @@ interface Tokens {
 }
 
 interface Compared {
+  before: { name: string };
+  after: { name: string };
   sentences: string[];
   changes: { id: string; metric: string; before: string; after: string; better: boolean }[];
 }
 
 const SHOWN = 10;
-const MAX_CELL = 300;
 
 export const TOOLS: Record<string, Tool> = {
   check_prompts: async ({ paths }, { execute, uriOf, shown }) => {
@@ -99,44 +100,39 @@ export const TOOLS: Record<string, Tool> = {
     return `since ${before.commit.name} (${before.commit.subject})\n${difference || "the rendered prompt is the same"}`;
   },
 
-  run_experiment: async (input, { execute, run, uriOf }) => {
+  run_experiment: async (input, { execute, run, uriOf, shown }) => {
     const argument = await runArguments(input, uriOf);
-    if (input.plan_only === true) {
+    if (isOnlyPlan(input)) {
       return (await execute<{ message: string }>("promptls.planExperiment", argument)).message;
     }
     const { message, run: table } = await run<RunResult>("promptls.runExperiment", argument);
-    return table === "" ? message : `${message}\ntable: ${table}`;
+    return table === "" ? message : `${message}\ntable: ${shown(table)}`;
   },
 
   compare_runs: async ({ before, after, count }, { execute, runOf }) => {
     const runs = [await runOf(textOf(before)), await runOf(textOf(after))];
-    const { sentences, changes } = await execute<Compared>("promptls.compareRuns", { runs });
+    const compared = await execute<Compared>("promptls.compareRuns", { runs });
+    const { sentences, changes } = compared;
     const worse = changes.filter((each) => !each.better);
     const shown = [...worse, ...changes.filter((each) => each.better)].slice(0, numberOf(count, SHOWN));
     const lines = shown.map(
       (each) =>
         `${each.better ? "better" : "worse"}: row ${each.id} ${each.metric} ${each.before} → ${each.after}`,
     );
-    return [...sentences, ...lines].join("\n");
+    const heading = `before: ${compared.before.name}, after: ${compared.after.name}`;
+    return [heading, ...sentences, ...lines].join("\n");
   },
 
   read_results: async ({ run, show, search, start, count }, { execute, runOf }) => {
-    const kind = show === "all" || show === "error" ? show : "failing";
-    const { total, rows } = await execute<RowsAnswer>("promptls.resultsRows", {
-      run: await runOf(textOf(run)),
-      filter: { kind, search: typeof search === "string" ? search : "" },
-      start: numberOf(start, 0),
-      count: numberOf(count, SHOWN),
-    });
-    const texts = rows.map(({ cells }) =>
-      Object.entries(cells)
-        .filter(([, value]) => value !== "")
-        .map(([name, value]) => `${name}: ${cut(value)}`)
-        .join("\n  "),
-    );
-    return [`${String(rows.length)} of ${String(total)} rows (${kind})`, ...texts].join("\n");
+    const argument = { run: await runOf(textOf(run)), show, search, start, count };
+    return (await execute<TextAnswer>("promptls.resultsText", argument)).text;
   },
 };
+
+/** A plan asks no model, so it needs no consent. */
+export function isOnlyPlan(input: Input): boolean {
+  return input.plan_only === true;
+}
 
 /** The arguments of the command that runs what the tool was asked for. */
 export async function runArguments(input: Input, uriOf: Editor["uriOf"]): Promise<object> {
@@ -173,11 +169,6 @@ function partsOf(rendering: PreviewResult["rendering"]): Map<string, string> {
 
 const minus = (text: string) => text.replaceAll(/^/gm, "-");
 const plus = (text: string) => text.replaceAll(/^/gm, "+");
-
-function cut(text: string): string {
-  const line = text.split(/\s+/).join(" ");
-  return line.length <= MAX_CELL ? line : `${line.slice(0, MAX_CELL)}…`;
-}
 
 function textOf(value: unknown): string {
   if (typeof value !== "string") {

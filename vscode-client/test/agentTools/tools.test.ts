@@ -64,7 +64,7 @@ it("passes the budget of a run to the server", async () => {
     { "promptls.runExperiment": { message: "r: 5 rows", run: "/w/experiments/r.csv" } },
   );
   expect(ran[0]?.[1]).toMatchObject({ rows: "5", budget: { cost: 0.5 } });
-  expect(text).toBe("r: 5 rows\ntable: /w/experiments/r.csv");
+  expect(text).toBe("r: 5 rows\ntable: experiments/r.csv");
 });
 
 it("asks no model for a plan", async () => {
@@ -83,7 +83,14 @@ it("shows rows that got worse first", async () => {
   const { text } = await call(
     "compare_runs",
     { before: "r", after: "s" },
-    { "promptls.compareRuns": { sentences: ["m: s is better"], changes } },
+    {
+      "promptls.compareRuns": {
+        before: { name: "r" },
+        after: { name: "s" },
+        sentences: ["m: s is better"],
+        changes,
+      },
+    },
   );
-  expect(text).toBe("m: s is better\nworse: row 2 m a → b\nbetter: row 1 m a → b");
+  expect(text).toBe("before: r, after: s\nm: s is better\nworse: row 2 m a → b\nbetter: row 1 m a → b");
 });

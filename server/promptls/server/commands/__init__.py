@@ -252,6 +252,7 @@ def _question_about_results(name: str, question: str) -> None:
 
 
 _question_about_results("resultsRows", "rows")
+_question_about_results("resultsText", "text")
 _question_about_results("resultsPairs", "pairs")
 _question_about_results("resultsMessages", "messages")
 _question_about_results("resultsNote", "note")

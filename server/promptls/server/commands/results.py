@@ -64,8 +64,8 @@ async def compare_runs(
 ) -> dict[str, Any]:
     """Return the comparison in sentences, and the rows whose score changed.
 
-    `runs` are the tables of two runs, the older one first; by default, the last run over all rows of the
-    prompt's experiment is compared with the previous one.
+    `runs` are the tables of two runs, or prompts for their latest complete runs, the older one first; by
+    default, the last run over all rows of the prompt's experiment is compared with the previous one.
     """
     runs = optional(arguments, "runs", list)
     path = prompt_path(context, arguments) if runs is None else str((runs or [""])[0])

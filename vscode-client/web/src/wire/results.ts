@@ -242,6 +242,11 @@ export interface RowsAnswer {
   rows: Row[];
 }
 
+/** Rows as text, for a coding agent. */
+export interface TextAnswer {
+  text: string;
+}
+
 /** The cells of a row in two runs; null if a run does not have it. */
 export interface PairedRow {
   before: Record<string, string> | null;

@@ -1,0 +1,93 @@
+"""The rows of a run as short text, for coding agents: the data, the answer, and the reason of each score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from promptls.experiments.history import RunSummary
+from promptls.experiments.result_pages import RowQuery, found_places, rows_at
+from promptls.experiments.results_table import (
+    JUDGING_COLUMNS,
+    PREDICTED_PREFIX,
+    REASON_SUFFIX,
+    RESULT_COLUMNS,
+)
+
+DEFAULT_COUNT: Final = 10
+"""The default number of rows in an answer."""
+_MAX_CELL: Final = 300
+"""The number of characters of a cell in an answer."""
+
+
+def chosen_places(run: RunSummary, show: str, search: str = "") -> Sequence[int]:
+    """Return the indices of the rows in the run's table, in the order to show them.
+
+    `show` is `worst` for all rows, the worst first; `failing` for those that are not good; `error` for those
+    without an answer; or `all`.
+    """
+    if show == "all":
+        return found_places(run, RowQuery(search=search))
+    if show == "error":
+        return found_places(run, RowQuery("error", search))
+    failing = [
+        *found_places(run, RowQuery("error", search)),
+        *found_places(run, RowQuery("problem", search)),
+        *found_places(run, RowQuery("failing", search)),
+    ]
+    numeric = next((metric for metric in run.metrics if metric.kind == "numeric"), None)
+    rest = (
+        found_places(run, RowQuery(search=search))
+        if numeric is None
+        else found_places(run, RowQuery(search=search, sort=numeric.name, descending=numeric.lower_is_better))
+    )
+    has_verdict = any(metric.kind == "discrete" for metric in run.metrics)
+    return list(dict.fromkeys([*failing, *(() if show == "failing" and has_verdict else rest)]))
+
+
+def readable_rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the rows with these indices, without the columns that only promptls needs."""
+    metrics = [metric.name for metric in run.metrics]
+    own = {"id", "response", *RESULT_COLUMNS, *JUDGING_COLUMNS, *metrics}
+    own |= {f"{name}{REASON_SUFFIX}" for name in metrics}
+    several = len(run.models) > 1
+    found = []
+    for cells in rows_at(run, places):
+        row: dict[str, Any] = {"row": cells.get("row_number"), "id": cells.get("id")}
+        if several:
+            row["model"] = cells.get("model")
+        row["data"] = {
+            name: _cut(value)
+            for name, value in cells.items()
+            if value and name not in own and not name.startswith(PREDICTED_PREFIX)
+        }
+        row["answer"] = _cut(cells.get("response") or "")
+        row |= {name: value for name in ("error", "problem") if (value := cells.get(name))}
+        row["scores"] = {
+            name: {"score": cells.get(name, ""), "reason": _cut(cells.get(f"{name}{REASON_SUFFIX}") or "")}
+            for name in metrics
+        }
+        found.append(row)
+    return found
+
+
+def row_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of `readable_rows`."""
+    for row in rows:
+        model = f", {row['model']}" if "model" in row else ""
+        yield f"row {row['row']} (id {row['id']}{model})"
+        yield from (f"  {name}: {value}" for name, value in row["data"].items())
+        yield f"  answer: {row['answer']}"
+        yield from (f"  {name}: {row[name]}" for name in ("error", "problem") if name in row)
+        for name, score in row["scores"].items():
+            yield f"  {name}: {score['score']}" + (f" ({score['reason']})" if score["reason"] else "")
+
+
+def page_line(start: int, count: int, total: int) -> str:
+    """Return which rows are shown: `rows 1 to 10 of 50`."""
+    return f"rows {start + 1} to {start + count} of {total}" if count else "no rows"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_CELL else f"{line[:_MAX_CELL]}…"
