@@ -282,6 +282,7 @@ _SHORT: Final = 2
 """A word of this many letters resembles too many keywords."""
 
 
+_MISPLACED: Final = re.compile(r"`elif` in a `\w+` block")
 _REMOVE: Final = "Remove this tag"
 
 
@@ -292,6 +293,9 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     if tag_index is None:
         return ()
     tag = located.chunk.tags[tag_index]
+    place = tag.span.shifted(located.start)
+    if any(_MISPLACED.match(each.message) and place.contains(each.span.start) for each in template.syntax_problems):
+        return ()  # what belongs in this place is unknown
     # A tag that closes nothing may close what an earlier broken tag opens.
     is_first = all(
         each.language != "jinja" or each.span.start >= problem.span.start for each in template.syntax_problems

@@ -57,6 +57,7 @@ from promptls.lint.analysis.unmatched_names import (
     describe_entries,
     foreign_constants,
     include_places,
+    names_in_includers,
     out_of_scope,
     typos_of_loop_variables,
     undeclared_references,
@@ -74,8 +75,12 @@ from promptls.lint.rule import (
     Rule,
     Severity,
 )
+from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, Binding, NameReference
+from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.parts import OpenBlock
+from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in
@@ -111,6 +116,7 @@ def check(file: File) -> Iterator[Finding]:
     yield from _lost_after_loops(file)
     yield from _after_loops(file)
     yield from _before_set(file)
+    yield from _before_import(file)
     yield from _loop_variables(file)
     for found in unprovided_references(file):
         if found.meant is not None:
@@ -204,7 +210,7 @@ def _after_loops(file: File) -> Iterator[Finding]:
 
 
 def _before_set(file: File) -> Iterator[Finding]:
-    """Yield the uses of variables that are only set later, outside of all blocks.
+    """Yield the uses of variables that are only set later, in the same blocks.
 
     Yield nothing in a file that declares inputs, and for variables whose own value is read to set them.
     """
@@ -214,20 +220,69 @@ def _before_set(file: File) -> Iterator[Finding]:
         return
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for name in sorted(doubtful):
-        bindings = [each for kind in _BINDING_KINDS for each in names.bindings_of(kind) if each.name == name]
+        bindings = _bindings(file, name)
+        blocks = {file.template.branches.at(each.span.start) for each in bindings}
         free = [each for each in names.references_of(name) if each.binding is None]
-        is_set_once = len(bindings) == 1 and not file.template.branches.at(bindings[0].span.start)
-        if not is_set_once or any(
-            each.span.end > bindings[0].span.start
-            or each.how == "call"
-            or _in_one_tag(file, each.span, bindings[0].span)
+        is_repeated = any(block.keyword == "for" for around in blocks for block in around)
+        is_optional = used_shapes(file.template).get(name, UNKNOWN).optional
+        if len(blocks) > 1 or (is_optional and not is_repeated):
+            continue
+        if not all(
+            each.span.end <= bindings[0].span.start
+            and each.how != "call"
+            and not any(_in_one_tag(file, each.span, binding.span) for binding in bindings)
+            and all(_is_in_body(file, each.span, block) for block in next(iter(blocks)))
             for each in free
         ):
             continue
-        line = file.template.source.line_column(bindings[0].span.start).line + 1
-        related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
         for reference in free:
-            yield Finding(reference.span, f"`{name}` is set only later, on line {line}", related=(related,))
+            yield _bound_later(file, reference, bindings[0], "set")
+
+
+def _before_import(file: File) -> Iterator[Finding]:
+    """Yield the uses of macros and modules ahead of the `import` outside of all blocks that binds them.
+
+    Yield nothing in a file that declares inputs.
+    """
+    names = file.template.names
+    doubtful = names.bound_names("import") & names.input_names
+    if not doubtful or declared_names(file) is not None:
+        return
+    doubtful -= names_in_includers(file).union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for name in sorted(doubtful):
+        bindings = _bindings(file, name)
+        free = [each for each in names.references_of(name) if each.binding is None]
+        is_outside = not file.template.branches.at(bindings[0].span.start)
+        if is_outside and len(bindings) == 1:
+            for reference in free:
+                if reference.span.end <= bindings[0].span.start and reference.how:
+                    yield _bound_later(file, reference, bindings[0], "imported")
+
+
+def _is_in_body(file: File, span: Span, block: OpenBlock) -> bool:
+    """Return whether a place is in a branch of a block, but not in the tag that opens the block or branch."""
+    is_inside = block in file.template.branches.at(span.start)
+    statement = statement_at(file.template, span.start)
+    is_condition = statement is not None and statement.keyword == "elif"
+    return is_inside and not is_condition and not _in_one_tag(file, span, Span(block.opening, block.opening))
+
+
+def _bindings(file: File, name: str) -> list[Binding]:
+    """Return the places that bind a name, in order."""
+    found = [
+        each
+        for kind in _BINDING_KINDS
+        for each in file.template.names.bindings_of(kind)
+        if each.name == name
+    ]
+    return sorted(found, key=lambda each: each.span)
+
+
+def _bound_later(file: File, reference: NameReference, binding: Binding, how: str) -> Finding:
+    line = file.template.source.line_column(binding.span.start).line + 1
+    related = RelatedInformation(file.path, binding.span, f"`{binding.name}` is {how} here")
+    message = f"`{binding.name}` is {how} only later, on line {line}"
+    return Finding(reference.span, message, related=(related,))
 
 
 def _in_one_tag(file: File, one: Span, other: Span) -> bool:
