@@ -294,7 +294,10 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
         return ()
     tag = located.chunk.tags[tag_index]
     place = tag.span.shifted(located.start)
-    if any(_MISPLACED.match(each.message) and place.contains(each.span.start) for each in template.syntax_problems):
+    if any(
+        _MISPLACED.match(each.message) and place.contains(each.span.start)
+        for each in template.syntax_problems
+    ):
         return ()  # what belongs in this place is unknown
     # A tag that closes nothing may close what an earlier broken tag opens.
     is_first = all(

@@ -270,10 +270,7 @@ def _is_in_body(file: File, span: Span, block: OpenBlock) -> bool:
 def _bindings(file: File, name: str) -> list[Binding]:
     """Return the places that bind a name, in order."""
     found = [
-        each
-        for kind in _BINDING_KINDS
-        for each in file.template.names.bindings_of(kind)
-        if each.name == name
+        each for kind in _BINDING_KINDS for each in file.template.names.bindings_of(kind) if each.name == name
     ]
     return sorted(found, key=lambda each: each.span)
 

@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a file with the name of a prompt that is not recognized as a prompt because of a single common
-mistake: the dash before a part is missing, the keys are capitalized or misspelled, or the list of
-messages is below a key such as `messages`.
+mistake: the dash before a part is missing, the keys are capitalized or misspelled, the list of
+messages is below a key such as `messages`, or Git left the marks of a merge conflict.
 
 ## Why is this bad?
 
@@ -37,7 +37,7 @@ from typing import Final, NamedTuple
 from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.lint.rule import Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind, kind_of
 from promptls.syntax.language import Host
 from promptls.syntax.source import Source
@@ -61,7 +61,11 @@ _LINE: Final = re.compile(r"^(?=[^\r\n])(?!\{[%#])", re.MULTILINE)
 _FIRST_KEY: Final = re.compile(
     r"\A(?:[ \t]*(?:\{%[^\r\n]*|\{#[^\r\n]*)?(?:\r\n|\n))*(?P<mark>[ ]{2}|[\u2013\u2014\u2022*+] )(?:name|role|content):[ \r\n]"
 )
-_CONFLICT: Final = re.compile(r"^(?:<{7} |={7}\r?$|>{7} )[^\r\n]*(?:\r\n|\n|\Z)", re.MULTILINE)
+CONFLICT: Final = re.compile(r"^(?:<{7} |={7}\r?$|>{7} )[^\r\n]*(?:\r\n|\n|\Z)", re.MULTILINE)
+"""A line with which Git marks a merge conflict."""
+CONFLICT_MESSAGE: Final = (
+    "this is the mark of a merge conflict: decide between its sides, and remove the marks"
+)
 _SPACED_TAG: Final = re.compile(r"\{ +%(?=[-+ ]*[a-z])|% +\}")
 _OTHER_KEYS: Final[Mapping[str, str]] = {
     "body": "content", "message": "content", "msg": "content", "prompt": "content", "text": "content",
@@ -116,12 +120,33 @@ def _first_dashed(text: str) -> NearPrompt | None:
 
 def _unmerged(text: str) -> NearPrompt | None:
     """Return the place of a conflict that Git left."""
-    marks = [*_CONFLICT.finditer(text)]
-    if not marks or not _makes(text, [(Span(*each.span()), "") for each in marks], Kind.PARTS):
+    marks = [*CONFLICT.finditer(text)]
+    if not marks or not _makes(text, _without(marks), Kind.PARTS):
         return None
-    message = "this is the mark of a merge conflict: decide between its sides, and remove the marks"
-    start = marks[0].start()
-    return NearPrompt(Span(start, text.find("\n", start) % (len(text) + 1)), message, "", ())
+    return NearPrompt(_line(text, marks[0].start()), CONFLICT_MESSAGE, "", ())
+
+
+def _without(marks: Sequence[re.Match[str]]) -> list[tuple[Span, str]]:
+    """Return the edits that remove some matches."""
+    return [(Span(*each.span()), "") for each in marks]
+
+
+def _line(text: str, start: int) -> Span:
+    """Return the span of the rest of a line."""
+    return Span(start, text.find("\n", start) % (len(text) + 1))
+
+
+def _unmerged_includes(file: File) -> NearPrompt | None:
+    """Return the place of a conflict in a file that has nothing but tags, of which one includes parts."""
+    text = file.template.source.text
+    marks = [*CONFLICT.finditer(text)]
+    if not marks or Source.of(_edit(text, _without(marks))).whole.has_content:
+        return None
+    targets = (file.snapshot.resolve(file.path, each) for each in file.template.references)
+    kinds = {file.snapshot.kind(target) for target in targets if target is not None}
+    if not kinds & PARTS_KINDS:
+        return None
+    return NearPrompt(_line(text, marks[0].start()), CONFLICT_MESSAGE, "", ())
 
 
 def _unspaced(text: str) -> NearPrompt | None:
@@ -238,9 +263,9 @@ def check(file: File) -> Iterator[Finding]:
     if not has_prompt_name(file.path) or file.snapshot.project(file.path).excludes(file.path):
         return
     source = file.template.source
-    near = (
-        near_prompt(source.text) if source.refusal is None and source.language.host is not Host.JSON else None
-    )
+    if source.refusal is not None or source.language.host is Host.JSON:
+        return
+    near = near_prompt(source.text) or _unmerged_includes(file)
     if near is not None:
         fix = Fix(near.fix, tuple(Edit(span, text) for span, text in near.edits))
         yield Finding(near.span, near.message, (fix,) if near.edits else ())

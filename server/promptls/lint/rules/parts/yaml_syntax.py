@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from promptls.lint.fixes.yaml_edits import yaml_fixes
 from promptls.lint.rule import YAML_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja.jinja_syntax import syntax_findings
+from promptls.lint.rules.parts.unrecognized_prompt import CONFLICT, CONFLICT_MESSAGE
 from promptls.syntax.language import Host
 
 
@@ -43,7 +44,13 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the YAML errors of the file; `invalid-json` reports those of JSON."""
     if file.template.source.language.host is Host.JSON:
         return
-    yield from syntax_findings(file, "yaml", yaml_fixes)
+    source = file.template.source
+    for finding in syntax_findings(file, "yaml", yaml_fixes):
+        line = source.line_span(source.line_column(finding.span.start).line)
+        if CONFLICT.match(source.slice(line)):
+            yield Finding(line, CONFLICT_MESSAGE)
+        else:
+            yield finding
 
 
 RULE = Rule(check, severity="error", kinds=YAML_KINDS)
