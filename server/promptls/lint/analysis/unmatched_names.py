@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from promptls.lint.fixes.tag_fixes import tag_at
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
-from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.scopes import INJECTED, Binding, NameReference, chunk_events
@@ -26,11 +25,10 @@ from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_proble
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo, nearest, typos_among
+from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.contract import (
     IncludeChain,
     NeededBy,
-    calls_to,
     certain_place,
     contract_of,
     function_names,
@@ -398,26 +396,6 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
     return found
 
 
-_MIN_LENGTH: Final = 4
-"""The minimum length of a name for another name to be considered a typo of it."""
-_MIN_UNREAD: Final = 3
-"""The same for the variable of a loop that nothing reads."""
-
-
-def _looped(chunk: Chunk) -> frozenset[str]:
-    """Return the names that loops of the chunk iterate over."""
-    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
-    return frozenset(
-        statement.expressions[0].name
-        for statement in statements
-        if statement.keyword == "for" and statement.expressions and isinstance(statement.expressions[0], Name)
-    )
-
-
-looped_names: Final = summary(_looped, union)
-"""The names that loops iterate over."""
-
-
 def names_in_includers(file: File) -> frozenset[str]:
     """Return the names in the files that include this one, directly or not, which it may get from there."""
     found: set[str] = set()
@@ -430,94 +408,6 @@ def names_in_includers(file: File) -> frozenset[str]:
             if template is not None:
                 found |= template.names.read_names | template.names.all_bound_names
     return frozenset(found)
-
-
-class LoopTypo(NamedTuple):
-    """A name in a loop that is probably meant to be the loop's variable, and whether that is almost certain."""
-
-    reference: NameReference
-    binding: Binding
-    is_certain: bool = True
-
-
-def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
-    """Yield typos of loop variables in a file that declares no inputs.
-
-    Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
-    similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
-    must have a letter more or less, and be read once, with an attribute. The plural of an unread variable, and
-    the only name in the loop whose attributes are read, are less certain.
-    """
-    names = file.template.names
-    if declared_names(file) is not None or not names.bound_names("for"):
-        return
-    unread_variables = set(unread(file, "for"))
-    unknown = names.input_names - names_in_includers(file)
-    like = typos_among(unknown)
-    for binding in names.bindings_of("for"):
-        shortest = _MIN_UNREAD if binding in unread_variables else _MIN_LENGTH
-        near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
-        doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
-        if binding in unread_variables:
-            near |= {name for name in unknown if _is_short_for(file, name, binding.name)}
-            doubtful |= {*_only_mapping(file, binding)} & unknown
-        if any(each.binding == binding for each in names.references_of(binding.name)):
-            near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
-            doubtful = {name for name in doubtful if _is_misspelt_once(file, name, binding.name)}
-        for name in sorted(near | doubtful):
-            references = [each for each in names.references_of(name) if each.binding is None]
-            if all(_is_inside(file, reference, binding) for reference in references):
-                yield from (LoopTypo(reference, binding, name in near) for reference in references)
-
-
-def _only_mapping(file: File, binding: Binding) -> list[str]:
-    """Return the only input whose attributes are read in the loop of a binding, if they are read only there.
-
-    The loop must be one over an input, with one variable.
-    """
-    statement = statement_at(file.template, binding.span.start)
-    if statement is None or len(statement.targets) != 1 or not isinstance(statement.expressions[0], Name):
-        return []
-    found = [
-        name
-        for name, shape in used_shapes(file.template).items()
-        if shape.kind == "mapping"
-        and name != statement.expressions[0].name
-        and any(_is_inside(file, each, binding) for each in file.template.names.references_of(name))
-    ]
-    return found if len(found) == 1 else []
-
-
-def _is_misspelt_once(file: File, name: str, known: str) -> bool:
-    """Return whether a name that differs in its length or order is read once, with an attribute."""
-    if len(name) == len(known) and sorted(name) != sorted(known):
-        return False  # often another word
-    if any(name in call.keys for call in calls_to(file.snapshot, file.path)):
-        return False
-    shape = used_shapes(file.template).get(name)
-    is_mapping = shape is not None and shape.kind == "mapping"
-    return is_mapping and len(list(file.template.names.references_of(name))) == 1
-
-
-def _is_like(name: str, known: str, shortest: int) -> bool:
-    is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
-    return len(known) >= shortest and not is_plural and is_typo(name, known) and is_close(name, known)
-
-
-def _is_short_for(file: File, name: str, known: str) -> bool:
-    """Return whether one name abbreviates the other, if attributes of `name` are read."""
-    shorter, longer = sorted((name.casefold(), known.casefold()), key=len)
-    letters = iter(longer)
-    if shorter[:1] != longer[:1] or not all(letter in letters for letter in shorter):
-        return False
-    shape = used_shapes(file.template).get(name)
-    return shape is not None and shape.kind == "mapping"
-
-
-def _is_inside(file: File, reference: NameReference, binding: Binding) -> bool:
-    if reference.binding is not None or reference.how == "call":
-        return False
-    return binding.name in names_in_scope(file.template.names, reference.span.start)
 
 
 def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:

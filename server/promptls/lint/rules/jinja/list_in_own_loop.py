@@ -40,7 +40,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.analysis.unmatched_names import looped_names
+from promptls.lint.analysis.loop_names import looped_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact

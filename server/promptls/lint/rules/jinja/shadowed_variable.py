@@ -4,8 +4,8 @@
 
 Reports a loop variable, a `with`, or a `set` inside a loop or another block with its own scope, if the
 name is a declared input or is already bound outside of the block. Also reports names that hide one of
-Jinja's (`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. A `set` in
-a loop is a warning if its value is needed after the iteration: if it adds to the outer variable
+Jinja's (`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint, and so is the
+variable of a loop over an undeclared input of the same name, as in `{% for x in x %}`. A `set` in a loop is a warning if its value is needed after the iteration: if it adds to the outer variable
 (`{% set total = total + 1 %}`), or if only the outer variable is ever read.
 
 ## Why is this bad?
@@ -45,7 +45,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.unmatched_names import adds_up, in_namespace, is_lost
+from promptls.lint.analysis.loop_names import singular_lists
+from promptls.lint.analysis.unmatched_names import adds_up, in_namespace, is_lost, names_in_scope
 from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity, each_chunk
 from promptls.semantic.names.file_names import chunk_bindings, pass_outline
 from promptls.semantic.names.scopes import (
@@ -59,6 +60,8 @@ from promptls.semantic.names.scopes import (
 )
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, summary, union
+from promptls.syntax.jinja.nodes import Name
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
 _WORDS: Final = {"for": "this loop variable", "with": "this `with`", "parameter": "this parameter"}
@@ -77,6 +80,7 @@ def check(file: File) -> Iterator[Finding]:
                     yield from _hiding(file, resolver, inputs, name, span.shifted(start), kind)
         else:
             yield from _lost(resolver, event, start, file, inputs)
+    yield from _hiding_own_list(file, frozenset(inputs))
     yield from _hiding_known(file)
 
 
@@ -198,6 +202,36 @@ def _lost(
         yield Finding(span, message, fixes, (related,), severity="warning")
     else:
         yield Finding(span, message, related=(related,))
+
+
+@chunk_fact
+def _own_lists(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the variables of loops that iterate over a value of the same name."""
+    found = []
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is None or statement.keyword != "for" or len(statement.targets) != 1:
+            continue
+        target, source = statement.targets[0], statement.expressions[0]
+        if isinstance(target, Name) and isinstance(source, Name) and target.name == source.name:
+            found.append((target.name, target.span.shifted(tag.span.start)))
+    return tuple(found)
+
+
+_has_own_lists: Final = summary(lambda chunk: bool(_own_lists(chunk)), any)
+
+
+def _hiding_own_list(file: File, inputs: frozenset[str]) -> Iterator[Finding]:
+    """Yield the loops over an input that is not declared whose variable has the input's name."""
+    own_typos = (
+        {each.reference.name for each in singular_lists(file)} if _has_own_lists(file.chunks) else set()
+    )
+    for located in file.chunks.where(_has_own_lists):
+        for name, place in _own_lists(located.chunk):
+            span = place.shifted(located.start)
+            if name not in inputs | own_typos and name not in names_in_scope(file.template.names, span.start):
+                message = f"this loop variable hides the list `{name}` that the loop iterates over"
+                yield Finding(span, message, severity="hint")
 
 
 _OWNERS: Final = dict.fromkeys(GLOBALS - {"self"}, "Jinja") | dict.fromkeys(INJECTED, "Prompt Poet")

@@ -51,6 +51,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
+from promptls.lint.analysis.loop_names import singular_lists, typos_of_loop_variables
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
@@ -59,7 +60,6 @@ from promptls.lint.analysis.unmatched_names import (
     include_places,
     names_in_includers,
     out_of_scope,
-    typos_of_loop_variables,
     undeclared_references,
     unprovided_references,
 )
@@ -118,6 +118,7 @@ def check(file: File) -> Iterator[Finding]:
     yield from _before_set(file)
     yield from _before_import(file)
     yield from _loop_variables(file)
+    yield from _singular_lists(file)
     for found in unprovided_references(file):
         if found.meant is not None:
             edit = Edit(found.reference.span, found.meant)
@@ -302,6 +303,15 @@ def _loop_variables(file: File) -> Iterator[Finding]:
             yield Finding(binding.span, message, (fix,), (related,), severity=severity)
         else:
             yield replace(_typo(file, name, references[0].span, binding), severity=severity)
+
+
+def _singular_lists(file: File) -> Iterator[Finding]:
+    """Yield the singular names where a list is meant."""
+    for reference, plural, binding in singular_lists(file):
+        fix = Fix(f"Change to `{plural}`", (Edit(reference.span, plural),))
+        message = f"nothing is named `{reference.name}`; did you mean `{plural}`?"
+        related = (RelatedInformation(file.path, binding.span, f"`{plural}` is set here"),) if binding else ()
+        yield Finding(reference.span, message, (fix,), related)
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.unmatched_names import declared_names, undeclared_references, unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
@@ -64,6 +65,7 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the variables that are never read."""
     found = [*unread(file, "set")]
     meant = {each.meant for each in undeclared_references(file)} if found else set()
+    meant |= {each.plural for each in singular_lists(file)} if found else set()
     for binding in found:
         located = file.template.source.located(binding.span.start)
         statement = _statement(located, binding.span.start - located.start)
