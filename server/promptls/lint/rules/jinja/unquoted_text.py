@@ -4,8 +4,9 @@
 
 Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, an unquoted word that is
 compared with a value such as a `type` or `status`, and an unquoted key in brackets, as in `message[role]`, if
-the same value has that key elsewhere, or has other keys and this is a usual key of a message. A word that is
-compared with the result of a function is a hint. A variable that the file binds, declares or uses in any
+the file has that key elsewhere, if the same value has other keys and this is a usual key of a message, or if
+the value is a loop's variable and a label such as `role:` is in front of the tag. A word that is compared with
+the result of a function, and any other key of a loop's variable, is a hint. A variable that the file binds, declares or uses in any
 other way, or that a Python call passes, is not reported.
 
 ## Why is this bad?
@@ -40,7 +41,7 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
@@ -53,7 +54,18 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to
 
-_Use: TypeAlias = Literal["role", "value", "result", "key", "message key"]
+_Use: TypeAlias = Literal["role", "value", "result", "key", "message key", "inner key"]
+
+
+class _Doubtful(NamedTuple):
+    """A name, where it is read, and what for; for a key, the name in front of the bracket."""
+
+    name: str
+    span: Span
+    use: _Use
+    owner: str = ""
+
+
 _ENUMERATIONS: Final = frozenset(
     {
         "category", "channel", "format", "gender", "kind", "lang", "language", "level", "locale", "modality",
@@ -68,9 +80,9 @@ _EQUAL: Final = frozenset({"==", "!="})
 
 
 @chunk_fact
-def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, _Use], ...]:
-    """Return the names that are compared with another value, or used as a key, and which of these."""
-    found: list[tuple[str, Span, _Use]] = []
+def _doubtful(chunk: Chunk) -> tuple[_Doubtful, ...]:
+    """Return the names that are compared with another value, or used as a key."""
+    found: list[_Doubtful] = []
     messages = {
         node.target.name
         for _, node in expressions_in(chunk)
@@ -80,15 +92,18 @@ def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, _Use], ...]:
         if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
             for one, other in (node.operands, node.operands[::-1]):
                 if isinstance(one, Name) and _is_role(other):
-                    found.append((one.name, one.span.shifted(start), "role"))
+                    found.append(_Doubtful(one.name, one.span.shifted(start), "role"))
             other, one = node.operands
             if isinstance(one, Name) and not _is_role(other) and _last_name(other) in _ENUMERATIONS:
-                found.append((one.name, one.span.shifted(start), "value"))
+                found.append(_Doubtful(one.name, one.span.shifted(start), "value"))
             elif isinstance(one, Name) and isinstance(other, Call):
-                found.append((one.name, one.span.shifted(start), "result"))
-        elif isinstance(node, Item) and isinstance(node.key, Name) and isinstance(node.target, Name):
-            use: _Use = "message key" if node.target.name in messages else "key"
-            found.append((node.key.name, node.key.span.shifted(start), use))
+                found.append(_Doubtful(one.name, one.span.shifted(start), "result"))
+        elif isinstance(node, Item) and isinstance(node.key, Name):
+            owner = node.target.name if isinstance(node.target, Name) else ""
+            use: _Use = "message key" if owner in messages else "key"
+            if isinstance(node.target, Attribute):
+                use, owner = "inner key", node.target.name
+            found.append(_Doubtful(node.key.name, node.key.span.shifted(start), use, owner))
     return tuple(found)
 
 
@@ -109,7 +124,7 @@ def _is_role(node: object) -> bool:
     return isinstance(node, Name) and node.name == "role"
 
 
-_names: Final = summary(lambda chunk: frozenset(name for name, *_ in _doubtful(chunk)), union)
+_names: Final = summary(lambda chunk: frozenset(each.name for each in _doubtful(chunk)), union)
 
 
 def _keys(chunk: Chunk) -> Iterator[str]:
@@ -124,6 +139,19 @@ def _keys(chunk: Chunk) -> Iterator[str]:
 _attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union)
 
 
+def _keys_of_names(chunk: Chunk) -> Iterator[tuple[str, str]]:
+    """Yield the attributes and literal keys of the chunk's tags, each after the attribute in front of it."""
+    for _, node in expressions_in(chunk):
+        if isinstance(node, Attribute | Item) and isinstance(node.target, Attribute):
+            if isinstance(node, Attribute):
+                yield node.target.name, node.name
+            elif isinstance(node.key, Constant):
+                yield node.target.name, str(node.key.value)
+
+
+_owned: Final = summary(lambda chunk: frozenset(_keys_of_names(chunk)), union)
+
+
 def check(file: File) -> Iterator[Finding]:
     """Yield the variables in the place of a role or key."""
     names = file.template.names
@@ -133,24 +161,36 @@ def check(file: File) -> Iterator[Finding]:
     doubtful -= declared_names(file) or frozenset()
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for located in file.chunks.where(_names) if doubtful else ():
-        for name, span, use in _doubtful(located.chunk):
+        for name, span, use, owner in _doubtful(located.chunk):
             known = _attributes(file.chunks) if use.endswith("key") else file.project.roles
             is_likely = use in {"value", "result"} or name in known
             is_likely = is_likely or (use == "message key" and name in _CHAT_KEYS)
-            if name in doubtful and is_likely and _has_no_other_use(file, names, name):
+            if use == "inner key":
+                is_likely = (owner, name) in _owned(file.chunks)
+            is_element = use in {"key", "message key"} and owner in names.bound_names("for")
+            is_likely = is_likely or (is_element and _is_labelled(located.chunk.text, name, span))
+            if name in doubtful and (is_likely or is_element) and _has_no_other_use(file, names, name):
                 constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
                 meant = constant or f"'{name}'"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 message = f"Jinja reads `{name}` as a variable; did you mean `{meant}`?"
-                severity: Severity | None = "hint" if use == "result" else None
+                severity: Severity | None = "hint" if use == "result" or not is_likely else None
                 yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
+
+
+def _is_labelled(text: str, name: str, span: Span) -> bool:
+    """Return whether the text of the line ahead of a tag ends with a label of the same name: `tokens: `."""
+    line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
+    label = line.rpartition("{{")[0].rstrip().rstrip("\"'").rstrip()
+    words = label.removesuffix(":").removesuffix("=").split()
+    return label != "" and label[-1] in ":=" and words[-1:] != [] and words[-1].casefold() == name.casefold()
 
 
 def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:
     places = {
         span.shifted(located.start)
         for located in file.chunks.where(_names)
-        for other, span, _ in _doubtful(located.chunk)
+        for other, span, *_ in _doubtful(located.chunk)
         if other == name
     }
     return all(reference.span in places for reference in names.references_of(name))
