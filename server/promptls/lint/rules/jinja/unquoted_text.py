@@ -139,17 +139,17 @@ def _keys(chunk: Chunk) -> Iterator[str]:
 _attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union)
 
 
-def _keys_of_names(chunk: Chunk) -> Iterator[tuple[str, str]]:
-    """Yield the attributes and literal keys of the chunk's tags, each after the attribute in front of it."""
+def _pairs(chunk: Chunk) -> Iterator[str]:
+    """Yield the attributes and literal keys of the chunk's tags after the attribute in front of each: `a.b`."""
     for _, node in expressions_in(chunk):
         if isinstance(node, Attribute | Item) and isinstance(node.target, Attribute):
             if isinstance(node, Attribute):
-                yield node.target.name, node.name
+                yield f"{node.target.name}.{node.name}"
             elif isinstance(node.key, Constant):
-                yield node.target.name, str(node.key.value)
+                yield f"{node.target.name}.{node.key.value}"
 
 
-_owned: Final = summary(lambda chunk: frozenset(_keys_of_names(chunk)), union)
+_pairs_of: Final = summary(lambda chunk: frozenset(_pairs(chunk)), union)
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -166,7 +166,7 @@ def check(file: File) -> Iterator[Finding]:
             is_likely = use in {"value", "result"} or name in known
             is_likely = is_likely or (use == "message key" and name in _CHAT_KEYS)
             if use == "inner key":
-                is_likely = (owner, name) in _owned(file.chunks)
+                is_likely = f"{owner}.{name}" in _pairs_of(file.chunks)
             is_element = use in {"key", "message key"} and owner in names.bound_names("for")
             is_likely = is_likely or (is_element and _is_labelled(located.chunk.text, name, span))
             if name in doubtful and (is_likely or is_element) and _has_no_other_use(file, names, name):
