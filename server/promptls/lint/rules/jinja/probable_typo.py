@@ -44,6 +44,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.lint.analysis.namespaces import (
+    AttributeUse,
+    has_attribute_uses,
+    initial_attributes,
+    sets_attributes,
+    unmatched_attributes,
+    uses_in,
+)
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
@@ -55,8 +63,8 @@ from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Attribute, Call, Name, Operation
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.nodes import Call, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import calls_to, function_names, names_handed_on
@@ -77,11 +85,13 @@ _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the names, and the keys of values, that are one letter away from a more frequent one."""
-    if declared_names(file) is not None or file.template.syntax_problems:
+    if file.template.syntax_problems:
+        return
+    yield from _namespaces(file)
+    if declared_names(file) is not None:
         return
     yield from _names(file)
     yield from _keys(file)
-    yield from _namespaces(file)
     yield from _hyphenated(file)
 
 
@@ -159,60 +169,48 @@ def _keys(file: File) -> Iterator[Finding]:
                 yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)
 
 
-@chunk_fact
-def _attributes(chunk: Chunk) -> tuple[tuple[str, str, Span, bool], ...]:
-    """Return the attributes of variables: both names, the attribute's span, and whether a `set` sets it."""
-    found = []
-    for tag in chunk.tags:
-        for target in tag_tree(tag).statement.targets if tag.kind == "statement" else ():
-            if isinstance(target, Attribute) and isinstance(target.target, Name):
-                span = target.name_span.shifted(tag.span.start)
-                found.append((target.target.name, target.name, span, True))
-    for start, node in expressions_in(chunk):
-        if isinstance(node, Attribute) and isinstance(node.target, Name):
-            found.append((node.target.name, node.name, node.name_span.shifted(start), False))
-    return tuple(found)
-
-
-_has_attributes: Final = summary(lambda chunk: bool(_attributes(chunk)), any)
-_has_assignments: Final = summary(lambda chunk: any(is_set for *_, is_set in _attributes(chunk)), any)
-
-
 def _namespaces(file: File) -> Iterator[Finding]:
     """Yield the attributes of a variable that are not set, and are a typo of one that is."""
-    if not _has_assignments(file.chunks):
+    if not has_attribute_uses(file.chunks):
         return
-    uses = [
-        (name, attribute, span.shifted(located.start), is_set)
-        for located in file.chunks.where(_has_attributes)
-        for name, attribute, span, is_set in _attributes(located.chunk)
-    ]
+    private = set()
+    for each in unmatched_attributes(file):
+        private.add(each.owner)
+        for use, meant in each.misspelt:
+            yield _finding(use.span, use.name, meant, f"nothing sets `{use.owner}.{use.name}`")
+    if not sets_attributes(file.chunks):
+        return
+    uses = [*uses_in(file)]
     yield from _misspelt_owners(file, uses)
-    times = Counter((name, attribute) for name, attribute, _, _ in uses)
-    assigned = {(name, attribute) for name, attribute, _, is_set in uses if is_set}
-    for name, attribute, span, is_set in uses:
-        if not is_set and (name, attribute) not in assigned and times[name, attribute] == 1:
-            meant = [
-                other for owner, other in sorted(assigned) if owner == name and is_typo(attribute, other)
+    times = Counter((each.owner, each.name) for each in uses)
+    assigned = {(each.owner, each.name) for each in uses if each.is_set}
+    for owner in {owner for owner, _ in assigned} - private:
+        assigned |= {(owner, each.name) for each in initial_attributes(file, owner) or ()}
+    for use in uses:
+        own = (use.owner, use.name)
+        if not use.is_set and use.owner not in private and own not in assigned and times[own] == 1:
+            known = [
+                other for owner, other in sorted(assigned) if owner == use.owner and is_typo(use.name, other)
             ]
-            if len(meant) == 1:
-                yield _finding(span, attribute, meant[0], f"nothing sets `{name}.{attribute}`")
+            if len(known) == 1:
+                yield _finding(use.span, use.name, known[0], f"nothing sets `{use.owner}.{use.name}`")
 
 
-def _misspelt_owners(file: File, uses: list[tuple[str, str, Span, bool]]) -> Iterator[Finding]:
+def _misspelt_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding]:
     """Yield the unbound names of which an attribute is set, and that are a typo of a variable."""
     names = file.template.names
-    times = Counter(name for name, *_ in uses)
+    times = Counter(each.owner for each in uses)
     known = names.all_bound_names | names_in_includers(file)
-    for name, attribute, span, is_set in uses:
-        if not is_set or name in known or times[name] > 1:
+    for use in uses:
+        name, span = use.owner, use.span
+        if not use.is_set or name in known or times[name] > 1:
             continue
         meant = [
             other
             for other in sorted(names.bound_names("set") | names.bound_names("parameter"))
             if is_typo(name, other) and times[other]
         ]
-        if len(meant) == 1 and file.template.source.slice(Span(span.start - 1, span.end)) == f".{attribute}":
+        if len(meant) == 1 and file.template.source.slice(Span(span.start - 1, span.end)) == f".{use.name}":
             place = Span(span.start - 1 - len(name), span.start - 1)
             if file.template.source.slice(place) == name:
                 yield _finding(place, name, meant[0], f"nothing else is named `{name}`")

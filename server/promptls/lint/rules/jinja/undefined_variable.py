@@ -10,7 +10,7 @@ In a file that declares no inputs, any name may be an input; but a name that is 
 is similar to an unused variable of the loop, is reported too.
 
 In every file, reports names that no caller can provide: `loop` outside of a loop, also in a file that is
-included from within a loop; in a file that is only imported without context, variables that a macro
+included from within a loop; attributes of a namespace that nothing sets; in a file that is only imported without context, variables that a macro
 takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes as `none`, `true` and
 `false`.
 
@@ -52,6 +52,7 @@ from pathlib import PurePath
 from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists, typos_of_loop_variables
+from promptls.lint.analysis.namespaces import unmatched_attributes
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
@@ -100,6 +101,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     yield from _loops(file)
     yield from _callers(file)
+    yield from _unset_attributes(file)
     yield from foreign_constants(file)
     importer = _importer_without_context(file)
     if importer is not None:
@@ -365,6 +367,13 @@ def _callers(file: File) -> Iterator[Finding]:
     for reference in names.references_of("caller"):
         if reference.binding is None and reference.how == "call":
             yield Finding(reference.span, "`caller` is there only in a macro that a `call` block calls")
+
+
+def _unset_attributes(file: File) -> Iterator[Finding]:
+    """Yield the attributes of namespaces that nothing sets; `probable-typo` reports typos."""
+    for each in unmatched_attributes(file):
+        for use in each.unset:
+            yield Finding(use.span, f"nothing sets `{use.owner}.{use.name}`")
 
 
 def _binds_loop(file: File, path: str) -> bool:

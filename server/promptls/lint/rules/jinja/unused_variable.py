@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports names that `set` binds and that neither the file nor anything it includes reads. Names that begin
+Reports names that `set` binds and that neither the file nor anything it includes reads, and attributes of a
+namespace that are only set; one that the namespace is made with is a hint. Names that begin
 with `_`, names that another file can import, and names for the result of a method such as `append` are
 not reported. A name that is misspelled where it is read is reported there, by `undefined-variable`.
 
@@ -34,9 +35,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists
+from promptls.lint.analysis.namespaces import unmatched_attributes
 from promptls.lint.analysis.unmatched_names import declared_names, undeclared_references, unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.syntax.chunk import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
@@ -62,7 +64,21 @@ _CHANGING_METHODS: Final = frozenset(
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the variables that are never read."""
+    """Yield the variables, and the attributes of namespaces, that are never read."""
+    yield from _variables(file)
+    for each in unmatched_attributes(file):
+        for use in each.unread:
+            severity: Severity | None = "hint" if use.is_initial else None
+            message = f"nothing reads `{use.owner}.{use.name}`"
+            typo = next((name for name in each.read if is_typo(use.name, name)), None)
+            if typo is None:
+                yield Finding(use.span, message, unnecessary=True, severity=severity)
+            else:
+                fix = Fix(f"Change to `{typo}`", (Edit(use.span, typo),))
+                yield Finding(use.span, f"{message}; did you mean `{typo}`?", (fix,))
+
+
+def _variables(file: File) -> Iterator[Finding]:
     found = [*unread(file, "set")]
     meant = {each.meant for each in undeclared_references(file)} if found else set()
     meant |= {each.plural for each in singular_lists(file)} if found else set()

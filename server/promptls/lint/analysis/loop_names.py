@@ -1,0 +1,197 @@
+"""Names in and around loops that are probably meant to be the loop's variable, or its list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.unmatched_names import (
+    declared_names,
+    names_in_includers,
+    names_in_scope,
+    unread,
+)
+from promptls.lint.rule import File
+from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.names.scopes import Binding, NameReference
+from promptls.semantic.names.template_names import statement_at
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Name, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, is_typo, typos_among
+from promptls.workspace.contract import calls_to, names_handed_on
+
+_MIN_LENGTH: Final = 4
+"""The minimum length of a name for another name to be considered a typo of it."""
+_MIN_UNREAD: Final = 3
+"""The same for the variable of a loop that nothing reads."""
+
+
+def _looped(chunk: Chunk) -> frozenset[str]:
+    """Return the names that loops of the chunk iterate over."""
+    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
+    return frozenset(
+        statement.expressions[0].name
+        for statement in statements
+        if statement.keyword == "for" and statement.expressions and isinstance(statement.expressions[0], Name)
+    )
+
+
+looped_names: Final = summary(_looped, union)
+"""The names that loops iterate over."""
+
+
+class LoopTypo(NamedTuple):
+    """A name in a loop that is probably meant to be the loop's variable, and whether that is almost certain."""
+
+    reference: NameReference
+    binding: Binding
+    is_certain: bool = True
+
+
+def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
+    """Yield typos of loop variables in a file that declares no inputs.
+
+    Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
+    similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
+    must have a letter more or less, and be read once, with an attribute. The plural of an unread variable, and
+    the only name in the loop whose attributes are read, are less certain.
+    """
+    names = file.template.names
+    if declared_names(file) is not None or not names.bound_names("for"):
+        return
+    unread_variables = set(unread(file, "for"))
+    unknown = names.input_names - names_in_includers(file)
+    like = typos_among(unknown)
+    for binding in names.bindings_of("for"):
+        shortest = _MIN_UNREAD if binding in unread_variables else _MIN_LENGTH
+        near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
+        doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
+        if binding in unread_variables:
+            near |= {name for name in unknown if _is_short_for(file, name, binding.name)}
+            doubtful |= {*_only_mapping(file, binding)} & unknown
+        if any(each.binding == binding for each in names.references_of(binding.name)):
+            near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
+            doubtful = {name for name in doubtful if _is_misspelt_once(file, name, binding.name)}
+        for name in sorted(near | doubtful):
+            references = [each for each in names.references_of(name) if each.binding is None]
+            if all(_is_inside(file, reference, binding) for reference in references):
+                yield from (LoopTypo(reference, binding, name in near) for reference in references)
+
+
+def _only_mapping(file: File, binding: Binding) -> list[str]:
+    """Return the only input whose attributes are read in the loop of a binding, if they are read only there.
+
+    The loop must be one over an input, with one variable.
+    """
+    statement = statement_at(file.template, binding.span.start)
+    if statement is None or len(statement.targets) != 1 or not isinstance(statement.expressions[0], Name):
+        return []
+    found = [
+        name
+        for name, shape in used_shapes(file.template).items()
+        if shape.kind == "mapping"
+        and name != statement.expressions[0].name
+        and any(_is_inside(file, each, binding) for each in file.template.names.references_of(name))
+    ]
+    return found if len(found) == 1 else []
+
+
+def _is_misspelt_once(file: File, name: str, known: str) -> bool:
+    """Return whether a name that differs in its length or order is read once, with an attribute."""
+    if len(name) == len(known) and sorted(name) != sorted(known):
+        return False  # often another word
+    if any(name in call.keys for call in calls_to(file.snapshot, file.path)):
+        return False
+    shape = used_shapes(file.template).get(name)
+    is_mapping = shape is not None and shape.kind == "mapping"
+    return is_mapping and len(list(file.template.names.references_of(name))) == 1
+
+
+def _is_like(name: str, known: str, shortest: int) -> bool:
+    is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
+    return len(known) >= shortest and not is_plural and is_typo(name, known) and is_close(name, known)
+
+
+def _is_short_for(file: File, name: str, known: str) -> bool:
+    """Return whether one name abbreviates the other, if attributes of `name` are read."""
+    shorter, longer = sorted((name.casefold(), known.casefold()), key=len)
+    letters = iter(longer)
+    if shorter[:1] != longer[:1] or not all(letter in letters for letter in shorter):
+        return False
+    shape = used_shapes(file.template).get(name)
+    return shape is not None and shape.kind == "mapping"
+
+
+def _is_inside(file: File, reference: NameReference, binding: Binding) -> bool:
+    if reference.binding is not None or reference.how == "call":
+        return False
+    return binding.name in names_in_scope(file.template.names, reference.span.start)
+
+
+class SingularList(NamedTuple):
+    """A name that loops iterate over although it is the singular of a list, which is meant."""
+
+    reference: NameReference
+    plural: str
+    binding: Binding | None
+
+
+def singular_lists(file: File) -> Iterator[SingularList]:
+    """Yield the names over which loops iterate, and of which the file only has the plural.
+
+    The name may be an input, as may any in a file that declares none. It is not one if it is only read by
+    loops, and if the file sets the plural, or asks for it in a condition around each of the loops.
+    """
+    names = file.template.names
+    if declared_names(file) is not None:
+        return
+    doubtful = looped_names(file.chunks) & names.input_names - names_in_includers(file)
+    doubtful -= names_handed_on(file.snapshot, file.path).union(
+        *(call.keys for call in calls_to(file.snapshot, file.path))
+    )
+    for name in sorted(doubtful):
+        plural = next(
+            (each for each in plurals(name) if each in names.bound_names("set") | names.input_names), None
+        )
+        references = [each for each in names.references_of(name) if each.binding is None]
+        if plural is None or not all(_is_looped(file, each) for each in references):
+            continue
+        binding = next((each for each in names.bindings_of("set") if each.name == plural), None)
+        for each in references:
+            is_known = plural in names_in_scope(names, each.span.start)
+            if is_known or (binding is None and _is_asked_for(file, plural, each)):
+                yield SingularList(each, plural, binding)
+
+
+def plurals(name: str) -> tuple[str, ...]:
+    """Return the possible plurals of a name."""
+    regular = (f"{name}s", f"{name}es", f"{name}_list", f"all_{name}s")
+    return (*regular, f"{name[:-1]}ies") if name.endswith("y") else regular
+
+
+def _is_looped(file: File, reference: NameReference) -> bool:
+    """Return whether a reference is the whole value that a loop iterates over."""
+    statement = statement_at(file.template, reference.span.start)
+    if statement is None or statement.keyword != "for" or not statement.expressions:
+        return False
+    source = statement.expressions[0]
+    read = [node for node in walk(source) if isinstance(node, Name) and node.name == reference.name]
+    return isinstance(source, Name) and len(read) == 1
+
+
+def _is_asked_for(file: File, plural: str, reference: NameReference) -> bool:
+    """Return whether a list is only read by the conditions of `if` tags around a loop."""
+    openings = [
+        block.opening for block in file.template.branches.at(reference.span.start) if block.keyword == "if"
+    ]
+    asked = list(file.template.names.references_of(plural))
+    return bool(asked) and all(
+        any(
+            opening < each.span.start and "%}" not in file.template.source.slice(Span(opening, each.span.end))
+            for opening in openings
+        )
+        for each in asked
+    )

@@ -1,0 +1,212 @@
+"""The attributes of namespaces: where a file sets and reads them, if all of these places are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.rule import File
+from promptls.semantic.names.template_names import statement_at
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Name,
+    Test,
+)
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
+from promptls.workspace.contract import contract_of, names_handed_on
+
+_OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
+_ABOUT_PRESENCE: Final = frozenset({"default", "d", "defined", "undefined"})
+
+
+class AttributeUse(NamedTuple):
+    """A place where an attribute of a variable is read or set; `span` is that of the attribute's name.
+
+    `target` is the attribute that the same tag sets, if it sets one. `is_asked` is whether the tag only reads the
+    attribute if there is one, and `is_initial` whether a namespace is made with it.
+    """
+
+    owner: str
+    name: str
+    span: Span
+    is_set: bool
+    target: str = ""
+    is_asked: bool = False
+    is_initial: bool = False
+
+
+@chunk_fact
+def attribute_uses(chunk: Chunk) -> tuple[AttributeUse, ...]:
+    """Return the uses of attributes of variables in the chunk's tags."""
+    found = []
+    targets: dict[int, str] = {}
+    for tag in chunk.tags:
+        for target in tag_tree(tag).statement.targets if tag.kind == "statement" else ():
+            if isinstance(target, Attribute) and isinstance(target.target, Name):
+                span = target.name_span.shifted(tag.span.start)
+                found.append(AttributeUse(target.target.name, target.name, span, is_set=True))
+                targets[tag.span.start] = f"{target.target.name}.{target.name}"
+    asked = set()
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Filter | Test) and node.name in _ABOUT_PRESENCE:
+            asked.add(id(node.target))
+        elif isinstance(node, Attribute) and isinstance(node.target, Name):
+            span = node.name_span.shifted(start)
+            target_name = targets.get(start, "")
+            is_asked = id(node) in asked
+            found.append(
+                AttributeUse(
+                    node.target.name, node.name, span, is_set=False, target=target_name, is_asked=is_asked
+                )
+            )
+    return tuple(found)
+
+
+has_attribute_uses: Final = summary(lambda chunk: bool(attribute_uses(chunk)), any)
+sets_attributes: Final = summary(lambda chunk: any(each.is_set for each in attribute_uses(chunk)), any)
+
+
+def uses_in(file: File) -> Iterator[AttributeUse]:
+    """Yield the uses of attributes of variables in a file, with spans that count from its start."""
+    for located in file.chunks.where(has_attribute_uses):
+        for each in attribute_uses(located.chunk):
+            yield each._replace(span=each.span.shifted(located.start))
+
+
+class UnmatchedAttributes(NamedTuple):
+    """The attributes of a namespace that are read but never set, or set but never read.
+
+    Of those that are read, `misspelt` are the ones that probably mean one that is set, each with that name. What
+    is meant by another name is not `unread`.
+    """
+
+    owner: str
+    misspelt: tuple[tuple[AttributeUse, str], ...]
+    unset: tuple[AttributeUse, ...]
+    unread: tuple[AttributeUse, ...]
+    read: tuple[str, ...]
+    """The attributes that are set and read."""
+
+
+def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
+    """Yield the unmatched attributes of each namespace of which all uses are known.
+
+    These are the namespaces that the file does not pass on as a whole, and that no other file can see.
+    """
+    names = file.template.names
+    owners = names.bound_names("set") - union([names.bound_names(kind) for kind in _OTHER_BINDINGS])
+    if not owners or not has_attribute_uses(file.chunks) or file.template.syntax_problems:
+        return
+    uses = [each for each in uses_in(file) if each.owner in owners]
+    for owner in sorted({each.owner for each in uses}):
+        own = [each for each in uses if each.owner == owner]
+        initial = initial_attributes(file, owner)
+        if initial is None or not _is_private(file, owner, own):
+            continue
+        written = [*initial, *(each for each in own if each.is_set)]
+        known = frozenset(each.name for each in written)
+        read = [each for each in own if not each.is_set]
+        needed = {each.name for each in read if each.target != f"{owner}.{each.name}"}
+        unset = [each for each in read if each.name not in known and not each.is_asked]
+        unread = {each.name for each in written} - needed
+        meant = {each: _meant(each.name, known, unread, unset) for each in unset}
+        unread -= {name for name in meant.values() if name is not None}
+        yield UnmatchedAttributes(
+            owner,
+            tuple((each, name) for each, name in meant.items() if name is not None),
+            tuple(each for each, name in meant.items() if name is None),
+            tuple(each for each in written if each.name in unread and not _is_set_later(each, own)),
+            tuple(sorted(known & needed)),
+        )
+
+
+def _meant(name: str, known: frozenset[str], unread: set[str], unset: list[AttributeUse]) -> str | None:
+    """Return the attribute that is meant by one that nothing sets: one like it, or the only one nothing reads."""
+    similar = [other for other in sorted(known) if is_typo(name, other)]
+    if not similar and len({each.name for each in unset}) == 1:
+        similar = sorted(unread)
+    return similar[0] if len(similar) == 1 else None
+
+
+def _is_set_later(use: AttributeUse, own: list[AttributeUse]) -> bool:
+    """Return whether an attribute is an initial one that a tag sets as well, where it is reported."""
+    return use.is_initial and any(each.is_set and each.name == use.name for each in own)
+
+
+def initial_attributes(file: File, owner: str) -> list[AttributeUse] | None:
+    """Return the attributes with which a namespace is made; None if it may be anything else."""
+    found: list[AttributeUse] = []
+    for binding in file.template.names.bindings_of("set"):
+        if binding.name != owner:
+            continue
+        statement = statement_at(file.template, binding.span.start)
+        if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
+            return None
+        arguments = _arguments(statement.expressions[0])
+        start = binding.span.start - statement.targets[0].span.start
+        for argument in arguments if arguments is not None else ():
+            attributes = _attributes(argument)
+            if attributes is None:
+                return None
+            found += [
+                AttributeUse(owner, name, span.shifted(start), is_set=True, is_initial=True)
+                for name, span in attributes
+            ]
+        if arguments is None:
+            return None
+    return found
+
+
+def _arguments(value: Expression) -> tuple[Expression, ...] | None:
+    """Return the arguments of a call of `namespace`, or None if a value is something else."""
+    if isinstance(value, Call) and isinstance(value.function, Name) and value.function.name == "namespace":
+        return value.arguments
+    return None
+
+
+def _attributes(argument: Expression) -> Iterable[tuple[str, Span]] | None:
+    """Return the attributes that an argument of `namespace` sets, or None if they are unknown."""
+    if isinstance(argument, Keyword) and not argument.name.startswith("*"):
+        start = argument.span.start
+        return [(argument.name, Span(start, start + len(argument.name)))]
+    if isinstance(argument, Collection) and argument.kind == "dict":
+        keys = argument.items[::2]
+        if all(isinstance(key, Constant) and isinstance(key.value, str) for key in keys):
+            return [(str(key.value), key.span) for key in keys if isinstance(key, Constant)]
+    return None
+
+
+def _is_private(file: File, owner: str, uses: list[AttributeUse]) -> bool:
+    """Return whether the uses of a variable are all that there are, in this file and others."""
+    attributes = {each.span.start for each in uses}
+    for reference in file.template.names.references_of(owner):
+        after = file.template.source.slice(Span(reference.span.end, reference.span.end + 1))
+        if after != "." or reference.span.end + 1 not in attributes:
+            return False
+    if any(each.keyword == "extends" for each in file.template.references):
+        return False
+    if owner in names_handed_on(file.snapshot, file.path):
+        return False
+    if not contract_of(file.snapshot, file.path).is_whole:
+        return False
+    return all(_only_includes(file, path) for path in file.snapshot.includers(file.path))
+
+
+def _only_includes(file: File, path: str) -> bool:
+    """Return whether the file at `path` includes this one, and does not import or extend it."""
+    template = file.snapshot.template(path)
+    return template is not None and all(
+        reference.keyword == "include"
+        for reference in template.references
+        if file.snapshot.resolve(path, reference) == file.path
+    )
