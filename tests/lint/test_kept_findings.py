@@ -236,7 +236,7 @@ def test_a_repeated_mistake_is_reported_again(text: str, right: str, wrong: str)
         f"- name: {name}\n  content: |\n    {text.replace('NAME', word)}\n"
         for name, word in (("a", right), ("b", wrong), ("c", right))
     ]
-    last = "- name: d\n  role: '{{ who }}'\n  truncation_priority: '{{ when }}'\n  content: x\n"
+    last = "- name: d\n  role: '{{ who }}'\n  truncation_priority: '{{ when }}'\n  content: '{{ kept.x }}'\n"
     workspace = workspace_with(DECLARED + "".join(parts) + last)
     before = check(workspace.snapshot, PATH)
     start = workspace.snapshot.open_files[PATH].template.source.text.rindex(right)
