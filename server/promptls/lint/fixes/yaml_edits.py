@@ -287,7 +287,29 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     source = template.source
     line = source.line_span(source.line_column(problem.span.start).line)
     text = source.slice(line)
+    if "begins on the line below" in problem.message:
+        return tuple(_after_mark(source, text, line))
     return (*_indented(source, text, line.start), *_fixes(text, line.start, problem.message))
+
+
+_MARK: Final = re.compile(
+    r"(?P<indent>[ ]*(?:-[ ]+)?)[\w-]+[ ]*:[ ]+[|>][-+]?(?P<after>[ ]*(?P<text>\S.*?))[ ]*$"
+)
+
+
+def _after_mark(source: Source, line: str, span: Span) -> Iterator[Fix]:
+    """Yield the fix for text behind the mark of a block: remove signs, and move words to the line below."""
+    found = _MARK.match(line)
+    if found is None:
+        return
+    after = Span(*found.span("after")).shifted(span.start)
+    if not re.search(r"\w|[{<]", found["text"]):
+        yield Fix(f"Remove `{found['text']}`", (Edit(after, ""),), preferred=True)
+    elif found["after"].startswith(" "):
+        below = re.match(r"[\r\n]*([ ]*)", source.slice(Span(span.end, span.end + len(line) + 2)))
+        indent = max(len(below[1]) if below else 0, len(found["indent"]) + 2)
+        edit = Edit(Span(after.start, span.start + found.start("text")), "\n" + " " * indent)
+        yield Fix("Move the text to the next line", (edit,))
 
 
 def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
@@ -344,7 +366,12 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         place = start + value.end(1) - 1
         yield Fix("Remove the colon", (Edit(Span(place, place + 1), ""),), preferred=True)
         return
-    if value and "quote the value" in message and value.group(1)[0] not in "'\"|>[{":
+    if (
+        value
+        and "quote the value" in message
+        and value.group(1)[0] not in "'\"|>[{"
+        and re.search(r"\w", value.group(1))
+    ):
         text = value.group(1)
         span = Span(start + value.start(1), start + value.end(1))
         yield Fix("Quote the value", (Edit(span, _quote(text)),))

@@ -123,6 +123,9 @@ _PLAIN_WORDS: Final = {
     ),
     "did not find expected key": "expected a key here; check the indentation and the quotes",
     "did not find expected node content": "expected a value here, or the bracket that closes the list",
+    "did not find expected comment or line break": (
+        "nothing is allowed here: the text of a block begins on the line below its `|` or `>`"
+    ),
     "did not find expected '-' indicator": "expected `- ` as for the items above; check the indentation",
     "found unexpected end of stream": "a quoted value that is not closed",
     "found unexpected document indicator": "a quoted value that is not closed",

@@ -28,6 +28,7 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -37,7 +38,7 @@ from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import chunk_items, column_of
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
@@ -64,6 +65,10 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 continue
             if not part.is_whole and not column_of(chunk, entry.key.span.start):
                 continue  # the key is after the list, which is a YAML error
+            marked = _KEY_AND_MARK.fullmatch(key)
+            if marked is not None and marked["key"] in PART_KEYS:
+                yield _swapped(chunk, entry, marked["key"], marked["mark"])
+                continue
             found = _found(entry.key.span, key)
             is_taken = any(f"`{meant}`?" in found.message and part.entry(meant) for meant in PART_KEYS)
             yield replace(found, fixes=()) if is_taken else found
@@ -80,6 +85,19 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                         "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
                     )
                     yield Finding(entry.key.span, message, severity="hint")
+
+
+_KEY_AND_MARK: Final = re.compile(r"(?P<key>\w+)[ ]*(?P<mark>[|>][-+]?)")
+"""A key with the mark of a block ahead of its colon."""
+
+
+def _swapped(chunk: Chunk, entry: Entry, key: str, mark: str) -> Finding:
+    """Return the finding for `content |:`."""
+    meant = f"{key}: {mark}"
+    end = chunk.text.index(":", entry.key.span.end) + 1
+    fix = Fix(f"Change to `{meant}`", (Edit(Span(entry.key.span.start, end), meant),))
+    message = f"the `{mark}` of a block comes after the colon; did you mean `{meant}`?"
+    return Finding(entry.key.span, message, (fix,))
 
 
 def meant_key(key: str) -> str | None:

@@ -7,7 +7,7 @@ Reports a literal `truncation_priority` that is not a number, `sections` and
 a number, a date or a boolean. Items of the list that are not mappings are reported too, and so are YAML
 tags (`!name`) that Prompt Poet's loader does not support. If Jinja prints the value, the literals in the
 tag are checked, in each branch of a condition; a condition without an `else` may print nothing, which is
-reported too.
+reported too. A `content` whose first line is only a sign such as `:|`, where a `|` is expected, is a warning.
 
 ## Why is this bad?
 
@@ -74,6 +74,14 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
             quoted = Fix("Quote it", (_quoted(chunk, span),), preferred=True)
             message = f"YAML reads this content as {WORDS[value.tag]}; quote it to send it as text"
             yield Finding(span, message, (quoted,))
+        mark = _MARK_AS_TEXT.match(chunk.text, value.span.start, value.span.end)
+        if mark is not None and not value.style and value.tag == "str":
+            span = Span(*mark.span("mark"))
+            fix = Fix("Change to `|`", (Edit(span, "|"),))
+            message = (
+                f"`{mark['mark']}` is text here, and the lines below are joined to it; did you mean `|`?"
+            )
+            yield Finding(span, message, (fix,), severity="warning")
     yield from printed_values_of_keys(chunk)
     yield from printed_contents(chunk)
     yield from no_part_items(chunk)
@@ -141,6 +149,8 @@ def _unquoted(value: Node, place: Span) -> Iterator[Fix]:
         yield Fix("Remove the quotes", (Edit(place, value.text),), preferred=True)
 
 
+_MARK_AS_TEXT: Final = re.compile(r"(?P<mark>[:\\/]+[|>]?[-+]?|[:\\/]*[\u00a6\u2502\uff5c])[ ]*\r?\n")
+"""Signs alone on the first line of a text, where the mark of a block is expected."""
 _MAPPING: Final = "the `:` makes this content a mapping, which is not sent as text"
 _WORD: Final = re.compile(r"\w+")
 _NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")
