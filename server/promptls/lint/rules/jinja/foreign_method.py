@@ -3,7 +3,9 @@
 ## What it does
 
 Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
-mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text.
+mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports calls of
+methods that a literal, the result of a filter or a variable of these does not have, and misspellings of common
+methods such as `strip`.
 
 ## Why is this bad?
 
@@ -35,6 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from markupsafe import Markup
+
+from promptls.lint.analysis.literal_types import literal_type
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
@@ -42,9 +47,11 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Item, Name
+from promptls.syntax.jinja.builtins import FILTERS
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to
 
 _METHODS: Final = {
@@ -87,6 +94,8 @@ _PYTHON_NAMES: Final = {
     "indexOf": "index",
 }
 """Methods of other languages, with their names in Python."""
+_OTHER_NAMES: Final = {"add": "append", "lowercase": "lower", "uppercase": "upper"}
+"""Other words for methods of Python."""
 _MODULES: Final = frozenset({"json", "math", "os", "re"})
 """Modules of Python, which a template does not have unless a caller passes them."""
 _LENGTHS: Final = frozenset({"length", "size"})
@@ -113,7 +122,120 @@ _has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the methods and attributes of other languages."""
+    """Yield the methods and attributes of other languages, and methods that a known value does not have."""
+    yield from _foreign_in(file)
+    yield from _unknown_methods(file)
+
+
+@chunk_fact
+def _calls(chunk: Chunk) -> tuple[tuple[Call, Attribute, int], ...]:
+    """Return the calls of methods that are not reported as those of another language."""
+    return tuple(
+        (node, node.function, start)
+        for start, node in expressions_in(chunk)
+        if isinstance(node, Call)
+        and isinstance(node.function, Attribute)
+        and node.function.name
+        and node.function.name not in _METHODS
+    )
+
+
+_has_calls: Final = summary(lambda chunk: bool(_calls(chunk)), any)
+_TYPES: Final[dict[type, str]] = {
+    Markup: "a text",
+    list: "a list",
+    tuple: "a tuple",
+    dict: "a mapping",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+}
+
+
+def _unknown_methods(file: File) -> Iterator[Finding]:
+    """Yield the calls of methods that a value of a known type does not have, and of typos of common ones."""
+    for located in file.chunks.where(_has_calls):
+        for call, method, place in _calls(located.chunk):
+            start = located.start + place
+            known = literal_type(file, method.target, start)
+            if known is None:
+                yield from _of_unknown_type(file, call, method, start)
+            elif not hasattr(known, method.name):
+                yield from _of_known_type(file, call, method, start, known)
+
+
+def _of_known_type(file: File, call: Call, method: Attribute, start: int, known: type) -> Iterator[Finding]:
+    """Yield the finding for a method that a type does not have; of a mapping, it may be a key."""
+    message = f"{_TYPES[known]} has no method `{method.name}`"
+    methods = [each for each in dir(known) if not each.startswith("_")]
+    meant = next((each for each in methods if is_typo(method.name, each)), None)
+    other = _OTHER_NAMES.get(method.name, "")
+    meant = meant or (other if hasattr(known, other) else None)
+    span = method.name_span.shifted(start)
+    if meant is not None:
+        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+        yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    elif known is not dict:
+        meant = "trim" if _is_misspelt(method.name, "trim") else method.name
+        is_filter = meant in FILTERS
+        yield _as_filter(file, call, method, start, message, meant) if is_filter else Finding(span, message)
+
+
+def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> Iterator[Finding]:
+    """Yield the finding for a typo of a common method, and for `join` with its text as the argument."""
+    span = method.name_span.shifted(start)
+    argument = call.arguments[0] if len(call.arguments) == 1 else None
+    if method.name == "join" and isinstance(argument, Constant) and isinstance(argument.value, str):
+        yield _as_filter(file, call, method, start, "`join` joins the elements of its argument", "join")
+    elif not (isinstance(method.target, Name) and _is_module(file, method.target.name)) and not _is_declared(
+        file, method
+    ):
+        meant = [each for each in _COMMON_METHODS if _is_misspelt(method.name, each)]
+        message = f"no value has a method `{method.name}`"
+        if len(meant) == 1:
+            fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
+            yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,))
+        elif _is_misspelt(method.name, "trim"):
+            yield _as_filter(file, call, method, start, message, "trim")
+
+
+def _is_declared(file: File, method: Attribute) -> bool:
+    """Return whether a method is called of an input with a declared type, where other rules report it."""
+    target = method.target
+    while isinstance(target, Attribute | Item):
+        target = target.target
+    typed = {key.name for key in file.template.declarations.inputs or () if key.schema.get("type")}
+    is_looped = (
+        isinstance(target, Name) and target.name in file.template.names.bound_names("for") and bool(typed)
+    )
+    return isinstance(target, Name) and (target.name in typed or is_looped)
+
+
+def _as_filter(file: File, call: Call, method: Attribute, start: int, message: str, name: str) -> Finding:
+    """Return the finding for a method where the filter `name` is meant."""
+    arguments = file.template.source.slice(Span(method.span.end, call.span.end).shifted(start))
+    written = f" | {name}{arguments if call.arguments else ''}"
+    edit = Edit(Span(_dot(method), call.span.end).shifted(start), written)
+    fix = Fix(f"Change to `{written.strip()}`", (edit,))
+    message += f"; did you mean the filter `{name}`?"
+    return Finding(method.name_span.shifted(start), message, (fix,))
+
+
+_COMMON_METHODS: Final = (
+    "append", "capitalize", "endswith", "items", "lower", "lstrip", "replace", "rstrip", "split", "splitlines",
+    "startswith", "strip", "upper", "values",
+)  # fmt: skip
+"""Methods of Python that templates often call."""
+
+
+def _is_misspelt(name: str, known: str) -> bool:
+    """Return whether a name is a known one with two letters swapped, or one missing or doubled inside of it."""
+    if name == known or name[:1] != known[:1] or name[-1:] != known[-1:]:
+        return False
+    return is_typo(name, known) and (len(name) != len(known) or sorted(name) == sorted(known))
+
+
+def _foreign_in(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(_has_foreign):
         for node, call, start in _foreign(located.chunk):
             target = node.target
@@ -132,9 +254,14 @@ def check(file: File) -> Iterator[Finding]:
             yield _finding(located.chunk, node, call, start).shifted(located.start)
 
 
+def _dot(node: Attribute) -> int:
+    """Return the offset of the dot, which is after the parentheses around the target."""
+    return node.name_span.start - 1
+
+
 def _filter(node: Attribute) -> Finding:
     """Return the finding for a filter after a dot."""
-    edit = Edit(Span(node.target.span.end, node.span.end), f" | {node.name}")
+    edit = Edit(Span(_dot(node), node.span.end), f" | {node.name}")
     message = f"a filter is applied with `|`; did you mean `| {node.name}`?"
     return Finding(node.name_span, message, (Fix(f"Change to `| {node.name}`", (edit,)),))
 
@@ -205,7 +332,7 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
     message = f"Jinja has no {what} `{node.name}`"
     if name and (call is None or not call.arguments):
         whole = (call or node).span
-        edit = Edit(Span(node.target.span.end, whole.end).shifted(start), f" | {name}")
+        edit = Edit(Span(_dot(node), whole.end).shifted(start), f" | {name}")
         fix = Fix(f"Change to `| {name}`", (edit,))
         return Finding(span, f"{message}; did you mean the filter `{name}`?", (fix,))
     if node.name in _PYTHON_NAMES:
