@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports parts after an `extends` that are outside of a block, and blocks that no parent template has.
+Reports parts after an `extends` that are outside of a block, and blocks that no parent template has. If neither
+the template nor a parent has blocks, only the `extends` is reported.
 
 ## Why is this bad?
 
@@ -55,10 +56,13 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of
 from promptls.lint.fixes.misspellings import misspelt
-from promptls.lint.rule import PARTS_KINDS, File, Finding, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.names.mentions import TemplateReference
+from promptls.text.positions import Span
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -71,6 +75,11 @@ def check(file: File) -> Iterator[Finding]:
         return
     blocks = block_tags_of(template)
     above = ancestors(file.snapshot, file.path)
+    if above and not blocks and not any(blocks_of(file.snapshot, path) for path in above):
+        others = [each.span.start for each in template.references if each.keyword not in {"import", "from"}]
+        if max([*others, *(placed.span.start for placed in template.parts)]) > extends.span.end:
+            yield _without_blocks(file, extends)
+            return
     if above is not None and extends.name is not None:
         known = frozenset(name for path in above for name in blocks_of(file.snapshot, path))
         for block in blocks:
@@ -84,5 +93,18 @@ def check(file: File) -> Iterator[Finding]:
         if start > extends.span.end and not is_inside and placed.part.entries:
             yield Finding(placed.part.entries[0].key.span.shifted(placed.start), message)
 
+
+def _without_blocks(file: File, extends: TemplateReference) -> Finding:
+    """Return the finding for a template that extends one without blocks, so that it changes nothing there."""
+    tag = file.template.source.slice(Span(max(extends.span.start - _MAX_TAG, 0), extends.span.start))
+    start = extends.span.start - len(tag) + tag.rfind("extends")
+    keyword = Span(start, start + len("extends"))
+    fix = Fix("Change to `include`", (Edit(keyword, "include"),))
+    message = f"`{extends.name}` has no blocks that this template could fill; did you mean `include`?"
+    return Finding(extends.span, message, (fix,))
+
+
+_MAX_TAG: Final = 40
+"""How many characters of a tag can precede the name of its template."""
 
 RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
