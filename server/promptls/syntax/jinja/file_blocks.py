@@ -396,12 +396,26 @@ class _Matching:
     def end(self) -> None:
         """Report all open blocks as never closed."""
         for opening in self.stack:
-            stray = next((each for each in self.strays if each.opening.span == opening.span), None)
+            stray = self._stray_in(opening)
             if stray is not None:
+                self.strays.remove(stray)
                 self.problems[stray.problem] = _wrong_end(stray)
             elif not lacks_end(self.source, opening.keyword, opening.span):
                 max_chunks = _MAX_CLOSING_CHUNKS if len(self.stack) <= _FEW else 1
                 self.problems.append(_never_closed(self.source, opening, max_chunks))
+
+    def _stray_in(self, opening: BlockTag) -> _Crossed | None:
+        """Return an end tag with the wrong name in a block that is never closed.
+
+        If the block that it should end is another one of the same keyword, that has taken the end of this one.
+        """
+        same = (each for each in self.strays if each.opening.span == opening.span)
+        inside = (
+            each
+            for each in self.strays
+            if each.opening.keyword == opening.keyword and each.opening.span.start > opening.span.start
+        )
+        return next(same, None) or next(inside, None)
 
     def _typo(self, tag: BlockTag, keywords: Container[str]) -> int | None:
         """Return the offset of the misspelled opening of the tag's block, inside the innermost open block."""
