@@ -407,7 +407,7 @@ class _Matching:
     def _stray_in(self, opening: BlockTag) -> _Crossed | None:
         """Return an end tag with the wrong name in a block that is never closed.
 
-        If the block that it should end is another one of the same keyword, that has taken the end of this one.
+        If it should end another block of the same keyword, that one has taken the end of this one.
         """
         same = (each for each in self.strays if each.opening.span == opening.span)
         inside = (

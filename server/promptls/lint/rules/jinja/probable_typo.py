@@ -186,14 +186,21 @@ def _namespaces(file: File) -> Iterator[Finding]:
     assigned = {(each.owner, each.name) for each in uses if each.is_set}
     for owner in {owner for owner, _ in assigned} - private:
         assigned |= {(owner, each.name) for each in initial_attributes(file, owner) or ()}
+    bound = file.template.names.all_bound_names
     for use in uses:
         own = (use.owner, use.name)
-        if not use.is_set and use.owner not in private and own not in assigned and times[own] == 1:
-            known = [
-                other for owner, other in sorted(assigned) if owner == use.owner and is_typo(use.name, other)
-            ]
-            if len(known) == 1:
-                yield _finding(use.span, use.name, known[0], f"nothing sets `{use.owner}.{use.name}`")
+        if use.is_set or use.owner in private or own in assigned or times[own] != 1:
+            continue
+        known = [
+            other for owner, other in sorted(assigned) if owner == use.owner and is_typo(use.name, other)
+        ]
+        set_here = [each for each in uses if each.owner == use.owner and [each.name] == known]
+        if len(known) == 1 and use.owner not in bound and len(set_here) == 1:
+            # Another file makes the namespace, and may set what is read here.
+            message = f"nothing reads `{use.owner}.{known[0]}`"
+            yield _finding(set_here[0].span, known[0], use.name, message)
+        elif len(known) == 1:
+            yield _finding(use.span, use.name, known[0], f"nothing sets `{use.owner}.{use.name}`")
 
 
 def _misspelt_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding]:
