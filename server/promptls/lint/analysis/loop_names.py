@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -21,7 +22,7 @@ from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
-from promptls.workspace.contract import calls_to, names_handed_on
+from promptls.workspace.contract import calls_to, contract_of, names_handed_on
 
 _MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
@@ -56,8 +57,8 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
 
     Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
     similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
-    must have a letter more or less, and be read once, with an attribute. The plural of an unread variable, and
-    the only name in the loop whose attributes are read, are less certain.
+    must have a letter more or less, and be read once, with an attribute. The plural of a variable, the only name in
+    the loop whose attributes are read, and the abbreviation of a variable that is read too, are less certain.
     """
     names = file.template.names
     if declared_names(file) is not None or not names.bound_names("for"):
@@ -66,19 +67,55 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     unknown = names.input_names - names_in_includers(file)
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
-        shortest = _MIN_UNREAD if binding in unread_variables else _MIN_LENGTH
+        is_unread = binding in unread_variables or _is_never_read(file, binding)
+        shortest = _MIN_UNREAD if is_unread else _MIN_LENGTH
         near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
         doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
-        if binding in unread_variables:
+        if is_unread:
             near |= {name for name in unknown if _is_short_for(file, name, binding.name)}
-            doubtful |= {*_only_mapping(file, binding)} & unknown
+            only = {*_only_mapping(file, binding)} & unknown
+            doubtful |= only
+            near |= only & names.bound_names("for")
         if any(each.binding == binding for each in names.references_of(binding.name)):
+            doubtful |= {name for name in unknown if _is_abbreviation(name, binding.name)}
             near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
             doubtful = {name for name in doubtful if _is_misspelt_once(file, name, binding.name)}
+            doubtful |= {
+                name
+                for name in (f"{binding.name}s", f"{binding.name}es")
+                if name in looped_names(file.chunks) & unknown and _is_read_once(file, name)
+            }
         for name in sorted(near | doubtful):
             references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
                 yield from (LoopTypo(reference, binding, name in near) for reference in references)
+
+
+def _is_never_read(file: File, binding: Binding) -> bool:
+    """Return whether nothing reads a loop's variable, although other variables of its name may be read."""
+    if binding.name.startswith("_") or file.template.syntax_problems:
+        return False
+    if binding.name in names_handed_on(file.snapshot, file.path):
+        return False
+    is_whole = contract_of(file.snapshot, file.path).is_whole
+    return is_whole and all(
+        each.binding != binding for each in file.template.names.references_of(binding.name)
+    )
+
+
+def _is_abbreviation(name: str, known: str) -> bool:
+    """Return whether a name is the beginning of another, or its consonants: `doc`, `msg`."""
+    consonants = known[:1] + re.sub(r"[aeiou]", "", known[1:])
+    return (
+        len(name) >= _MIN_UNREAD
+        and name != known
+        and (known.startswith(name) or name == re.sub(r"(.)\1", r"\1", consonants))
+    )
+
+
+def _is_read_once(file: File, name: str) -> bool:
+    passed = any(name in call.keys for call in calls_to(file.snapshot, file.path))
+    return not passed and len(list(file.template.names.references_of(name))) == 1
 
 
 def _only_mapping(file: File, binding: Binding) -> list[str]:
@@ -103,11 +140,9 @@ def _is_misspelt_once(file: File, name: str, known: str) -> bool:
     """Return whether a name that differs in its length or order is read once, with an attribute."""
     if len(name) == len(known) and sorted(name) != sorted(known):
         return False  # often another word
-    if any(name in call.keys for call in calls_to(file.snapshot, file.path)):
-        return False
     shape = used_shapes(file.template).get(name)
     is_mapping = shape is not None and shape.kind == "mapping"
-    return is_mapping and len(list(file.template.names.references_of(name))) == 1
+    return is_mapping and _is_read_once(file, name)
 
 
 def _is_like(name: str, known: str, shortest: int) -> bool:

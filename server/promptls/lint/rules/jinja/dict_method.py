@@ -4,7 +4,8 @@
 
 Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
 not called. If the file declares the key, or if a loop with two variables iterates over `items`, it is a
-warning. A loop `for key, value in order`, without `items()`, is reported as well.
+warning. A loop `for key, value in order`, without `items()`, is reported as well, and so is one
+`for value, key in order.items()`.
 
 ## Why is this bad?
 
@@ -92,11 +93,14 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
             continue
         target, source = next(iter(statement.targets), None), statement.expressions[0]
         items = target.items if isinstance(target, Collection) else ()
-        names = [item.name for item in items if isinstance(item, Name)]
+        names = [item for item in items if isinstance(item, Name)]
         is_pair = len(items) == len(names) == _PAIR
         if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
             place = source.function.name_span.shifted(tag.span.start)
             yield from _misspelt_method(source.function.name, place)
+            is_of_pairs = source.function.name == "items" and is_pair
+            if is_of_pairs and names[0].name in _VALUES and names[1].name in _KEYS:
+                yield _swapped(names[0], names[1], tag.span.start)
         elif isinstance(source, Attribute) and source.name == "items" and len(items) == _PAIR:
             place = source.name_span.shifted(tag.span.start)
             fix = Fix("Insert `()`", (Edit(Span(place.end, place.end), "()"),), preferred=True)
@@ -104,10 +108,18 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
             yield Finding(place, message, (fix,), severity="warning")
         elif isinstance(source, Name | Attribute) and source.name not in METHODS and is_pair:
             place = source.span.shifted(tag.span.start)
-            if names[0] in _KEYS and names[1] in _VALUES:
+            if names[0].name in _KEYS and names[1].name in _VALUES:
                 fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
                 message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
                 yield Finding(place, message, (fix,))
+
+
+def _swapped(value: Name, key: Name, start: int) -> Finding:
+    """Return the finding for `for value, key in order.items()`."""
+    edits = (Edit(value.span.shifted(start), key.name), Edit(key.span.shifted(start), value.name))
+    message = f"`items()` gives the key first, so `{value.name}` is the key here"
+    place = Span(value.span.start, key.span.end).shifted(start)
+    return Finding(place, message, (Fix(f"Change to `{key.name}, {value.name}`", edits),), severity="warning")
 
 
 def _misspelt_method(name: str, place: Span) -> Iterator[Finding]:

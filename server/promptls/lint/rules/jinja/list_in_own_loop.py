@@ -51,11 +51,15 @@ from promptls.text.positions import Span
 
 
 class _Printed(NamedTuple):
-    """A name that a tag prints, and whether it prints what a function returns for it."""
+    """A name that a tag prints, and whether it prints what a function returns for it.
+
+    `may_be_of_list` is whether it is printed with an attribute that an object that can be iterated may have.
+    """
 
     name: str
     span: Span
     is_passed_on: bool = False
+    may_be_of_list: bool = False
 
 
 @chunk_fact
@@ -71,10 +75,12 @@ def _printed(chunk: Chunk) -> tuple[_Printed, ...]:
         node = expressions[0] if len(expressions) == 1 else None
         if statement.keyword == "for" and not isinstance(node, Attribute):
             continue
-        if isinstance(node, Attribute) and node.name not in _OF_LISTS:
+        may_be_of_list = isinstance(node, Attribute) and node.name in _OF_OBJECTS
+        if isinstance(node, Attribute) and node.name not in _OF_LISTS - _OF_OBJECTS:
             node = node.target
         if isinstance(node, Name):
-            found.append(_Printed(node.name, node.span.shifted(tag.span.start)))
+            place = node.span.shifted(tag.span.start)
+            found.append(_Printed(node.name, place, may_be_of_list=may_be_of_list))
         elif isinstance(node, Call) and isinstance(node.function, Name) and len(node.arguments) == 1:
             argument = node.arguments[0]
             if isinstance(argument, Name):
@@ -129,8 +135,10 @@ def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
                 yield Finding(span, message, (fix,), severity="hint")
 
 
-_OF_LISTS: Final = frozenset({"count", "index", "length", "name", "title"})
-"""Attributes of lists and of objects that can also be iterated."""
+_OF_OBJECTS: Final = frozenset({"name", "title"})
+"""Attributes of objects that can also be iterated."""
+_OF_LISTS: Final = frozenset({"count", "index", "length"}) | _OF_OBJECTS
+"""Attributes of lists, and of objects that can also be iterated."""
 
 
 _printed_names: Final = summary(lambda chunk: frozenset(each.name for each in _printed(chunk)), union)
@@ -148,7 +156,7 @@ def _printed_lists(file: File) -> Iterator[Finding]:
     if not doubtful:
         return
     for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
-        for name, place, is_passed_on in _printed(located.chunk):
+        for name, place, is_passed_on, may_be_of_list in _printed(located.chunk):
             span = place.shifted(located.start)
             element = _element(file, name, span) if name in doubtful else None
             if element is not None:
@@ -158,7 +166,7 @@ def _printed_lists(file: File) -> Iterator[Finding]:
                 uses = [
                     each for each in file.template.names.references_of(element) if each.binding is not None
                 ]
-                if is_passed_on and uses:
+                if (is_passed_on or may_be_of_list) and uses:
                     continue
                 what = "each iteration of the loop prints the whole list"
                 if not is_whole:

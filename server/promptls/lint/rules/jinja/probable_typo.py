@@ -42,6 +42,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from promptls.lint.analysis.namespaces import (
@@ -91,6 +92,7 @@ def check(file: File) -> Iterator[Finding]:
     if declared_names(file) is not None:
         return
     yield from _names(file)
+    yield from _singulars(file)
     yield from _keys(file)
     yield from _hyphenated(file)
 
@@ -105,11 +107,7 @@ def _names(file: File) -> Iterator[Finding]:
     }
     if not any(doubtful.values()):
         return
-    passed = names_handed_on(file.snapshot, file.path) | (
-        function_names(file.snapshot, file.path) or frozenset()
-    )
-    passed = passed.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
-    passed |= names_in_includers(file)
+    passed = _passed(file)
     for name in sorted(doubtful.keys() - passed):
         references = list(names.references_of(name)) if doubtful[name] else []
         if len(references) != 1 or binding_of(names, name) is not None:
@@ -120,12 +118,38 @@ def _names(file: File) -> Iterator[Finding]:
         meant = [
             other
             for other in doubtful[name]
-            if len(list(names.references_of(other))) + (other in names.bound_names("set")) >= _MIN_USES
+            if len(list(names.references_of(other))) + (other in names.bound_names("set"))
+            >= (1 if _is_joined(name, other) else _MIN_USES)
             and (other in in_scope or other in names.input_names)
             and (not is_called or other in names.called_names)
         ]
         if len(meant) == 1:
             yield _finding(span, name, meant[0], f"nothing else is named `{name}`")
+
+
+def _is_joined(name: str, other: str) -> bool:
+    """Return whether a name is another one without its underscores."""
+    return name == other.replace("_", "")
+
+
+def _passed(file: File) -> frozenset[str]:
+    """Return the names that a caller, an includer or the functions of the file may provide."""
+    found = names_handed_on(file.snapshot, file.path) | names_in_includers(file)
+    found |= function_names(file.snapshot, file.path) or frozenset()
+    return found.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+
+
+def _singulars(file: File) -> Iterator[Finding]:
+    """Yield the names that are read once, and of which the file sets the plural without reading it."""
+    names = file.template.names
+    unread = names.bound_names("set") - names.read_names
+    doubtful = {name for name in names.input_names if f"{name}s" in unread}
+    for name in sorted(doubtful - _passed(file)) if doubtful else ():
+        references = list(names.references_of(name))
+        span = references[0].span
+        if len(references) == 1 and not references[0].how and f"{name}s" in names_in_scope(names, span.start):
+            finding = _finding(span, name, f"{name}s", f"nothing else is named `{name}`")
+            yield replace(finding, severity="hint")
 
 
 def _keys(file: File) -> Iterator[Finding]:

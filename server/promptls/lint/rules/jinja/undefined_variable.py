@@ -52,7 +52,7 @@ from pathlib import PurePath
 from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists, typos_of_loop_variables
-from promptls.lint.analysis.namespaces import unmatched_attributes
+from promptls.lint.analysis.namespaces import unmatched_attributes, uses_in
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
@@ -60,6 +60,7 @@ from promptls.lint.analysis.unmatched_names import (
     foreign_constants,
     include_places,
     names_in_includers,
+    names_in_scope,
     out_of_scope,
     undeclared_references,
     unprovided_references,
@@ -102,6 +103,7 @@ def check(file: File) -> Iterator[Finding]:
     yield from _loops(file)
     yield from _callers(file)
     yield from _unset_attributes(file)
+    yield from _bare_counters(file)
     yield from foreign_constants(file)
     importer = _importer_without_context(file)
     if importer is not None:
@@ -116,7 +118,8 @@ def check(file: File) -> Iterator[Finding]:
         elif meant is not None:
             yield _misspelt(file, reference, meant)
     yield from _lost_after_loops(file)
-    yield from _after_loops(file)
+    misspelt = frozenset(each.reference.name for each in typos_of_loop_variables(file))
+    yield from _after_loops(file, misspelt)
     yield from _before_set(file)
     yield from _before_import(file)
     yield from _loop_variables(file)
@@ -174,10 +177,10 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
                 yield Finding(reference.span, message, related=(related,))
 
 
-def _after_loops(file: File) -> Iterator[Finding]:
+def _after_loops(file: File, misspelt: frozenset[str]) -> Iterator[Finding]:
     """Yield the uses of a loop's variable after the loop; in other parts than that of the loop as hints.
 
-    Yield nothing in a file that declares inputs.
+    Yield nothing in a file that declares inputs, and for names that are `misspelt` variables of other loops.
     """
     if declared_names(file) is not None or file.snapshot.includers(file.path):
         return
@@ -186,6 +189,7 @@ def _after_loops(file: File) -> Iterator[Finding]:
     doubtful = names.bound_names("for") & names.input_names - union(
         [names.bound_names(kind) for kind in others]
     )
+    doubtful -= misspelt
     if not doubtful:
         return
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
@@ -374,6 +378,26 @@ def _unset_attributes(file: File) -> Iterator[Finding]:
     for each in unmatched_attributes(file):
         for use in each.unset:
             yield Finding(use.span, f"nothing sets `{use.owner}.{use.name}`")
+
+
+def _bare_counters(file: File) -> Iterator[Finding]:
+    """Yield `index` in a loop, in a file that reads `loop.index` elsewhere."""
+    names = file.template.names
+    doubtful = _COUNTERS & names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
+    if not doubtful or file.snapshot.includers(file.path):
+        return
+    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful &= {each.name for each in uses_in(file) if each.owner == "loop"} if doubtful else set()
+    for name in sorted(doubtful):
+        references = list(names.references_of(name))
+        if all("loop" in names_in_scope(names, each.span.start) and not each.how for each in references):
+            for each in references:
+                meant = f"loop.{name}"
+                fix = Fix(f"Change to `{meant}`", (Edit(each.span, meant),))
+                yield Finding(each.span, f"nothing is named `{name}`; did you mean `{meant}`?", (fix,))
+
+
+_COUNTERS: Final = frozenset({"index", "index0"})
 
 
 def _binds_loop(file: File, path: str) -> bool:
