@@ -318,7 +318,14 @@ def _is_like(name: str, other: str, shortest: int) -> bool:
     if len(own_parts) != len(other_parts):
         return True
     different = [pair for pair in zip(own_parts, other_parts, strict=True) if pair[0] != pair[1]]
-    return all(min(map(len, pair)) > _SHORT_PART for pair in different)
+    return all(_may_be_typo(*pair) for pair in different)
+
+
+def _may_be_typo(part: str, other: str) -> bool:
+    """Return whether two parts of names are not both words: short ones often are, such as `bos` and `eos`."""
+    shortest = min(len(part), len(other))
+    is_other_letter = len(part) == len(other) and sorted(part) != sorted(other)
+    return shortest > _SHORT_PART + is_other_letter
 
 
 def _finding(span: Span, name: str, meant: str, message: str) -> Finding:
