@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,11 @@ import yaml
 
 from promptls.cli.main import main
 from promptls.ide.agent_tools import TOOLS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "integrations" / "claude-code"
@@ -24,9 +30,17 @@ def test_the_plugin_starts_commands_that_exist(name: str, capsys: pytest.Capture
     assert main([*server["args"], "--help"]) == 0
 
 
-def test_the_plugin_has_the_name_of_its_servers() -> None:
+def test_the_plugin_has_the_name_of_its_servers_and_the_author_of_the_package() -> None:
     manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text("utf-8"))
     assert manifest["name"] == "promptls"
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert [manifest["author"]] == package["project"]["authors"]
+
+
+def test_a_checkout_offers_the_plugin() -> None:
+    marketplace = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text("utf-8"))
+    (offered,) = marketplace["plugins"]
+    assert (offered["name"], (ROOT / offered["source"]).resolve()) == ("promptls", PLUGIN)
 
 
 def test_the_skill_declares_when_to_use_it() -> None:

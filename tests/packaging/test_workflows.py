@@ -42,7 +42,9 @@ def test_there_is_one_version() -> None:
         (ROOT / "docs/editors/zed" / name).read_text("utf-8") for name in ("Cargo.toml", "extension.toml")
     ]
     versions = [match for text in texts for match in re.findall('^version = "(.+)"', text, re.MULTILINE)]
-    assert {*versions, lock["version"], lock["packages"][""]["version"]} == {__version__}
+    plugin = json.loads((ROOT / "integrations/claude-code/.claude-plugin/plugin.json").read_text("utf-8"))
+    versions += [lock["version"], lock["packages"][""]["version"], plugin["version"]]
+    assert {*versions} == {__version__}
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)

@@ -310,8 +310,14 @@ def _resolve(declared: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]
     return {**schema["$defs"][name], **rest}
 
 
+def with_version(manifest: str) -> str:
+    """Return the text of `plugin.json` with the version."""
+    return as_json({**json.loads(manifest), "version": __version__})
+
+
 KEY_VARIABLES = "vscode-client/src/keyVariables.ts"
 PACKAGE = "vscode-client/package.json"
+PLUGIN = "integrations/claude-code/.claude-plugin/plugin.json"
 RULE_PAGES = "server/promptls/lint/pages"
 """Part of the package, so that editors can open a rule's page offline."""
 
@@ -327,6 +333,7 @@ def generated_files(checkout: Path) -> dict[Path, str]:
         checkout / KEY_VARIABLES: key_variables(),
         **{checkout / WIRE_TYPES / name: text for name, text in wire_types().items()},
         checkout / PACKAGE: with_settings((checkout / PACKAGE).read_text("utf-8")),
+        checkout / PLUGIN: with_version((checkout / PLUGIN).read_text("utf-8")),
         **{checkout / RULE_PAGES / f"{rule.name}.md": rule_page(rule) for rule in RULES},
     }
 
