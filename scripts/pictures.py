@@ -29,7 +29,7 @@ from playwright.sync_api import expect, sync_playwright  # noqa: E402
 from workbench import Workbench  # noqa: E402
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Frame
 
 PROMPTLS = Path(sys.executable).with_name("promptls")
 COLORS = 96
@@ -39,6 +39,8 @@ SETTINGS = {
     "breadcrumbs.enabled": False,
     "editor.minimap.enabled": False,
     "editor.fontSize": 14,
+    "editor.stickyScroll.enabled": False,
+    "editor.scrollBeyondLastLine": False,
     "editor.wordWrap": "on",
     "workbench.activityBar.location": "default",
     "window.commandCenter": False,
@@ -80,10 +82,8 @@ def _editor(browser: Browser, server: CodeServer, project: Path) -> None:
     with _opened(browser, server, project) as workbench:
         workbench.open_file("triage_v2.yml.j2")
         expect(workbench.lens(re.compile("labels_exact_match"))).to_be_visible()
-        workbench.click_lens("Preview")
-        workbench.panel("answer format")
-        workbench.focus_editor()
-        workbench.go_to(34)
+        _show_preview(workbench, "answer format")
+        workbench.go_to(51)  # the last line: all parts are in sight
         _save(workbench, "editor")
 
 
@@ -95,17 +95,19 @@ def _finding(browser: Browser, server: CodeServer, project: Path) -> None:
         line = next(
             number for number, text in enumerate(prompt.read_text("utf-8").splitlines(), 1) if "txet" in text
         )
-        expect(workbench.problem("txet").first).to_be_visible()
-        workbench.hover(line, 35)
+        workbench.go_to(line)
+        expect(workbench.line(re.compile(r"~\d+\stokens")).first).to_be_visible()
+        popup = workbench.hover(line, 35)
+        expect(popup).to_contain_text("did you mean")
         _save(workbench, "finding")
+        expect(popup).to_be_visible()
 
 
 def _preview(browser: Browser, server: CodeServer, project: Path) -> None:
     with _opened(browser, server, project) as workbench:
         workbench.open_file("v1.yml.j2")
         expect(workbench.lens(re.compile("same_mood"))).to_be_visible()
-        workbench.click_lens("Preview")
-        workbench.panel("positive or negative")
+        _show_preview(workbench, "positive or negative")
         workbench.focus_editor()
         _save(workbench, "preview")
 
@@ -125,8 +127,7 @@ def _typing(browser: Browser, server: CodeServer, project: Path) -> None:
     with _opened(browser, server, project) as workbench:
         workbench.open_file("v1.yml.j2")
         expect(workbench.lens(re.compile("same_mood"))).to_be_visible()
-        workbench.click_lens("Preview")
-        preview = workbench.panel("positive or negative")
+        preview = _show_preview(workbench, "positive or negative")
         lines = (project / "v1.yml.j2").read_text("utf-8").splitlines()
         workbench.go_to(next(number for number, line in enumerate(lines, 1) if "Is this review" in line), 5)
         frames = [_picture(workbench)]
@@ -148,6 +149,13 @@ def _opened(browser: Browser, server: CodeServer, project: Path) -> Iterator[Wor
     workbench.page.keyboard.press("Control+B")  # no side bar
     yield workbench
     workbench.page.close()
+
+
+def _show_preview(workbench: Workbench, text: str) -> Frame:
+    """Show the preview, and return its page once it shows a text."""
+    workbench.click_lens("Preview")
+    workbench.page.mouse.move(SIZE["width"] / 4, SIZE["height"] - 60)  # no lens is marked as under the mouse
+    return workbench.panel(text)
 
 
 def _save(workbench: Workbench, name: str) -> None:
