@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -15,6 +15,10 @@ from promptls.datasets.dataset_files import FORMATS
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import file_name_problem
 from promptls.text.suggest import did_you_mean, nearest
+
+DATASETS: Final = "datasets"
+EXPERIMENTS: Final = "experiments"
+_NOUNS: Final = {DATASETS: "dataset", EXPERIMENTS: "experiment"}
 
 
 class Backend(ABC):
@@ -61,44 +65,61 @@ class UnknownBackend(UsageError, ValueError):  # noqa: N818 - as its base
     """An unknown back end, or options that it does not accept."""
 
 
-class InMemory(Backend):
-    """Storage in memory, shared by all instances in the process."""
-
-    _datasets: ClassVar[dict[str, list[RowData]]] = {}
-    _experiments: ClassVar[dict[str, list[RowData]]] = {}
+class UniformBackend(Backend):
+    """A back end that stores datasets and results in the same way, in the places of these names."""
 
     def load_dataset(self, name: str) -> list[RowData]:
         """See `Backend`."""
-        return _load(self._datasets, name, "dataset")
+        return self._load(name, DATASETS)
 
     def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
         """See `Backend`."""
-        self._datasets[name] = [dict(row) for row in data]
+        self._save(name, DATASETS, data)
 
     def list_datasets(self) -> list[str]:
         """See `Backend`."""
-        return sorted(self._datasets)
+        return self._names(DATASETS)
 
     def load_experiment(self, name: str) -> list[RowData]:
         """See `Backend`."""
-        return _load(self._experiments, name, "experiment")
+        return self._load(name, EXPERIMENTS)
 
     def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
         """See `Backend`."""
-        self._experiments[name] = [dict(row) for row in data]
+        self._save(name, EXPERIMENTS, data)
 
     def list_experiments(self) -> list[str]:
         """See `Backend`."""
-        return sorted(self._experiments)
+        return self._names(EXPERIMENTS)
+
+    @abstractmethod
+    def _load(self, name: str, kind: str) -> list[RowData]: ...
+
+    @abstractmethod
+    def _save(self, name: str, kind: str, data: list[RowData]) -> None: ...
+
+    @abstractmethod
+    def _names(self, kind: str) -> list[str]: ...
 
 
-def _load(stored: dict[str, list[RowData]], name: str, noun: str) -> list[RowData]:
-    if name not in stored:
-        raise MissingData(f"no {noun} in memory is named `{name}`", remedy="save it first")
-    return [dict(row) for row in stored[name]]
+class InMemory(UniformBackend):
+    """Storage in memory, shared by all instances in the process."""
+
+    _stored: ClassVar[dict[str, dict[str, list[RowData]]]] = {DATASETS: {}, EXPERIMENTS: {}}
+
+    def _load(self, name: str, kind: str) -> list[RowData]:
+        if name not in self._stored[kind]:
+            raise MissingData(f"no {_NOUNS[kind]} in memory is named `{name}`", remedy="save it first")
+        return [dict(row) for row in self._stored[kind][name]]
+
+    def _save(self, name: str, kind: str, data: list[RowData]) -> None:
+        self._stored[kind][name] = [dict(row) for row in data]
+
+    def _names(self, kind: str) -> list[str]:
+        return sorted(self._stored[kind])
 
 
-class LocalBackend(Backend):
+class LocalBackend(UniformBackend):
     """One file for each dataset, in one format."""
 
     format: ClassVar[str]
@@ -127,33 +148,12 @@ class LocalBackend(Backend):
                 )
         return folder / f"{name}{self._suffix}"
 
-    def load_dataset(self, name: str) -> list[RowData]:
-        """See `Backend`."""
-        return list(self.stream_dataset(name))
-
     def stream_dataset(self, name: str) -> Iterator[RowData]:
         """See `Backend`; the file is located immediately, and read lazily."""
-        return self._read(self._there(name, "datasets"))
+        return self._read(self._there(name, DATASETS))
 
-    def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """See `Backend`."""
-        self._save(self.path_of(name, "datasets"), data)
-
-    def list_datasets(self) -> list[str]:
-        """See `Backend`."""
-        return self._names("datasets")
-
-    def load_experiment(self, name: str) -> list[RowData]:
-        """See `Backend`."""
-        return list(self._read(self._there(name, "experiments")))
-
-    def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """See `Backend`."""
-        self._save(self.path_of(name, "experiments"), data)
-
-    def list_experiments(self) -> list[str]:
-        """See `Backend`."""
-        return self._names("experiments")
+    def _load(self, name: str, kind: str) -> list[RowData]:
+        return list(self._read(self._there(name, kind)))
 
     def _read(self, path: Path) -> Iterator[RowData]:
         return (values for _, values in FORMATS[self.format].format.read_rows(path))
@@ -166,13 +166,15 @@ class LocalBackend(Backend):
             listed = (
                 f"there are {', '.join(f'`{each}`' for each in known[:10])}" if known else "there are none"
             )
-            noun = "dataset" if kind == "datasets" else "experiment"
             raise MissingData(
-                f"no {noun} is named `{name}`", FilePlace(path), f"did you mean `{near}`?" if near else listed
+                f"no {_NOUNS[kind]} is named `{name}`",
+                FilePlace(path),
+                f"did you mean `{near}`?" if near else listed,
             )
         return path
 
-    def _save(self, path: Path, data: Sequence[RowData]) -> None:
+    def _save(self, name: str, kind: str, data: list[RowData]) -> None:
+        path = self.path_of(name, kind)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             FORMATS[self.format].format.write_rows(path, data)

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from promptls.datasets.backends import Backend, MissingData
+from promptls.datasets.backends import MissingData, UniformBackend
 from promptls.datasets.cells import RowData, flat_row, json_line
 from promptls.text.errors import UserError
 
@@ -24,7 +24,7 @@ _UPLOAD: Final = "uploadType=multipart&supportsAllDrives=true"
 _SECONDS: Final = 60
 
 
-class GoogleDrive(Backend):
+class GoogleDrive(UniformBackend):
     """Storage in a Drive folder: datasets in its subfolder `datasets`, results in `experiments`."""
 
     def __init__(
@@ -47,30 +47,6 @@ class GoogleDrive(Backend):
         self._credentials_path = credentials_path
         self._session = session
         self._address = address
-
-    def load_dataset(self, name: str) -> list[RowData]:
-        """See `Backend`."""
-        return self._load(name, "datasets")
-
-    def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """See `Backend`."""
-        self._save(name, "datasets", data)
-
-    def list_datasets(self) -> list[str]:
-        """See `Backend`."""
-        return sorted(self._files("datasets"))
-
-    def load_experiment(self, name: str) -> list[RowData]:
-        """See `Backend`."""
-        return self._load(name, "experiments")
-
-    def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """See `Backend`."""
-        self._save(name, "experiments", data)
-
-    def list_experiments(self) -> list[str]:
-        """See `Backend`."""
-        return sorted(self._files("experiments"))
 
     def _load(self, name: str, kind: str) -> list[RowData]:
         files = self._files(kind)
@@ -98,6 +74,9 @@ class GoogleDrive(Backend):
             data=f"{body}--{_BOUNDARY}--\r\n".encode(),
             headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
         )
+
+    def _names(self, kind: str) -> list[str]:
+        return sorted(self._files(kind))
 
     def _files(self, kind: str) -> dict[str, str]:
         """Return the ids of the files in a folder, by their names without the extension."""
