@@ -21,7 +21,7 @@ from promptls.models import ray_cluster
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.opening import find_model
-from promptls.models.ray_cluster import RayCluster, connected_cluster
+from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
@@ -182,7 +182,10 @@ async def opened(address: str, *models: str, base: Path | None = None) -> RayClu
     return await connected_cluster([find_model(model, base=base) for model in models], address, 9)
 
 
-REQUESTS = ([{"role": "user", "content": "Say hello."}], {"max_tokens": 3}, None)
+async def asked(cluster: RayCluster, model: str) -> str:
+    messages = [{"role": "user", "content": "Say hello."}]
+    opened_model = RayModel(cluster, model)
+    return (await opened_model.complete(messages, parameters={"max_tokens": 3}, json_schema=None)).text
 
 
 async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: str) -> None:
@@ -191,9 +194,9 @@ async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: s
         lost, _ = cluster._workers
         ray.kill(lost.actor)
         with pytest.raises(ModelError, match="was lost") as failure:
-            await cluster.complete("echo", *REQUESTS)
+            await asked(cluster, "echo")
         assert failure.value.retryable
-        assert (await cluster.complete("echo", *REQUESTS)).text == "Say hello."
+        assert await asked(cluster, "echo") == "Say hello."
         assert len(cluster._workers) == 1
     finally:
         await cluster.close()
@@ -204,8 +207,8 @@ async def test_each_node_loads_its_own_local_model(address: str) -> None:
     cluster = await opened(address, "local:smollm2")
     try:
         assert cluster.max_at_once("local:smollm2") == 2
-        answers = await asyncio.gather(*(cluster.complete("local:smollm2", *REQUESTS) for _ in range(2)))
-        assert all(answer.text for answer in answers)
+        answers = await asyncio.gather(*(asked(cluster, "local:smollm2") for _ in range(2)))
+        assert all(answers)
     finally:
         await cluster.close()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.experiments.store import Store, store_exists
-from promptls.models.model import Completion, ModelReference
+from promptls.models.model import Completion, Messages, ModelReference
 from promptls.models.openai_compatible import without_secrets
 from promptls.models.providers import TABLE
 from promptls.text.errors import UserError
@@ -67,9 +67,7 @@ class AnswerCache:
         except (ValueError, TypeError):
             return None
 
-    def put(
-        self, key: bytes, completion: Completion, digest: str, messages: Sequence[Mapping[str, Any]]
-    ) -> None:
+    def put(self, key: bytes, completion: Completion, digest: str, messages: Messages) -> None:
         """Store the answer, and the messages that it answers under their `digest`."""
         text = json.dumps(asdict(completion), ensure_ascii=False)
         packed = zlib.compress(json.dumps(list(messages), ensure_ascii=False, default=str).encode(
@@ -167,7 +165,7 @@ class SharedAnswers:
         self,
         key: bytes | None,
         digest: str,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         complete: Callable[[], Awaitable[Completion]],
         is_good: Callable[[Completion], bool] = lambda _completion: True,
     ) -> tuple[Completion, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -17,7 +17,7 @@ from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.experiments.run_protocol import AnswerText, Finished, Planned, to_json
 from promptls.models.keys import key_mask
 from promptls.models.local import SUFFIX
-from promptls.models.model import ModelReference
+from promptls.models.model import Messages, ModelReference
 from promptls.models.opening import find_model, open_model
 from promptls.models.providers import cost_of, price_of
 from promptls.models.testing import digest_of
@@ -67,7 +67,7 @@ class AskRequest:
     model: str
     sample: str
     models_base: str
-    messages: Sequence[Mapping[str, Any]] = ()
+    messages: Messages = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     json_schema: Mapping[str, Any] | None = None
     input_tokens: int = 0

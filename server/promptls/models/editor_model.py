@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, Messages, ModelError, count_of
 
 AskEditor: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Sends `{"model", "messages", "parameters"}` and returns the result of `promptls/askModel`."""
@@ -57,11 +57,7 @@ class EditorModel:
         self._model = model
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the editor's answer, which is not constrained to the schema. Raises `ModelError`."""
         del json_schema
@@ -74,8 +70,8 @@ class EditorModel:
             raise self._error(answer["error"])
         return Completion(
             str(answer.get("text") or ""),
-            input_tokens=_count(answer.get("inputTokens")),
-            output_tokens=_count(answer.get("outputTokens")),
+            input_tokens=count_of(answer.get("inputTokens")),
+            output_tokens=count_of(answer.get("outputTokens")),
             seconds=time.perf_counter() - began,
             model=str(answer.get("model") or self._model),
             finish_reason="stop",
@@ -96,7 +92,3 @@ class EditorModel:
             _REMEDIES.get(code),
             retryable=code not in _REMEDIES and _PASSING.search(said) is not None,
         )
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import promptls
 from promptls.embeddings.language_model import FILE, PACKAGE, RUNTIME, package_folders
-from promptls.models.model import Completion, ModelError, PromptScore
+from promptls.models.model import Completion, Messages, ModelError, PromptScore
 from promptls.security.processes import find_program, minimal_environment
 
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
@@ -137,18 +137,14 @@ class LocalModel:
         self._lock = asyncio.Lock()
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the model's answer, constrained to `json_schema`; requests are processed sequentially."""
         return await self.stream(messages, parameters=parameters, json_schema=json_schema, on_text=None)
 
     async def stream(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         *,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,

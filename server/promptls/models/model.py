@@ -11,11 +11,14 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from typing_extensions import NotRequired, TypedDict
 
 from promptls.text.errors import UserError
+
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
+"""The messages of a request, each with `role` and `content`."""
 
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -102,6 +105,11 @@ class Completion:
         object.__setattr__(self, "notes", (*self.notes, *notes))
 
 
+def count_of(value: Any) -> int | None:
+    """Return the number of tokens that a provider reports; None if it is not an integer."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 @dataclass(frozen=True, slots=True)
 class PromptScore:
     """The log-probabilities of the tokens of a prompt after the first `before`, and the number of all tokens.
@@ -158,11 +166,7 @@ class Model(Protocol):
         """Maximum number of concurrent requests to the model; None means no limit."""
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the answer to `messages`, constrained to `json_schema` if the provider supports that.
 
@@ -180,7 +184,7 @@ class StreamingModel(Model, Protocol):
 
     async def stream(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         *,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
@@ -218,12 +222,12 @@ class LabelMessage(TypedDict):
     baseline: NotRequired[Sequence[str]]
 
 
-def compares_labels(messages: Sequence[Mapping[str, Any]]) -> bool:
+def compares_labels(messages: Messages) -> bool:
     """Return whether the request compares labels."""
     return bool(messages) and messages[0].get("role") == LABEL_ROLE
 
 
-async def likeliest_label(model: Model, name: str, messages: Sequence[Mapping[str, Any]]) -> Completion:
+async def likeliest_label(model: Model, name: str, messages: Messages) -> Completion:
     """Return the label with the best score, the first one if tied; raises ModelError.
 
     Scores are computed as in OpenCompass; `notes` of the answer has all of them.
@@ -266,7 +270,7 @@ async def _measure(model: Any, name: str, message: Mapping[str, Any]) -> tuple[f
     return without.perplexity - found.perplexity, found.tokens + without.tokens
 
 
-def _describe(messages: Sequence[Mapping[str, Any]], scores: Sequence[float]) -> str:
+def _describe(messages: Messages, scores: Sequence[float]) -> str:
     """Return the scores as a sentence: perplexities, sums of log-probabilities, or probabilities."""
     measure = messages[0].get("measure", "perplexity")
     shown = [0.0 - score for score in scores] if measure == "perplexity" else list(scores)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from promptls.models.model import Completion, EmbeddingResult, ModelError, PromptScore
+from promptls.models.model import Completion, EmbeddingResult, Messages, ModelError, PromptScore, count_of
 from promptls.models.steady import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -85,9 +85,7 @@ class ApiDialect:
         """Return the parameters with the provider's names."""
         return {self.renamed.get(name, name): value for name, value in parameters.items()}
 
-    def response_format(
-        self, schema: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
-    ) -> dict[str, Any] | None:
+    def response_format(self, schema: Mapping[str, Any], messages: Messages) -> dict[str, Any] | None:
         """Return the `response_format` for the schema.
 
         None if the provider does not support any.
@@ -244,11 +242,7 @@ class OpenAiCompatible:
         self._score_requests = _SCORE_REQUESTS
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the server's answer.
 
@@ -260,7 +254,7 @@ class OpenAiCompatible:
 
     def _body(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
@@ -273,7 +267,7 @@ class OpenAiCompatible:
 
     async def stream(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         *,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
@@ -304,7 +298,7 @@ class OpenAiCompatible:
             answer = json.loads(content)
             ordered = sorted(answer["data"], key=lambda each: each["index"])
             vectors = [[float(number) for number in each["embedding"]] for each in ordered]
-            tokens = _count((answer.get("usage") or {}).get("prompt_tokens"))
+            tokens = count_of((answer.get("usage") or {}).get("prompt_tokens"))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             vectors, tokens = [], None
         if len(vectors) != len(texts):
@@ -393,8 +387,8 @@ class OpenAiCompatible:
             cached, written, reasoning = _parts_of(usage)
             return Completion(
                 text=self._without_key(text),
-                input_tokens=_count(usage.get("prompt_tokens")),
-                output_tokens=_count(usage.get("completion_tokens")),
+                input_tokens=count_of(usage.get("prompt_tokens")),
+                output_tokens=count_of(usage.get("completion_tokens")),
                 seconds=seconds,
                 model=str(answer.get("model") or self.name),
                 finish_reason=str(choice.get("finish_reason") or "stop"),
@@ -548,7 +542,7 @@ def _scores_of(content: bytes) -> list[float] | None:
             return [float(next(iter(each.values()))["logprob"]) for each in choice["prompt_logprobs"][1:]]
         found = choice["logprobs"]["token_logprobs"]
         # One token is generated after the prompt; the prompt's first token has no probability.
-        tokens = _count((answer.get("usage") or {}).get("prompt_tokens")) or len(found) - 1
+        tokens = count_of((answer.get("usage") or {}).get("prompt_tokens")) or len(found) - 1
         return [float(each) for each in found[1:tokens]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, StopIteration):
         return None
@@ -569,9 +563,9 @@ def _parts_of(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | N
         usage.get("cached_tokens"),  # Together AI
     )
     return (
-        next((count for each in cached if (count := _count(each)) is not None), None),
-        _count(prompt.get("cache_write_tokens")),  # OpenRouter
-        _count(answer.get("reasoning_tokens")),
+        next((count for each in cached if (count := count_of(each)) is not None), None),
+        count_of(prompt.get("cache_write_tokens")),  # OpenRouter
+        count_of(answer.get("reasoning_tokens")),
     )
 
 
@@ -596,7 +590,3 @@ def _number(value: Any) -> float | None:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     return float(value)
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

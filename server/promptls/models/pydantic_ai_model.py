@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptls.models.keys import key_remedy
-from promptls.models.model import Completion, ModelError, ModelReference
+from promptls.models.model import Completion, Messages, ModelError, ModelReference
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -77,11 +77,7 @@ class PydanticAiModel:
             ) from None
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the model's answer, constrained to `json_schema` if the model supports that.
 
@@ -200,7 +196,7 @@ def _open(reference: ModelReference, key: str | None) -> LibraryModel:
     return BedrockConverseModel(reference.model, provider=bedrock)
 
 
-def _requests(messages: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
+def _requests(messages: Messages) -> list[ModelMessage]:
     """Return the messages in pydantic-ai's form; messages after an answer begin a new request."""
     from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 

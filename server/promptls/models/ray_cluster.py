@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import promptls
 from promptls.models.keys import check_grants, missing_among, ray_grants, require, variables_named_by
@@ -20,11 +20,14 @@ from promptls.models.model import (
     Completion,
     EmbeddingModel,
     EmbeddingResult,
+    Messages,
     Model,
     ModelError,
     ModelReference,
 )
 from promptls.text.errors import UsageError, UserError
+
+_Answer = TypeVar("_Answer")
 
 
 class Declined(NamedTuple):
@@ -77,33 +80,33 @@ class ModelWorker:
     async def complete(
         self,
         name: str,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion | Declined:
         """Return the answer of the model `name`."""
-        try:
-            return await self._models[name].complete(messages, parameters=parameters, json_schema=json_schema)
-        except ModelError as error:
-            return _declined(error)
-        except Exception as error:  # noqa: BLE001 - Ray would log the whole traceback
-            return Declined(f"{type(error).__name__}: {error}")
+        model = self._models[name]
+        return await _outcome(model.complete(messages, parameters=parameters, json_schema=json_schema))
 
     async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult | Declined:
         """Return the vectors of the texts, by the model `name`."""
         # Only called for embedding models.
         model = cast("EmbeddingModel", self._models[name])
-        try:
-            return await model.embed(texts)
-        except ModelError as error:
-            return _declined(error)
-        except Exception as error:  # noqa: BLE001 - as above
-            return Declined(f"{type(error).__name__}: {error}")
+        return await _outcome(model.embed(texts))
 
     async def close(self) -> None:
         """Free the memory of the models."""
         for model in self._models.values():
             await model.close()
+
+
+async def _outcome(answer: Awaitable[_Answer]) -> _Answer | Declined:
+    try:
+        return await answer
+    except ModelError as error:
+        return _declined(error)
+    except Exception as error:  # noqa: BLE001 - Ray would log the whole traceback
+        return Declined(f"{type(error).__name__}: {error}")
 
 
 def _declined(error: ModelError) -> Declined:
@@ -373,28 +376,6 @@ class RayCluster(RayNodes):
         counts = [worker.at_once[name] for worker in self._workers]
         return None if None in counts else sum(count or 0 for count in counts)
 
-    async def complete(
-        self,
-        name: str,
-        messages: Sequence[Mapping[str, Any]],
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
-    ) -> Completion:
-        """Return the answer of the model `name`.
-
-        Raises `ModelError`, which is retryable if a node was lost.
-        """
-        answer = await self.call(
-            name, lambda actor: actor.complete.remote(name, list(messages), dict(parameters), json_schema)
-        )
-        return cast("Completion", answer)
-
-    async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult:
-        """Return the vectors of the texts by the model `name`; raises `ModelError` as `complete` does."""
-        return cast(
-            "EmbeddingResult", await self.call(name, lambda actor: actor.embed.remote(name, list(texts)))
-        )
-
 
 async def connected_cluster(
     references: Sequence[ModelReference], address: str | None, limit: int, *, from_project: bool = False
@@ -432,18 +413,21 @@ class RayModel:
         return self._cluster.max_at_once(self._name)
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
-        """Return the answer of the model on one of the nodes; cancellation is passed on to the node."""
-        return await self._cluster.complete(self._name, messages, parameters, json_schema)
+        """Return the answer of the model on one of the nodes; cancellation is passed on to the node.
+
+        Raises `ModelError`, which is retryable if a node was lost.
+        """
+        arguments = (self._name, list(messages), dict(parameters), json_schema)
+        answer = await self._cluster.call(self._name, lambda actor: actor.complete.remote(*arguments))
+        return cast("Completion", answer)
 
     async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return the vectors of the texts, computed by the model on one of the nodes."""
-        return await self._cluster.embed(self._name, texts)
+        arguments = (self._name, list(texts))
+        answer = await self._cluster.call(self._name, lambda actor: actor.embed.remote(*arguments))
+        return cast("EmbeddingResult", answer)
 
     async def close(self) -> None:
         """Do nothing; the cluster owns the resources."""

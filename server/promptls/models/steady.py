@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptls.models.keys import KeyMask
 from promptls.models.model import (
     Completion,
+    Messages,
     Model,
     ModelError,
     StreamingModel,
@@ -180,7 +181,7 @@ class SteadyModel:
 
     async def complete(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         *,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
@@ -207,7 +208,7 @@ class SteadyModel:
 
     async def stream(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Messages,
         *,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
@@ -268,7 +269,7 @@ async def _sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-def _about_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> int:
+def _about_tokens(messages: Messages, parameters: Mapping[str, Any]) -> int:
     """Estimate the tokens of a request for the rate limit: those of the prompt and the longest answer."""
     longest = parameters.get("max_tokens")
     characters = sum(len(str(message.get("content") or "")) for message in messages)

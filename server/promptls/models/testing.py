@@ -6,19 +6,19 @@ import csv
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, Messages, ModelError
 from promptls.security.files import open_text
 
 # Length of truncated hashes: sufficient to distinguish the rows of a run.
 HASH_LENGTH = 16
 
 
-def digest_of(messages: Sequence[Mapping[str, Any]]) -> str:
+def digest_of(messages: Messages) -> str:
     """Return the hash of rendered messages."""
     canonical = json.dumps(list(messages), sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
@@ -32,11 +32,7 @@ class Echo:
     max_at_once: int | None = None
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the content of the last message; parameters and schema are ignored."""
         del parameters, json_schema
@@ -66,11 +62,7 @@ class Replay:
             self._answers[digest].append(completion)
 
     async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
+        self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
     ) -> Completion:
         """Return the recorded answer; raises `ModelError` if there is none for these messages."""
         del parameters, json_schema
