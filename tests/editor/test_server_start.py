@@ -66,3 +66,21 @@ def test_templates_of_other_tools_do_not_start_the_server_until_there_is_a_promp
     workbench.type("\nrole: user\ncontent: Good morning.")
     expect(workbench.lens("Preview")).to_be_visible()
     assert code_server.logs().count("Starting ") == known.count("Starting ") + 1
+
+
+PROGRAM = """\
+from promptls import Prompt
+
+Prompt(raw_template="- name: tone\\n  role: usr\\n  content: Be kind.\\n", template_data={})
+"""
+
+
+def test_a_program_starts_the_server_where_prompts_are_only_in_programs(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    # No activation event knows what a file holds: an empty file of settings stands for it.
+    (tmp_path / "promptls.toml").touch()
+    (tmp_path / "app.py").write_text(PROGRAM, "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("app.py")
+    expect(workbench.problem("no model knows the role `usr`")).to_be_visible()

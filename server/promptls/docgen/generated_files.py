@@ -85,7 +85,7 @@ def metrics_page() -> str:
     ragas = "\n\n".join(_section(name) for name in RAGAS_PAGES)
     return (
         f"{_INTRODUCTION}\n| metric | kind | asks a judge | measures |\n| --- | --- | --- | --- |\n"
-        f"{listed}\n\n# Metrics of promptls\n\n{own}\n\n# Metrics of Ragas\n\n{ragas}\n"
+        f"{listed}\n\n## Metrics of promptls\n\n{own}\n\n## Metrics of Ragas\n\n{ragas}\n"
     )
 
 
@@ -135,7 +135,7 @@ def settings_page() -> str:
         "promptls uses the nearest one above a prompt file, within its repository.\n"
         "Editor settings override project settings, and the header of a file overrides both.\n\n"
         f"{_tables(settings_schema(), 'The project')}\n\n"
-        "# The header\n\n"
+        "## The header\n\n"
         "The header of a parts template is a Jinja comment, `{#---` … `---#}`, at the start of the file.\n"
         "Prompt objects and evaluation prompts have the same keys at the top level.\n\n"
         f"{_tables(header_schema(), 'Keys')}\n"
