@@ -136,7 +136,7 @@ async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
     answer = Completion("yes", 1, 1, 0.1, "m", "stop")
     messages = [{"role": "user", "content": "?"}]
     for index in range(50):
-        caches[index % 2].put(bytes([index]), answer, digest_of(messages), messages)
+        caches[index % 2].put(bytes([index]), answer, messages)
     assert all(caches[0].get(bytes([index])) == answer for index in range(50))
     for cache in caches:
         cache.close()
@@ -217,8 +217,8 @@ async def test_a_process_that_was_stopped_while_it_asks_is_not_waited_for_for_ev
 
     try:
         answers = SharedAnswers(cache, patience=0.05)
-        assert await answers.answer(b"k" * 32, "digest", [], complete) == (answer, False)
-        assert await answers.answer(b"k" * 32, "digest", [], complete) == (answer, True)
+        assert await answers.answer(b"k" * 32, [], complete) == (answer, False)
+        assert await answers.answer(b"k" * 32, [], complete) == (answer, True)
         cache.close()
     finally:
         holder.communicate()

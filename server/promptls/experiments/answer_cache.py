@@ -24,6 +24,7 @@ from promptls.experiments.store import Store, store_exists
 from promptls.models.model import Completion, Messages, ModelReference
 from promptls.models.openai_compatible import without_secrets
 from promptls.models.providers import TABLE
+from promptls.models.testing import digest_of
 from promptls.text.errors import UserError
 from promptls.text.format import in_dollars, plural
 
@@ -67,13 +68,13 @@ class AnswerCache:
         except (ValueError, TypeError):
             return None
 
-    def put(self, key: bytes, completion: Completion, digest: str, messages: Messages) -> None:
-        """Store the answer, and the messages that it answers under their `digest`."""
+    def put(self, key: bytes, completion: Completion, messages: Messages) -> None:
+        """Store the answer, and the messages that it answers under their `digest_of`."""
         text = json.dumps(asdict(completion), ensure_ascii=False)
         packed = zlib.compress(json.dumps(list(messages), ensure_ascii=False, default=str).encode(
             "utf-8", "surrogatepass"
         ), 1)  # fmt: skip
-        now = time.time()
+        now, digest = time.time(), digest_of(messages)
         if self._store is None:
             return
         try:
@@ -164,7 +165,6 @@ class SharedAnswers:
     async def answer(
         self,
         key: bytes | None,
-        digest: str,
         messages: Messages,
         complete: Callable[[], Awaitable[Completion]],
         is_good: Callable[[Completion], bool] = lambda _completion: True,
@@ -186,7 +186,7 @@ class SharedAnswers:
                 return cached, True
             completion = await complete()
             # Stored before scoring, so that a paid answer is not lost if a metric fails.
-            self._cache.put(key, completion, digest, messages)
+            self._cache.put(key, completion, messages)
             return completion, False
         finally:
             self._cache.release(key)

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from promptls.experiments.answer_cache import (
@@ -227,8 +226,8 @@ _MAKER = "the model that makes embeddings"
 _Answer = TypeVar("_Answer")
 
 
-class OpenJudge(NamedTuple):
-    """An open judge model; `slots` limits its concurrent requests."""
+class OpenModel(NamedTuple):
+    """An open model of the run or judge; `slots` limits its concurrent requests."""
 
     reference: ModelReference
     model: SteadyModel
@@ -248,7 +247,7 @@ class Judges:
     """The open judges and embedders, by model name."""
 
     def __init__(
-        self, answers: SharedAnswers, judges: Mapping[str, OpenJudge], embedders: Mapping[str, OpenEmbedder]
+        self, answers: SharedAnswers, judges: Mapping[str, OpenModel], embedders: Mapping[str, OpenEmbedder]
     ) -> None:
         self._answers = answers
         self._judges = judges
@@ -294,7 +293,7 @@ class RowAccount(JudgeAccount):
 
 @dataclass(frozen=True, slots=True)
 class _RowJudge:
-    opened: OpenJudge
+    opened: OpenModel
     answers: SharedAnswers
     repeat: int
     account: RowAccount
@@ -319,7 +318,7 @@ class _RowJudge:
 
         answer, cached = await _await_answer(
             self.account,
-            self.answers.answer(key, _digest(messages), messages, complete, self._is_good(json_schema)),
+            self.answers.answer(key, messages, complete, self._is_good(json_schema)),
             _JUDGE,
         )
         tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
@@ -366,7 +365,7 @@ class _RowEmbedder:
             return Completion(vector, made.input_tokens, 0, made.seconds, reference.model, "stop")
 
         answer, cached = await _await_answer(
-            self.account, self.answers.answer(key, _digest(messages), messages, complete), _MAKER
+            self.account, self.answers.answer(key, messages, complete), _MAKER
         )
         price = self.opened.price
         cost = price.cost(answer.input_tokens, None) if price else None
@@ -385,8 +384,3 @@ async def _await_answer(account: RowAccount, answer: Awaitable[_Answer], who: st
         raise UserError(f"{who} did not answer: {error.message}") from None
     account.answered = True
     return found
-
-
-def _digest(messages: Sequence[Mapping[str, str]]) -> str:
-    canonical = json.dumps(list(messages), sort_keys=True, ensure_ascii=False)
-    return sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

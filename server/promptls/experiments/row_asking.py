@@ -6,8 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
@@ -21,7 +20,7 @@ from promptls.experiments.answer_cache import (
 )
 from promptls.experiments.budget import ExpectedUsage
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.judging import Judges, OpenEmbedder, OpenJudge, RowAccount, judging_references
+from promptls.experiments.judging import Judges, OpenEmbedder, OpenModel, RowAccount, judging_references
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.resumable_job import RowOutcome
 from promptls.experiments.row_rendering import RenderedRow
@@ -32,7 +31,7 @@ from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.opening import MINILM, open_embeddings, open_model, opened_model
 from promptls.models.providers import Price, cost_of, is_paid, price_of
-from promptls.models.steady import Pace, SteadyModel
+from promptls.models.steady import Pace
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
 from promptls.text.format import plural
 
@@ -168,16 +167,6 @@ def _plain(value: Any) -> Any:
     return item() if callable(item) else str(value)
 
 
-class OpenModel(NamedTuple):
-    """An open model of the run; `slots` limits its concurrent requests."""
-
-    reference: ModelReference
-    model: SteadyModel
-    slots: asyncio.Semaphore
-    keys: AnswerKeys | None
-    price: Price | None
-
-
 class RowAsker:
     """The open models of a run, with limits on the concurrent requests to each."""
 
@@ -195,6 +184,7 @@ class RowAsker:
         self._models = models
         self._scorer = Scorer(plan, judges, mask)
         self._answers = answers
+        self._keys = _answer_keys(plan)
         self._mask = mask
         self._note = note
         self._check = AnswerCheck(is_json=plan.experiment.output_is_json, schema=plan.experiment.json_schema)
@@ -224,8 +214,11 @@ class RowAsker:
         return not self._plan.asks and self._is_cached(rendered, reference, repeat)
 
     def _is_cached(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
-        keys = self._models[reference.name].keys
-        return keys is not None and self._answers.has(keys.key(rendered, repeat))
+        return self._answers.has(self._key(rendered, reference, repeat))
+
+    def _key(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bytes | None:
+        keys = self._keys.get(reference.name)
+        return None if keys is None else keys.key(rendered, repeat)
 
     async def ask(
         self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
@@ -322,7 +315,7 @@ class RowAsker:
     ) -> tuple[Completion, bool]:
         """Return the model's answer, and whether it was cached."""
         experiment, reference = self._plan.experiment, opened.reference
-        key = opened.keys.key(rendered, repeat) if opened.keys is not None else None
+        key = self._key(rendered, reference, repeat)
         note = call_note(self._note, row.number, reference.name, repeat)
 
         async def complete() -> Completion:
@@ -334,7 +327,7 @@ class RowAsker:
                     before=lambda: note(reference, key),
                 )
 
-        return await self._answers.answer(key, rendered.digest, rendered.messages, complete)
+        return await self._answers.answer(key, rendered.messages, complete)
 
     def _failed(
         self, row: Row, reference: ModelReference, repeat: int, rendered: RenderedRow, error: str
@@ -367,6 +360,13 @@ def _known(
     }
 
 
+def _answer_keys(plan: Plan) -> dict[str, AnswerKeys]:
+    """Return the keys of the answers of each model whose answers are cached."""
+    experiment = plan.experiment
+    kept = [each for each in experiment.models if plan.cache is not None and is_worth_keeping(each)]
+    return {reference.name: AnswerKeys(experiment, reference) for reference in kept}
+
+
 @asynccontextmanager
 async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[RowAsker]:
     """Open the plan's models and yield an `RowAsker`; closes them at the end of the block.
@@ -375,76 +375,76 @@ async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[RowAs
     """
     experiment = plan.experiment
     mask = key_mask([*experiment.models, *judging_references(plan.asks)])
-    paces: dict[str, Pace] = {}
     async with AsyncExitStack() as stack:
-        cluster = await _cluster(plan, stack)
-        opened = opened_model if cluster is None else partial(_on_cluster, cluster)
-        models: dict[str, OpenModel] = {}
-        for reference in experiment.models:
-            model = open_model(
-                reference,
-                pace=_pace(experiment, reference, paces),
-                mask=mask,
-                timeout=experiment.timeout,
-                opened=opened,
-            )
-            stack.push_async_callback(model.close)
-            keeps = plan.cache is not None and is_worth_keeping(reference)
-            models[reference.name] = OpenModel(
-                reference,
-                model,
-                asyncio.Semaphore(model.max_at_once or experiment.concurrency),
-                AnswerKeys(experiment, reference) if keeps else None,
-                price_of(reference) if is_paid(reference) else None,
-            )
+        opener = _Opener(experiment, mask, stack, await _cluster(plan, stack))
+        models = {reference.name: opener.model(reference) for reference in experiment.models}
+        judges: dict[str, OpenModel] = {}
+        embedders: dict[str, OpenEmbedder] = {}
+        for judge, embedder, *_ in plan.asks.values():
+            if judge is not None and judge.name not in judges:
+                # A judge that is also a model of the run shares its limits.
+                judges[judge.name] = models.get(judge.name) or opener.model(judge)
+            if embedder is not None and embedder.name not in embedders:
+                embedders[embedder.name] = opener.embedder(embedder)
         answers = SharedAnswers(plan.cache, experiment.timeout)
-        judges = await _judges(plan, answers, models, paces, mask, stack, cluster)
-        yield RowAsker(plan, models, judges, answers, mask, note)
+        yield RowAsker(plan, models, Judges(answers, judges, embedders), answers, mask, note)
 
 
-async def _judges(
-    plan: Plan,
-    answers: SharedAnswers,
-    models: Mapping[str, OpenModel],
-    paces: dict[str, Pace],
-    mask: KeyMask,
-    stack: AsyncExitStack,
-    cluster: RayCluster | None,
-) -> Judges:
-    """Open the judges and embedders; a judge that is also a model of the run shares its limits."""
-    experiment = plan.experiment
-    judges: dict[str, OpenJudge] = {}
-    embedders: dict[str, OpenEmbedder] = {}
-    for asks in plan.asks.values():
-        if (judge := asks.judge) is not None and judge.name not in judges:
-            price = price_of(judge) if is_paid(judge) else None
-            if (shared := models.get(judge.name)) is not None:
-                judges[judge.name] = OpenJudge(judge, shared.model, shared.slots, price)
-                continue
-            model = open_model(
-                judge,
-                pace=_pace(experiment, judge, paces),
-                mask=mask,
-                timeout=experiment.timeout,
-                opened=opened_model if cluster is None else partial(_on_cluster, cluster),
+@dataclass(frozen=True)
+class _Opener:
+    """Opens models, which share the rate limits of their providers and are closed with the `stack`."""
+
+    experiment: Experiment
+    mask: KeyMask
+    stack: AsyncExitStack
+    cluster: RayCluster | None
+    paces: dict[str, Pace] = field(default_factory=dict)
+
+    def model(self, reference: ModelReference) -> OpenModel:
+        model = open_model(
+            reference,
+            pace=self._pace(reference),
+            mask=self.mask,
+            timeout=self.experiment.timeout,
+            opened=lambda each: self._on_cluster(each) or opened_model(each),
+        )
+        self.stack.push_async_callback(model.close)
+        slots = asyncio.Semaphore(model.max_at_once or self.experiment.concurrency)
+        return OpenModel(reference, model, slots, _paid_price(reference))
+
+    def embedder(self, reference: ModelReference) -> OpenEmbedder:
+        model = open_embeddings(
+            reference,
+            pace=self._pace(reference),
+            mask=self.mask,
+            timeout=self.experiment.timeout,
+            opened=None if reference.provider == "local" else self._on_cluster(reference),
+        )
+        self.stack.push_async_callback(model.close)
+        return OpenEmbedder(reference, model, _paid_price(reference))
+
+    def _on_cluster(self, reference: ModelReference) -> RayModel | None:
+        if self.cluster is None:
+            return None
+        from promptls.models.ray_cluster import RayModel
+
+        return RayModel(self.cluster, reference.name)
+
+    def _pace(self, reference: ModelReference) -> Pace:
+        """Return the rate limiter of the model, or the one shared with the provider's other models."""
+        limits = self.experiment.rate_limits
+        name = reference.name if reference.name in limits else reference.provider
+        limit = limits.get(name)
+        if name not in self.paces:
+            self.paces[name] = Pace(
+                requests_per_minute=limit.requests_per_minute if limit else None,
+                tokens_per_minute=limit.tokens_per_minute if limit else None,
             )
-            stack.push_async_callback(model.close)
-            slots = asyncio.Semaphore(model.max_at_once or experiment.concurrency)
-            judges[judge.name] = OpenJudge(judge, model, slots, price)
-        if (embedder := asks.embedder) is not None and embedder.name not in embedders:
-            pace = _pace(experiment, embedder, paces)
-            is_here = embedder.provider == "local"
-            opened = open_embeddings(
-                embedder,
-                pace=pace,
-                mask=mask,
-                timeout=experiment.timeout,
-                opened=None if cluster is None or is_here else _on_cluster(cluster, embedder),
-            )
-            stack.push_async_callback(opened.close)
-            price = price_of(embedder) if is_paid(embedder) else None
-            embedders[embedder.name] = OpenEmbedder(embedder, opened, price)
-    return Judges(answers, judges, embedders)
+        return self.paces[name]
+
+
+def _paid_price(reference: ModelReference) -> Price | None:
+    return price_of(reference) if is_paid(reference) else None
 
 
 async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
@@ -472,24 +472,3 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
 
     stack.push_async_exit(close)
     return cluster
-
-
-def _on_cluster(cluster: RayCluster, reference: ModelReference) -> RayModel:
-    from promptls.models.ray_cluster import RayModel
-
-    return RayModel(cluster, reference.name)
-
-
-def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pace]) -> Pace:
-    """Return the rate limiter of the model, or the one shared with the provider's other models."""
-    name = reference.name if reference.name in experiment.rate_limits else reference.provider
-    limit = experiment.rate_limits.get(name)
-    if name not in paces:
-        paces[name] = (
-            Pace()
-            if limit is None
-            else Pace(
-                requests_per_minute=limit.requests_per_minute, tokens_per_minute=limit.tokens_per_minute
-            )
-        )
-    return paces[name]

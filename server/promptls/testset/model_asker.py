@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,8 +81,7 @@ class ModelAsker:
             async with self._slots:
                 return await self._called(messages, json_schema, sample)
 
-        digest = sha256(json.dumps(list(messages), sort_keys=True).encode()).hexdigest()
-        answer, cached = await self._answers.answer(key, digest, messages, complete)
+        answer, cached = await self._answers.answer(key, messages, complete)
         self.taken.cached += cached
         return answer.text
 
