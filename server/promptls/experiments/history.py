@@ -15,12 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.experiments.manifest import MAX_MANIFEST_BYTES, hash_of_text, prompt_stem, results_folder
+from promptls.experiments.manifest import (
+    MAX_MANIFEST_BYTES,
+    hash_of_text,
+    hash_of_text_file,
+    prompt_stem,
+    results_folder,
+)
 from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import RowResult, Score, Totals, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
-from promptls.security.files import cached_by_file, folder_changed, names_in, open_text, read_bytes, read_text
+from promptls.security.files import cached_by_file, folder_changed, names_in, open_text, read_text
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
@@ -400,13 +406,11 @@ def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
 def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]) -> bool:
     for name, digest in files.items():
         path = os.path.normpath(folder / name)
-        text = unsaved.get(path)
-        if text is None:
-            try:
-                text = read_bytes(path).decode("utf-8", "surrogateescape")
-            except OSError:
-                return True
-        if hash_of_text(text) != digest:
+        try:
+            found = hash_of_text(unsaved[path]) if path in unsaved else hash_of_text_file(path)
+        except OSError:
+            return True
+        if found != digest:
             return True
     return False
 

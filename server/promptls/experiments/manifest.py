@@ -152,6 +152,11 @@ def hash_of_text(text: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def hash_of_text_file(path: Path | str) -> str:
+    """Return the hash of `hash_of_text` of a file; raises OSError."""
+    return hash_of_text(read_bytes(path).decode("utf-8", "surrogateescape"))
+
+
 def relative(path: Path, folder: Path) -> str:
     """Return `path` relative to the results folder, with slashes, so that a project can be moved."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -12,11 +11,12 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, last_runs, row_results
+from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, python_cells
 from promptls.experiments.row_choice import RowChoice, is_of_examples, numbered_rows
 from promptls.experiments.scores import RowResult, good_class
 from promptls.experiments.unfinished import RunFollower
-from promptls.security.files import Stamp, cached_by_file, open_bytes, open_text, stamp_of
+from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import xml_text
 from promptls.text.suggest import did_you_mean
@@ -116,14 +116,10 @@ def unchanged_dataset(run: RunSummary) -> Path | None:
 
 @cached_by_file(32)
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     try:
-        with open_bytes(path) as stream:
-            while piece := stream.read(1 << 20):
-                digest.update(piece)
+        return hash_of_file(path)
     except OSError:
         return ""
-    return digest.hexdigest()
 
 
 class Judged(Protocol):
@@ -399,8 +395,6 @@ def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
 
 
 def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Threshold]) -> None:
-    from promptls.experiments.history import row_results
-
     suite = SubElement(root, "testsuite", name=xml_text(f"{run.name} {model}"), skipped="0")
     if not run.is_complete:
         properties = SubElement(suite, "properties")

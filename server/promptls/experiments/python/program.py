@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import promptls
 from promptls.datasets.backends import LocalBackend
 from promptls.datasets.cells import json_line
 from promptls.datasets.dataset_files import Row, open_dataset
@@ -25,13 +23,16 @@ from promptls.experiments.manifest import (
     FORMAT,
     git_state,
     hash_of_file,
-    hash_of_text,
     prompt_stem,
-    relative,
     results_folder,
 )
 from promptls.experiments.python.functions import loaded_module, value_of
-from promptls.experiments.python.program_manifest import MODEL_PARAMETERS, column_metric
+from promptls.experiments.python.program_manifest import (
+    MODEL_PARAMETERS,
+    column_metric,
+    described_inputs,
+    file_hashes,
+)
 from promptls.experiments.python.request import PythonRequest, python_access
 from promptls.experiments.results_table import good_rows
 from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
@@ -43,7 +44,6 @@ from promptls.models.keys import missing_among, ray_grants
 from promptls.models.opening import find_model
 from promptls.models.providers import is_paid
 from promptls.models.ray_cluster import check_cluster
-from promptls.security.files import read_bytes
 from promptls.semantic.template import Template
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -275,23 +275,18 @@ def _rows(experiment: PythonExperiment, module: Any, request: RunRequest) -> Ite
 def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, Any]:
     """Return the manifest of a run before its first row, without its name `run`."""
     plan, request = prepared.plan, prepared.request
-    folder = results_folder(plan.prompt)
-    files = file_hashes(plan)
-    path = plan.rows.path
     return {
         "format": FORMAT,
         "run": "",
         "experiment": plan.experiment.name,
-        "written_in": relative(Path(plan.experiment.file), folder),
-        "prompt": relative(plan.prompt, folder),
-        "files": files,
-        "prompt_hash": files[relative(plan.prompt, folder)],
-        "rendered": {"rows": prepared.planned.rows, "failing": 0, "over_limit": 0, "tokens": 0},
-        "dataset": {
-            "path": relative(path, folder) if path is not None else None,
-            "sha256": hash_of_file(path) if path is not None else None,
-            "rows": plan.rows.choice.text or None,
-        },
+        **described_inputs(
+            Path(plan.experiment.file),
+            plan.prompt,
+            results_folder(plan.prompt),
+            plan.rows.path,
+            prepared.planned.rows,
+            plan.rows.choice.text or None,
+        ),
         "models": [{"name": plan.model_name}],
         "settings": {
             "metrics": list(plan.metrics),
@@ -303,18 +298,8 @@ def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, An
             "engine": plan.engine,
         },
         "git": git_state(plan.prompt.parent),
-        "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
         "started": started.isoformat(timespec="seconds"),
         "continues": prepared.retried.name if prepared.retried is not None else None,
-    }
-
-
-def file_hashes(plan: PythonPlan) -> dict[str, str]:
-    """Return the hashes of the prompt and the experiment's file, by path relative to the results folder."""
-    folder = results_folder(plan.prompt)
-    return {
-        relative(file, folder): hash_of_text(read_bytes(file).decode("utf-8", "surrogateescape"))
-        for file in (plan.prompt, Path(plan.experiment.file))
     }
 
 
@@ -471,7 +456,7 @@ def _question(plan: PythonPlan, calls: int) -> str | None:
 def _check_same(plan: PythonPlan, run: UnfinishedRun) -> None:
     """Raise UsageError if the run's inputs have changed."""
     changed = None
-    hashes = file_hashes(plan)
+    hashes = file_hashes((plan.prompt, Path(plan.experiment.file)), results_folder(plan.prompt))
     header = run.header
     before = header["files"]
     for name, digest in hashes.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -17,13 +17,12 @@ from promptls.experiments.manifest import (
     ended_manifest,
     git_state,
     hash_of_file,
-    hash_of_text,
+    hash_of_text_file,
     relative,
     write_manifest,
 )
 from promptls.experiments.scores import RowResult, Score, Totals
 from promptls.metrics.metric import Metric
-from promptls.security.files import read_bytes
 from promptls.workspace.python_experiments import PROMPT_PARAMETERS, findings_in_file
 
 MODEL_PARAMETERS: Final = ("model", "model_name")
@@ -84,32 +83,46 @@ def write_program_manifest(
     totals = Totals(list(metrics.values()), [model])
     for number, (row, (_, error)) in enumerate(zip(rows, outcomes, strict=True), start=1):
         totals.add(_program_result(number, row, error, model, metrics))
-    files = {
-        path: hash_of_text(read_bytes(path).decode("utf-8", "surrogateescape")) for path in (prompt, file)
-    }
-    source = _dataset_file(dataset)
     begun = {
         "format": FORMAT,
         "run": table.stem,
         "experiment": name,
-        "written_in": relative(file, folder),
-        "prompt": relative(prompt, folder),
-        "files": {relative(path, folder): digest for path, digest in files.items()},
-        "prompt_hash": files[prompt],
-        "rendered": {"rows": len(rows), "failing": 0, "over_limit": 0, "tokens": 0},
-        "dataset": {
-            "path": relative(source, folder) if source is not None else None,
-            "sha256": hash_of_file(source) if source is not None else None,
-            "rows": None,
-        },
+        **described_inputs(file, prompt, folder, _dataset_file(dataset), len(rows)),
         "models": [{"name": model}],
         "settings": {"metrics": list(metrics)},
         "git": git_state(file.parent),
-        "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
         "started": started.isoformat(timespec="seconds"),
         "continues": None,
     }
     write_manifest(table.with_suffix(".json"), ended_manifest(begun, totals.summary()))
+
+
+def described_inputs(
+    file: Path, prompt: Path, folder: Path, dataset: Path | None, rows: int, chosen: str | None = None
+) -> dict[str, Any]:
+    """Return the part of a manifest about the files of an experiment in Python, its rows and versions.
+
+    Paths are relative to `folder`; `chosen` are the rows of a partial run.
+    """
+    files = file_hashes((prompt, file), folder)
+    return {
+        "written_in": relative(file, folder),
+        "prompt": relative(prompt, folder),
+        "files": files,
+        "prompt_hash": files[relative(prompt, folder)],
+        "rendered": {"rows": rows, "failing": 0, "over_limit": 0, "tokens": 0},
+        "dataset": {
+            "path": relative(dataset, folder) if dataset is not None else None,
+            "sha256": hash_of_file(dataset) if dataset is not None else None,
+            "rows": chosen,
+        },
+        "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
+    }
+
+
+def file_hashes(files: Iterable[Path], folder: Path) -> dict[str, str]:
+    """Return the hashes of the texts of files, by path relative to the folder."""
+    return {relative(file, folder): hash_of_text_file(file) for file in files}
 
 
 def _file_of(called: Called) -> Path | None:
@@ -181,7 +194,3 @@ def _dataset_file(dataset: Any) -> Path | None:
         return None
     path = backend.path_of(dataset.name, "datasets").absolute()
     return path if path.is_file() else None
-
-
-def _hash_of(file: Path) -> str:
-    return hash_of_text(read_bytes(file).decode("utf-8", "surrogateescape"))
