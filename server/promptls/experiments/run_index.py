@@ -115,11 +115,14 @@ def known_runs(
     found += [
         run
         for state in unfinished_runs(folder)
-        if (run := _unfinished(state)) is not None
-        and all(getattr(run, column) == value for column, value in conditions.items())
+        if (run := _unfinished(state)) is not None and _meets(run, conditions)
     ]
     found.sort(key=lambda run: (run.started, run.name), reverse=True)
     return [_place(run, folder) for run in found[:limit]]
+
+
+def _meets(run: KnownRun, conditions: Mapping[str, str]) -> bool:
+    return all(getattr(run, column) == value for column, value in conditions.items())
 
 
 def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> list[KnownRun]:
@@ -127,10 +130,8 @@ def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) ->
         store = Store(folder)
     except (UserError, OSError, sqlite3.Error):
         # The index cannot be written, but the manifests can be read.
-        found = [run for name in dict(_manifests(folder)) if (run := _of_manifest(folder / name)) is not None]
-        return [
-            run for run in found if all(getattr(run, name) == value for name, value in conditions.items())
-        ]
+        found = (_of_manifest(folder / name) for name, _ in _manifests(folder))
+        return [run for run in found if run is not None and _meets(run, conditions)]
     try:
         with contextlib.suppress(sqlite3.Error):
             _update(store, folder)

@@ -248,30 +248,36 @@ def _check_idle(store: Store, owner: str, path: Path) -> None:
         raise UsageError("this run is going on in another process", FilePlace(path), "wait for its end")
 
 
+@contextlib.contextmanager
+def _readable_store(folder: Path) -> Iterator[Store | None]:
+    """Open the store of a results folder; yield None if there is none or it cannot be read."""
+    store = None
+    if store_exists(folder):
+        with contextlib.suppress(UserError, OSError, sqlite3.Error):
+            store = Store(folder)
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
 def unfinished_runs(folder: Path) -> list[RunState]:
     """Return the unfinished runs of a results folder by name; empty if its store cannot be read."""
-    if not store_exists(folder):
-        return []
-    try:
-        store = Store(folder)
-    except (UserError, OSError, sqlite3.Error):
-        return []
-    try:
-        rows = store.query(
-            "SELECT name, header, owner, (SELECT count(*) FROM results WHERE run = runs.id) FROM runs "
-            "WHERE length(header) <= ? ORDER BY name",
-            (MAX_BYTES,),
-        ).fetchall()
-        return [
-            RunState(folder / name, _header(header) or {}, done, store.is_alive(owner))
-            for name, header, owner, done in rows
-            # A run that was killed after writing its last file has finished.
-            if file_name_problem(name) is None and not is_file(folder / f"{name}.json")
-        ]
-    except (sqlite3.Error, ValueError, TypeError):
-        return []
-    finally:
-        store.close()
+    with _readable_store(folder) as store, contextlib.suppress(sqlite3.Error, ValueError, TypeError):
+        if store is not None:
+            rows = store.query(
+                "SELECT name, header, owner, (SELECT count(*) FROM results WHERE run = runs.id) FROM runs "
+                "WHERE length(header) <= ? ORDER BY name",
+                (MAX_BYTES,),
+            ).fetchall()
+            return [
+                RunState(folder / name, _header(header) or {}, done, store.is_alive(owner))
+                for name, header, owner, done in rows
+                # A run that was killed after writing its last file has finished.
+                if file_name_problem(name) is None and not is_file(folder / f"{name}.json")
+            ]
+    return []
 
 
 def read_header(path: Path) -> Header:
@@ -292,21 +298,16 @@ class RunFollower:
 
     def new_results(self) -> tuple[Header | None, list[RowResult]]:
         """Return the header and the results since the last call; empty if the run no longer exists."""
-        if not store_exists(self._path.parent):
-            return None, []
-        try:
-            store = Store(self._path.parent)
-        except (UserError, OSError, sqlite3.Error):
-            return None, []
-        try:
-            run, header, _ = _row(store, self._path)
-            rows = store.query(
-                "SELECT id, result FROM results WHERE run = ? AND id > ? ORDER BY id", (run, self._last)
-            ).fetchall()
-        except (UsageError, sqlite3.Error):
-            return None, []
-        finally:
-            store.close()
+        with _readable_store(self._path.parent) as store:
+            if store is None:
+                return None, []
+            try:
+                run, header, _ = _row(store, self._path)
+                rows = store.query(
+                    "SELECT id, result FROM results WHERE run = ? AND id > ? ORDER BY id", (run, self._last)
+                ).fetchall()
+            except (UsageError, sqlite3.Error):
+                return None, []
         self._last = max((number for number, _ in rows), default=self._last)
         return header, [RowResult.from_json(json.loads(result)) for _, result in rows]
 
