@@ -1,99 +1,49 @@
-"""Generation of test data from documents: knowledge graphs, scenarios, and queries with reference answers.
+"""Generation of test data from documents: knowledge graphs, scenarios, and queries with reference answers."""
 
-The public names are imported on first use.
-"""
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from promptls.testset.documents import (
-        HeadingSplitter,
-        PassageSplitter,
-        Pieces,
-        Splitter,
-        pieces_of,
-        read_documents,
-    )
-    from promptls.testset.graph import KnowledgeGraph, Node, Relationship
-    from promptls.testset.model_asker import AskingSettings, opened_asker
-    from promptls.testset.scenarios import Draw, Group, Persona, Scenario
-    from promptls.testset.synthesis import (
-        GeneratedSample,
-        Samples,
-        generate_sample,
-        generate_samples,
-        rows_of,
-        write_rows,
-    )
-    from promptls.testset.synthesizers import SYNTHESIZERS, draw_scenarios
-    from promptls.testset.synthesizers.base_query import QuerySynthesizer
-    from promptls.testset.transforms import (
-        CosineSimilarityBuilder,
-        EmbeddingExtractor,
-        Extractor,
-        HeadingExtractor,
-        JaccardSimilarityBuilder,
-        KeyphraseExtractor,
-        NERExtractor,
-        Parallel,
-        RelationshipBuilder,
-        SummaryExtractor,
-        Transform,
-        apply_transforms,
-        default_transforms,
-        transform,
-    )
-    from promptls.testset.transforms.model_extractors import (
-        Asker,
-        ModelExtractor,
-        model_entities,
-        model_keyphrases,
-        model_summary,
-    )
-
-_HOMES = {
-    "documents": ["HeadingSplitter", "PassageSplitter", "Pieces", "Splitter", "pieces_of", "read_documents"],
-    "graph": ["KnowledgeGraph", "Node", "Relationship"],
-    "model_asker": ["AskingSettings", "opened_asker"],
-    "scenarios": ["Draw", "Group", "Persona", "Scenario"],
-    "synthesis": [
-        "GeneratedSample",
-        "Samples",
-        "generate_sample",
-        "generate_samples",
-        "rows_of",
-        "write_rows",
-    ],
-    "synthesizers": ["SYNTHESIZERS", "draw_scenarios"],
-    "synthesizers.base_query": ["QuerySynthesizer"],
-    "transforms": [
-        "CosineSimilarityBuilder",
-        "EmbeddingExtractor",
-        "Extractor",
-        "HeadingExtractor",
-        "JaccardSimilarityBuilder",
-        "KeyphraseExtractor",
-        "NERExtractor",
-        "Parallel",
-        "RelationshipBuilder",
-        "SummaryExtractor",
-        "Transform",
-        "apply_transforms",
-        "default_transforms",
-        "transform",
-    ],
-    "transforms.model_extractors": [
-        "Asker",
-        "ModelExtractor",
-        "model_entities",
-        "model_keyphrases",
-        "model_summary",
-    ],
-}
-_HOME = {name: f"promptls.testset.{module}" for module, names in _HOMES.items() for name in names}
+from promptls.testset.documents import (
+    HeadingSplitter,
+    PassageSplitter,
+    Pieces,
+    Splitter,
+    pieces_of,
+    read_documents,
+)
+from promptls.testset.graph import KnowledgeGraph, Node, Relationship
+from promptls.testset.model_asker import AskingSettings, opened_asker
+from promptls.testset.scenarios import Draw, Group, Persona, Scenario
+from promptls.testset.synthesis import (
+    GeneratedSample,
+    Samples,
+    generate_sample,
+    generate_samples,
+    rows_of,
+    write_rows,
+)
+from promptls.testset.synthesizers import SYNTHESIZERS, draw_scenarios
+from promptls.testset.synthesizers.base_query import QuerySynthesizer
+from promptls.testset.transforms import (
+    CosineSimilarityBuilder,
+    EmbeddingExtractor,
+    Extractor,
+    HeadingExtractor,
+    JaccardSimilarityBuilder,
+    KeyphraseExtractor,
+    NERExtractor,
+    Parallel,
+    RelationshipBuilder,
+    SummaryExtractor,
+    Transform,
+    apply_transforms,
+    default_transforms,
+    transform,
+)
+from promptls.testset.transforms.model_extractors import (
+    Asker,
+    ModelExtractor,
+    model_entities,
+    model_keyphrases,
+    model_summary,
+)
 
 __all__ = [
     "SYNTHESIZERS",
@@ -140,9 +90,3 @@ __all__ = [
     "transform",
     "write_rows",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
