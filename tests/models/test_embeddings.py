@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,18 +10,12 @@ import pytest
 from promptls.models.keys import key_mask
 from promptls.models.model import ModelError, ModelReference
 from promptls.models.opening import check_embeddings, find_embeddings, open_embeddings
-from support.model_server import ModelServer, Reply, model_server
+from support.model_server import ModelServer, Reply
 
 needs_minilm = pytest.mark.skipif(
     find_spec("all_minilm_l6_v2") is None or find_spec("tokenizers") is None,
     reason="the embedding model is not installed",
 )
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
 
 
 def vectors_of(*vectors: list[float]) -> Reply:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -13,16 +12,10 @@ import pytest
 from promptls.models import openai_compatible
 from promptls.models.model import Completion, ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
-from support.model_server import ModelServer, Reply, model_server
+from support.model_server import ModelServer, Reply
 
 KEY = "sk-planted-0123456789abcdef"
 MESSAGES = [{"role": "user", "content": "hello"}]
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
 
 
 async def ask(

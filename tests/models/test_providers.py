@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from promptls.models import steady
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.opening import address_of, check_model, find_model, open_model
 from promptls.models.providers import TABLE
-from support.model_server import ModelServer, Reply, model_server
+from support.model_server import ModelServer, Reply
 
 KEY = "sk-planted-0123456789abcdef"
 MESSAGES = [
@@ -42,20 +40,6 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "public")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
-
-
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def no_wait(_seconds: float) -> None:
-        return
-
-    monkeypatch.setattr(steady, "_sleep", no_wait)
 
 
 def reference(provider: str, server: ModelServer) -> ModelReference:
@@ -98,7 +82,7 @@ async def test_a_schema_is_asked_for_where_the_model_knows_one(server: ModelServ
     assert has_schema is (provider != "bedrock")
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("waits")
 @pytest.mark.parametrize("provider", LIBRARY)
 async def test_a_busy_provider_is_asked_again_by_promptls_alone(server: ModelServer, provider: str) -> None:
     busy = Reply(status=429, headers={"Retry-After": "0"}, raw=b'{"message": "slow down"}')
@@ -108,7 +92,7 @@ async def test_a_busy_provider_is_asked_again_by_promptls_alone(server: ModelSer
     assert len(server.requests) == 3
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("waits")
 @pytest.mark.parametrize("provider", LIBRARY)
 @pytest.mark.parametrize(
     "reply",
@@ -237,7 +221,7 @@ async def test_a_refusal_of_a_chat_provider_is_reported_with_its_message(
     assert len(server.requests) == 1
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("waits")
 @pytest.mark.parametrize("provider", CHAT)
 async def test_what_passes_is_asked_again(server: ModelServer, provider: str) -> None:
     server.queue = [
@@ -250,7 +234,7 @@ async def test_what_passes_is_asked_again(server: ModelServer, provider: str) ->
     assert len(server.requests) == 5
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("waits")
 async def test_what_a_router_tells_in_the_body_counts_as_an_answer_of_the_server(server: ModelServer) -> None:
     server.queue = [Reply(raw=b'\n\n{"error": {"code": 429, "message": "busy"}}')]
     assert (await ask(chat("openrouter", server))).text == "fine"

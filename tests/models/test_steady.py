@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,26 +14,6 @@ from support.model_server import ModelServer, Reply, model_server
 
 MESSAGES = [{"role": "user", "content": "hello"}]
 BUSY = Reply(status=500, raw=b'{"error": {"message": "out of memory"}}')
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that are waited between attempts, none of which really pass."""
-    waited: list[float] = []
-    sleep = asyncio.sleep
-
-    async def at_once(seconds: float) -> None:
-        waited.append(seconds)
-        await sleep(0)
-
-    monkeypatch.setattr(steady, "_sleep", at_once)
-    return waited
 
 
 class Unpaused(Pace):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from promptls.models.model import Completion, ModelReference
 from promptls.models.opening import find_model, open_model
 from promptls.models.providers import Price, cost_of, price_of
-from support.model_server import ModelServer, Reply, model_server
+from support.model_server import ModelServer, Reply
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
@@ -78,12 +77,6 @@ OWN = {
     ),
 }
 MODELS = {"anthropic": "claude-haiku-4-5", "google": "gemini-2.5-flash"}
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
 
 
 async def ask(reference: ModelReference) -> Completion:
