@@ -72,7 +72,12 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
         near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
         doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
         if is_unread:
-            near |= {name for name in unknown if _is_short_for(file, name, binding.name)}
+            near |= {
+                name
+                for name in unknown
+                if _is_short_for(file, name, binding.name)
+                or (_is_abbreviation(name, binding.name) and not _is_plural(name, binding.name))
+            }
             only = {*_only_mapping(file, binding)} & unknown
             doubtful |= only
             near |= only & names.bound_names("for")
@@ -104,12 +109,15 @@ def _is_never_read(file: File, binding: Binding) -> bool:
 
 
 def _is_abbreviation(name: str, known: str) -> bool:
-    """Return whether a name is the beginning of another, or its consonants: `doc`, `msg`."""
-    consonants = known[:1] + re.sub(r"[aeiou]", "", known[1:])
-    return (
-        len(name) >= _MIN_UNREAD
-        and name != known
-        and (known.startswith(name) or name == re.sub(r"(.)\1", r"\1", consonants))
+    """Return whether one name is the other with a word abbreviated to its beginning or consonants: `doc`, `msg`."""
+    words, others = name.split("_"), known.split("_")
+    different = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(others) or len(different) != 1:
+        return False
+    short, long = sorted(different[0], key=len)
+    consonants = long[:1] + re.sub(r"[aeiou]", "", long[1:])
+    return len(short) >= _MIN_UNREAD and (
+        long.startswith(short) or short == re.sub(r"(.)\1", r"\1", consonants)
     )
 
 
@@ -145,9 +153,18 @@ def _is_misspelt_once(file: File, name: str, known: str) -> bool:
     return is_mapping and _is_read_once(file, name)
 
 
+def _is_plural(name: str, other: str) -> bool:
+    """Return whether one of two names is the plural of the other."""
+    return name in {f"{other}s", f"{other}es"} or other in {f"{name}s", f"{name}es"}
+
+
 def _is_like(name: str, known: str, shortest: int) -> bool:
-    is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
-    return len(known) >= shortest and not is_plural and is_typo(name, known) and is_close(name, known)
+    return (
+        len(known) >= shortest
+        and not _is_plural(name, known)
+        and is_typo(name, known)
+        and is_close(name, known)
+    )
 
 
 def _is_short_for(file: File, name: str, known: str) -> bool:

@@ -60,6 +60,38 @@ def check(file: File) -> Iterator[Finding]:
             for each, span in _assigned(located.chunk):
                 if each == name:
                     yield Finding(span.shifted(located.start), message, fixes)
+    yield from _uncalled(file, _assigned_names(root))
+
+
+@chunk_fact
+def _set_to_namespace(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the variables that are set to `namespace` without `()`, and the place of the value."""
+    found = []
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is None or statement.keyword != "set" or len(statement.targets) != 1:
+            continue
+        target, value = statement.targets[0], next(iter(statement.expressions), None)
+        if isinstance(target, Name) and isinstance(value, Name) and value.name == "namespace":
+            found.append((target.name, value.span.shifted(tag.span.start)))
+    return tuple(found)
+
+
+_has_uncalled: Final = summary(lambda chunk: bool(_set_to_namespace(chunk)), any)
+
+
+def _uncalled(file: File, assigned: frozenset[str]) -> Iterator[Finding]:
+    """Yield the uncalled `namespace` of variables whose attributes only other files may set."""
+    if "namespace" in file.template.names.all_bound_names:
+        return
+    for located in file.chunks.where(_has_uncalled):
+        for name, place in _set_to_namespace(located.chunk):
+            if name not in assigned:
+                span = place.shifted(located.start)
+                fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+                yield Finding(
+                    span, f"`{name}` is not a `namespace`, which must be called: `namespace()`", (fix,)
+                )
 
 
 def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:

@@ -48,7 +48,7 @@ from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.builtins import FILTERS
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
@@ -187,9 +187,7 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
     argument = call.arguments[0] if len(call.arguments) == 1 else None
     if method.name == "join" and isinstance(argument, Constant) and isinstance(argument.value, str):
         yield _as_filter(file, call, method, start, "`join` joins the elements of its argument", "join")
-    elif not (isinstance(method.target, Name) and _is_module(file, method.target.name)) and not _is_declared(
-        file, method
-    ):
+    elif not _may_have_macros(file, method.target) and not _is_declared(file, method):
         meant = [each for each in _COMMON_METHODS if _is_misspelt(method.name, each)]
         message = f"no value has a method `{method.name}`"
         if len(meant) == 1:
@@ -197,6 +195,12 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
             yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,))
         elif _is_misspelt(method.name, "trim"):
             yield _as_filter(file, call, method, start, message, "trim")
+
+
+def _may_have_macros(file: File, target: Expression) -> bool:
+    """Return whether a value is an imported module, or one of Jinja's own."""
+    owners = file.template.names.bound_names("import") | {"loop", "self", "super"}
+    return isinstance(target, Name) and target.name in owners
 
 
 def _is_declared(file: File, method: Attribute) -> bool:
@@ -222,15 +226,21 @@ def _as_filter(file: File, call: Call, method: Attribute, start: int, message: s
 
 
 _COMMON_METHODS: Final = (
-    "append", "capitalize", "endswith", "items", "lower", "lstrip", "replace", "rstrip", "split", "splitlines",
+    "append", "capitalize", "endswith", "isalpha", "isdigit", "islower", "isnumeric", "isupper", "items", "lower", "lstrip", "replace", "rstrip", "split", "splitlines",
     "startswith", "strip", "upper", "values",
 )  # fmt: skip
 """Methods of Python that templates often call."""
+_LONG: Final = 7
+"""The minimum length of a method for any name with one other letter to be a typo of it."""
 
 
 def _is_misspelt(name: str, known: str) -> bool:
     """Return whether a name is a known one with two letters swapped, or one missing or doubled inside of it."""
-    if name == known or name[:1] != known[:1] or name[-1:] != known[-1:]:
+    if name == known or name[:1] != known[:1]:
+        return False
+    if len(known) >= _LONG:
+        return is_typo(name, known)
+    if name[-1:] != known[-1:]:
         return False
     return is_typo(name, known) and (len(name) != len(known) or sorted(name) == sorted(known))
 

@@ -7,7 +7,8 @@ variable that the file uses more often, and a key or attribute of a value that i
 by one letter from one that the same value has elsewhere, or is a misspelling of a common one such as
 `content`. Names that differ in a digit, in a plural
 ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
-sample or another template passes. Reports a name with a hyphen, such as `user-name`, too.
+sample or another template passes. Reports a name with a hyphen, such as `user-name`, with a dot where the file
+has the name with `_`, and with a comma, too.
 
 ## Why is this bad?
 
@@ -64,8 +65,8 @@ from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Call, Name, Operation
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.nodes import Call, Collection, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import calls_to, function_names, names_handed_on
@@ -95,6 +96,7 @@ def check(file: File) -> Iterator[Finding]:
     yield from _singulars(file)
     yield from _keys(file)
     yield from _hyphenated(file)
+    yield from _dotted(file)
 
 
 def _names(file: File) -> Iterator[Finding]:
@@ -140,14 +142,27 @@ def _passed(file: File) -> frozenset[str]:
 
 
 def _singulars(file: File) -> Iterator[Finding]:
-    """Yield the names that are read once, and of which the file sets the plural without reading it."""
+    """Yield the names that are read once, and of which the file sets the plural.
+
+    It does not read the plural, or reads attributes of both.
+    """
     names = file.template.names
     unread = names.bound_names("set") - names.read_names
-    doubtful = {name for name in names.input_names if f"{name}s" in unread}
+    owners = {each.owner for each in uses_in(file)}
+    namespaces = owners & names.bound_names("set")
+    doubtful = {
+        name
+        for name in names.input_names
+        if f"{name}s" in unread or (f"{name}s" in namespaces and name in owners)
+    }
     for name in sorted(doubtful - _passed(file)) if doubtful else ():
         references = list(names.references_of(name))
         span = references[0].span
-        if len(references) == 1 and not references[0].how and f"{name}s" in names_in_scope(names, span.start):
+        if (
+            len(references) == 1
+            and references[0].how != "call"
+            and f"{name}s" in names_in_scope(names, span.start)
+        ):
             finding = _finding(span, name, f"{name}s", f"nothing else is named `{name}`")
             yield replace(finding, severity="hint")
 
@@ -285,6 +300,54 @@ def _hyphenated(file: File) -> Iterator[Finding]:
                 message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,)).shifted(located.start)
+
+
+def _dotted(file: File) -> Iterator[Finding]:
+    """Yield the attributes where a name with `_` is meant, and printed pairs where an attribute is meant."""
+    names = file.template.names
+    doubtful = {
+        each
+        for each in uses_in(file)
+        if each.owner in names.input_names
+        and f"{each.owner}_{each.name}" in names.input_names - names.all_bound_names
+    }
+    passed = _passed(file) if doubtful or _has_pairs(file.chunks) else frozenset()
+    for each in sorted(doubtful, key=lambda use: use.span):
+        if each.owner in passed or len(list(names.references_of(each.owner))) != 1:
+            continue
+        place = Span(each.span.start - 1 - len(each.owner), each.span.end)
+        if file.template.source.slice(place) == f"{each.owner}.{each.name}":
+            meant = f"{each.owner}_{each.name}"
+            finding = _finding(place, each.owner, meant, f"nothing else is named `{each.owner}`")
+            is_sure = len(list(names.references_of(meant))) >= _MIN_USES
+            yield finding if is_sure else replace(finding, severity="hint")
+    for located in file.chunks.where(_has_pairs):
+        for first, second, place in _pairs(located.chunk):
+            is_once = second in names.input_names - passed and len(list(names.references_of(second))) == 1
+            if is_once and second not in names.all_bound_names:
+                meant = f"{first}.{second}"
+                message = f"this prints a pair in parentheses; did you mean `{meant}`?"
+                fix = Fix(f"Change to `{meant}`", (Edit(place.shifted(located.start), meant),))
+                yield Finding(place.shifted(located.start), message, (fix,))
+
+
+@chunk_fact
+def _pairs(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
+    """Return the pairs of names that tags print, with a comma in the place of a dot: `{{ user,name }}`."""
+    found = []
+    for tag in chunk.tags:
+        expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
+        node = expressions[0] if len(expressions) == 1 else None
+        if isinstance(node, Collection) and node.kind == "tuple" and len(node.items) == 2:  # noqa: PLR2004
+            first, second = node.items
+            place = Span(first.span.start, second.span.end).shifted(tag.span.start)
+            is_joined = re.fullmatch(r"\w+,\w+", chunk.text[place.start : place.end])
+            if isinstance(first, Name) and isinstance(second, Name) and is_joined:
+                found.append((first.name, second.name, place))
+    return tuple(found)
+
+
+_has_pairs: Final = summary(lambda chunk: bool(_pairs(chunk)), any)
 
 
 def _is_misspelt(key: str, common: str) -> bool:
