@@ -77,6 +77,9 @@ class JudgeAccount:
     cost: float | None = None
     paid: float | None = None
     spent_tokens: int = 0
+    failure: ModelError | None = None
+    """The error of a judge that did not answer."""
+    answered: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the usage as JSON."""
@@ -99,6 +102,18 @@ class JudgeAccount:
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
             self.paid = (self.paid or 0.0) + (0.0 if cached else cost)
+
+    def take(self, other: JudgeAccount) -> None:
+        """Add the usage of other judges."""
+        self.calls += other.calls
+        self.cached += other.cached
+        self.tokens += other.tokens
+        self.spent_tokens += other.spent_tokens
+        self.failure = self.failure or other.failure
+        self.answered = self.answered or other.answered
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+            self.paid = (self.paid or 0.0) + (other.paid or 0.0)
 
 
 def judging_models(
@@ -254,7 +269,7 @@ class Judges:
         self._embedders = embedders
 
     def of(
-        self, asks: MetricAsks, repeat: int, account: RowAccount, note: CallNote, *, again: bool = False
+        self, asks: MetricAsks, repeat: int, account: JudgeAccount, note: CallNote, *, again: bool = False
     ) -> dict[str, Any]:
         """Return the model arguments of a metric for one response; usage is recorded in `account`.
 
@@ -271,32 +286,12 @@ class Judges:
         return found
 
 
-@dataclass(slots=True)
-class RowAccount(JudgeAccount):
-    """The usage of the judges of a response, and the error of a judge that did not answer."""
-
-    failure: ModelError | None = None
-    answered: bool = False
-
-    def take(self, other: RowAccount) -> None:
-        """Add the usage of the judges of another metric."""
-        self.failure = self.failure or other.failure
-        self.answered = self.answered or other.answered
-        self.calls += other.calls
-        self.cached += other.cached
-        self.tokens += other.tokens
-        self.spent_tokens += other.spent_tokens
-        if other.cost is not None:
-            self.cost = (self.cost or 0.0) + other.cost
-            self.paid = (self.paid or 0.0) + (other.paid or 0.0)
-
-
 @dataclass(frozen=True, slots=True)
 class _RowJudge:
     opened: OpenModel
     answers: SharedAnswers
     repeat: int
-    account: RowAccount
+    account: JudgeAccount
     note: CallNote
     again: bool
 
@@ -345,7 +340,7 @@ class _RowJudge:
 class _RowEmbedder:
     opened: OpenEmbedder
     answers: SharedAnswers
-    account: RowAccount
+    account: JudgeAccount
     note: CallNote
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -374,7 +369,7 @@ class _RowEmbedder:
         return vector
 
 
-async def _await_answer(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
+async def _await_answer(account: JudgeAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
     """Await the answer and record failures in the account; raises `UserError`, which says `who` failed."""
     try:
         found = await answer

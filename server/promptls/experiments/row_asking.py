@@ -20,7 +20,7 @@ from promptls.experiments.answer_cache import (
 )
 from promptls.experiments.budget import ExpectedUsage
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.judging import Judges, OpenEmbedder, OpenModel, RowAccount, judging_references
+from promptls.experiments.judging import JudgeAccount, Judges, OpenEmbedder, OpenModel, judging_references
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.resumable_job import RowOutcome
 from promptls.experiments.row_rendering import RenderedRow
@@ -80,13 +80,25 @@ class Scored(NamedTuple):
     """The scores of a response by metric, the judges' usage, and the metrics without a verdict."""
 
     scores: dict[str, Score]
-    account: RowAccount
+    account: JudgeAccount
     unscored: tuple[str, ...]
 
     @property
     def is_judged(self) -> bool:
         """Whether any judge was called."""
         return self.account.answered or self.account.failure is not None
+
+    def outcome(self, result: RowResult, calls: int = 0, tokens: int = 0, cost: float = 0.0) -> RowOutcome:
+        """Return the outcome of the row, with this usage of its model."""
+        account = self.account
+        return RowOutcome(
+            result,
+            calls=account.calls + calls,
+            tokens=account.spent_tokens + tokens,
+            cost=(account.paid or 0.0) + cost,
+            judge_failure=None if account.answered else account.failure,
+            judged=account.answered,
+        )
 
 
 class Scorer:
@@ -113,16 +125,16 @@ class Scorer:
         `note` is called before each call of a judge.
         """
         metrics = [each for each in self._plan.metrics if again is None or each.name in again]
-        accounts: dict[str, RowAccount] = {}
+        accounts: dict[str, JudgeAccount] = {}
         judges: dict[str, Mapping[str, Any]] = {}
         for metric in metrics:
             if (asks := self._plan.asks.get(metric.name)) is not None:
-                account = accounts[metric.name] = RowAccount()
+                account = accounts[metric.name] = JudgeAccount()
                 judges[metric.name] = self._judges.of(asks, repeat, account, note, again=again is not None)
         scores = [self._score(metric, row, response, answer, judges.get(metric.name)) for metric in metrics]
         found = await asyncio.gather(*scores) if judges else [await score for score in scores]
         by_name = {metric.name: score for metric, score in zip(metrics, found, strict=True)}
-        total = RowAccount()
+        total = JudgeAccount()
         for account in accounts.values():
             total.take(account)
         # A metric that failed before calling its judge would fail again for the same row.
@@ -261,16 +273,8 @@ class RowAsker:
             judging=scored.account.to_json() if scored.is_judged else None,
             unscored=scored.unscored,
         )
-        account = scored.account
         tokens = (completion.input_tokens or rendered.tokens) + (completion.output_tokens or 0)
-        return RowOutcome(
-            result,
-            calls=account.calls + (not cached),
-            tokens=account.spent_tokens + (0 if cached else tokens),
-            cost=(account.paid or 0.0) + (0.0 if cached else cost or 0.0),
-            judge_failure=None if account.answered else account.failure,
-            judged=account.answered,
-        )
+        return scored.outcome(result) if cached else scored.outcome(result, 1, tokens, cost or 0.0)
 
     async def left(
         self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
@@ -291,24 +295,16 @@ class RowAsker:
         scored = await self._scorer.score(
             row, prior.response or "", answer, prior.repeat, note, prior.unscored
         )
-        account = scored.account
         result = replace(
             prior,
             scores={
                 metric.name: scored.scores.get(metric.name) or prior.scores.get(metric.name) or Score(None)
                 for metric in self._plan.metrics
             },
-            judging=account.after(prior.judging) if scored.is_judged else prior.judging,
+            judging=scored.account.after(prior.judging) if scored.is_judged else prior.judging,
             unscored=scored.unscored,
         )
-        return RowOutcome(
-            result,
-            calls=account.calls,
-            tokens=account.spent_tokens,
-            cost=account.paid or 0.0,
-            judge_failure=None if account.answered else account.failure,
-            judged=account.answered,
-        )
+        return scored.outcome(result)
 
     async def _answer(
         self, opened: OpenModel, row: Row, rendered: RenderedRow, repeat: int

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from promptls.experiments.judging import JudgeAccount
 from promptls.metrics.metric import Kind, Metric
@@ -158,44 +158,30 @@ class Totals:
 class _Total:
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self._tallies = {metric.name: Tally(metric) for metric in metrics}
-        self._results = 0
-        self._failed = 0
-        self._invalid = 0
-        self._cached = 0
-        self._paid: float | None = None
-        self._input_tokens = 0
-        self._output_tokens = 0
-        self._parts = {"cached_input_tokens": 0, "reasoning_tokens": 0}
+        self._counts = dict.fromkeys((*_COUNTS, *_PARTS), 0)
         self._cost: float | None = None
+        self._paid: float | None = None
         self._judging = JudgeAccount()
 
     def add(self, result: RowResult) -> None:
         for name, tally in self._tallies.items():
             tally.add(result.scores.get(name))
-        self._results += 1
-        self._failed += result.error is not None
-        self._invalid += result.problem is not None
-        self._cached += result.cached
-        self._input_tokens += result.input_tokens or 0
-        self._output_tokens += result.output_tokens or 0
-        for name in self._parts:
-            self._parts[name] += getattr(result, name) or 0
+        self._counts["results"] += 1
+        self._counts["failed"] += result.error is not None
+        self._counts["invalid"] += result.problem is not None
+        for name in ("cached", "input_tokens", "output_tokens", *_PARTS):
+            self._counts[name] += getattr(result, name) or 0
         if result.cost is not None:
-            self._cost = (self._cost or 0.0) + result.cost
-            self._paid = (self._paid or 0.0) + (0.0 if result.cached else result.cost)
+            self._spend(result.cost, 0.0 if result.cached else result.cost)
         if result.judging is not None:
-            self._judged(result.judging)
+            judging = JudgeAccount(**result.judging)
+            self._judging.take(judging)
+            if judging.cost is not None:
+                self._spend(judging.cost, judging.paid or 0.0)
 
-    def _judged(self, taken: Mapping[str, Any]) -> None:
-        judging = self._judging
-        judging.calls += taken["calls"]
-        judging.cached += taken["cached"]
-        judging.tokens += taken["tokens"]
-        if taken["cost"] is not None:
-            judging.cost = (judging.cost or 0.0) + taken["cost"]
-            judging.paid = (judging.paid or 0.0) + taken["paid"]
-            self._cost = (self._cost or 0.0) + taken["cost"]
-            self._paid = (self._paid or 0.0) + taken["paid"]
+    def _spend(self, cost: float, paid: float) -> None:
+        self._cost = (self._cost or 0.0) + cost
+        self._paid = (self._paid or 0.0) + paid
 
     def summary(self) -> dict[str, Any]:
         judging = self._judging
@@ -203,17 +189,16 @@ class _Total:
             "metrics": [tally.summary() for tally in self._tallies.values()],
             "totals": {
                 **({"judging": judging.to_json()} if judging.calls or judging.cached else {}),
-                "results": self._results,
-                "failed": self._failed,
-                "invalid": self._invalid,
-                "cached": self._cached,
-                "input_tokens": self._input_tokens,
-                "output_tokens": self._output_tokens,
-                **{name: count for name, count in self._parts.items() if count},
+                **{name: count for name, count in self._counts.items() if count or name in _COUNTS},
                 "cost": self._cost,
                 "paid": self._paid,
             },
         }
+
+
+_COUNTS: Final = ("results", "failed", "invalid", "cached", "input_tokens", "output_tokens")
+_PARTS: Final = ("cached_input_tokens", "reasoning_tokens")
+"""The counts of tokens that totals contain only if there are any."""
 
 
 def good_class(kind: Kind, allowed: Any) -> str | None:
