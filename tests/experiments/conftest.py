@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.experiment_folder import Folder
-from support.model_server import ModelServer, model_server
+from support.experiment_folder import Folder, last_text
+from support.model_server import ModelServer, Reply, model_server
 
 
 @pytest.fixture
@@ -20,6 +21,16 @@ def folder(tmp_path: Path) -> Folder:
 def server() -> Iterator[ModelServer]:
     with model_server() as running:
         yield running
+
+
+@pytest.fixture
+def hold(folder: Folder, server: ModelServer) -> Iterator[threading.Event]:
+    """The event that the fourth and later ones of nine rows wait for."""
+    release = threading.Event()
+    server.reply = lambda body: Reply(wait=release) if last_text(body) > "text 3" else Reply("ok")
+    folder.serve(server).write(model="office", rows=9)
+    yield release
+    release.set()
 
 
 @pytest.fixture(scope="module")

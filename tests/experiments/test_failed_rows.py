@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from promptls.experiments.history import RunSummary
 from promptls.experiments.verdicts import failed_rows, unchanged_dataset
 from promptls.lint.rules.experiments.failing_row import rows_in_datasets
 from support.finished_run import write_run
@@ -16,10 +17,14 @@ TABLE = (
 DATA = 'text,expected\none,a\n"two",c\nthree,d\nfour,e\n'
 
 
-def test_rows_without_an_answer_and_those_with_a_bad_score_failed(tmp_path: Path) -> None:
-    dataset = tmp_path / "rows.csv"
+def finished(folder: Path, table: str = TABLE) -> RunSummary:
+    dataset = folder / "rows.csv"
     dataset.write_text(DATA)
-    run = write_run(tmp_path / "a.yml.j2", "text", TABLE, experiment="main", dataset=dataset)
+    return write_run(folder / "a.yml.j2", "text", table, experiment="main", dataset=dataset)
+
+
+def test_rows_without_an_answer_and_those_with_a_bad_score_failed(tmp_path: Path) -> None:
+    run = finished(tmp_path)
 
     found = failed_rows(run)
 
@@ -31,10 +36,9 @@ def test_rows_without_an_answer_and_those_with_a_bad_score_failed(tmp_path: Path
 
 
 def test_the_rows_are_found_in_the_data_set_until_that_changes(tmp_path: Path) -> None:
-    dataset = tmp_path / "rows.csv"
-    dataset.write_text(DATA)
-    run = write_run(tmp_path / "a.yml.j2", "text", TABLE, experiment="main", dataset=dataset)
+    run = finished(tmp_path)
 
+    dataset = tmp_path / "rows.csv"
     assert unchanged_dataset(run) == dataset
     assert [(row.line, row.message.split(",")[0]) for row in rows_in_datasets([run])] == [
         (2, "exact_match says `fail`: expected c"),
@@ -46,18 +50,14 @@ def test_the_rows_are_found_in_the_data_set_until_that_changes(tmp_path: Path) -
 
 
 def test_a_deleted_table_has_no_findings(tmp_path: Path) -> None:
-    dataset = tmp_path / "rows.csv"
-    dataset.write_text(DATA)
-    run = write_run(tmp_path / "a.yml.j2", "text", TABLE, experiment="main", dataset=dataset)
+    run = finished(tmp_path)
     run.results.unlink()
 
     assert failed_rows(run) == ()
 
 
 def test_several_models_are_distinguished(tmp_path: Path) -> None:
-    dataset = tmp_path / "rows.csv"
-    dataset.write_text(DATA)
     table = "text,response,exact_match,error,row_number,model\none,a,pass,,1,first\none,b,fail,,1,second\n"
-    run = write_run(tmp_path / "a.yml.j2", "text", table, experiment="main", dataset=dataset)
+    run = finished(tmp_path, table)
 
     assert [row.message for row in failed_rows(run)] == ["exact_match says `fail` with `second`"]

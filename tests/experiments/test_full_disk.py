@@ -66,14 +66,8 @@ def test_a_folder_that_cannot_be_made_is_named(folder: Folder) -> None:
     assert str(folder.results) in done.stderr
 
 
-def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: ModelServer) -> None:
-    import threading
-
-    release = threading.Event()
-    server.reply = lambda body: (
-        Reply(wait=release) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
-    )
-    folder.serve(server).write(model="office", rows=9)
+@pytest.mark.usefixtures("hold")
+def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder) -> None:
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -82,21 +76,12 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: 
     finally:
         running.kill()
         running.communicate(timeout=10)
-        release.set()
     assert sorted(result.id for result in stored_results(journal)) == ["r1", "r2", "r3"]
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_an_interrupted_run_says_where_its_finished_rows_are(
-    folder: Folder, server: ModelServer, name: str
-) -> None:
-    import threading
-
-    release = threading.Event()
-    server.reply = lambda body: (
-        Reply(wait=release) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
-    )
-    folder.serve(server).write(model="office", rows=9)
+@pytest.mark.usefixtures("hold")
+def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, name: str) -> None:
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
     # In the background of a shell or under nohup, tests inherit ignored signals, and so would the run.
     number = getattr(signal, name)
@@ -110,7 +95,6 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(
         _, told = running.communicate(timeout=10)
     finally:
         running.kill()
-        release.set()
     assert running.returncode == 130
     assert "stopped after 3 of 9 rows" in told
     assert "promptls run --resume" in told

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from promptls.experiments.run_protocol import (
 )
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder
-from support.model_server import ModelServer, Reply
 from support.unfinished import stored_results
 
 pytestmark = pytest.mark.usefixtures("real_starts")
@@ -68,15 +66,8 @@ async def test_a_failure_comes_with_place_and_remedy(folder: Folder) -> None:
     assert failure.value.remedy
 
 
-async def paused_run(
-    folder: Folder, server: ModelServer
-) -> tuple[asyncio.Task[Finished], list[Event], threading.Event]:
-    """A running run that has finished three rows and waits for the fourth; its events, and the hold."""
-    release = threading.Event()
-    server.reply = lambda body: (
-        Reply(wait=release) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
-    )
-    folder.serve(server).write(model="office", rows=9)
+async def paused_run(folder: Folder) -> tuple[asyncio.Task[Finished], list[Event]]:
+    """A running run that has finished three rows and waits for the fourth, and its events."""
     events: list[Event] = []
     three_done = asyncio.Event()
 
@@ -87,32 +78,28 @@ async def paused_run(
 
     running = asyncio.create_task(run_in_process(RunRequest(str(folder.prompt)), notify))
     await asyncio.wait_for(three_done.wait(), 20)
-    return running, events, release
+    return running, events
 
 
-async def test_a_cancelled_run_stops_within_a_second_and_reports_where_its_rows_are(
-    folder: Folder, server: ModelServer
-) -> None:
-    running, events, release = await paused_run(folder, server)
+@pytest.mark.usefixtures("hold")
+async def test_a_cancelled_run_stops_within_a_second_and_reports_where_its_rows_are(folder: Folder) -> None:
+    running, events = await paused_run(folder)
     loop = asyncio.get_running_loop()
     began = loop.time()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert loop.time() - began < 1.5
-    release.set()
     assert isinstance(events[-1], Stopped)
     assert len(list(stored_results(Path(events[-1].path)))) == 3
 
 
-async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(
-    folder: Folder, server: ModelServer
-) -> None:
-    running, events, release = await paused_run(folder, server)
+@pytest.mark.usefixtures("hold")
+async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(folder: Folder) -> None:
+    running, events = await paused_run(folder)
     os.kill(_only_child_named("promptls.experiments.process"), signal.SIGKILL)
     with pytest.raises(UserError, match=r"ended unexpectedly \(signal 9\)") as failure:
         await running
-    release.set()
     assert failure.value.place.path == events[1].path
     assert len(list(stored_results(Path(events[1].path)))) == 3
 

@@ -215,10 +215,8 @@ async def test_several_models_and_repeats_share_one_table(folder: Folder, server
     }
 
 
-async def test_a_cancelled_run_keeps_its_finished_rows(folder: Folder, server: ModelServer) -> None:
-    release = threading.Event()
-    server.reply = lambda body: Reply(wait=release) if last_text(body) > "text 3" else Reply("ok")
-    folder.serve(server).write(model="office", rows=9)
+@pytest.mark.usefixtures("hold")
+async def test_a_cancelled_run_keeps_its_finished_rows(folder: Folder) -> None:
     events = []
     three_done = asyncio.Event()
 
@@ -232,7 +230,6 @@ async def test_a_cancelled_run_keeps_its_finished_rows(folder: Folder, server: M
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(running, 2)
-    release.set()
     assert isinstance(events[-1], Stopped)
     assert (events[-1].done, events[-1].total) == (3, 9)
     kept = stored_results(Path(events[-1].path))
