@@ -77,6 +77,15 @@ def text_cell(value: Any) -> str:
     return str(value)
 
 
+def joined_cell(value: Any) -> str:
+    """Return a value as text: lists of plain values are joined with `;`, as in the tables of runs."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ";".join(map(str, value))
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
 # `exported.ts` of the results pages implements the same two functions.
 _FORMULA: Final = re.compile(r"[=+\-@\t\r]")
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -190,14 +190,16 @@ def pairs_of(columns: Sequence[str]) -> list[Columns]:
     for column in columns:
         key = column.removeprefix(PREDICTED_PREFIX)
         if key != column:
-            expected = next(
-                (name for name in (f"expected_{key}", f"row_{key}", key) if name in columns), None
-            )
+            expected = _expected_column(columns, key)
             if expected is not None:
                 found.append(Columns(expected, column))
     if not found and "expected" in columns and "response" in columns:
         found.append(Columns("expected", "response"))
     return found
+
+
+def _expected_column(columns: Sequence[str], key: str) -> str | None:
+    return next((name for name in (f"expected_{key}", f"row_{key}", key) if name in columns), None)
 
 
 def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field: str | None) -> list[Columns]:
@@ -215,9 +217,7 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
         return [Columns(expected, chosen, field)]
     found = [pair for pair in pairs_of(columns) if predicted in {None, pair.predicted}]
     if field is not None:
-        expected_column = next(
-            (name for name in (f"expected_{field}", f"row_{field}", field) if name in columns), None
-        )
+        expected_column = _expected_column(columns, field)
         found = [Columns(expected_column, predicted or "response", field)] if expected_column else []
     if found:
         return found

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.datasets.atomic import replaced
+from promptls.datasets.cells import joined_cell
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary
 from promptls.experiments.manifest import prompt_stem
@@ -63,16 +64,7 @@ def over_examples(experiment: Experiment, rows: str) -> tuple[Experiment, RowCho
 def _row(example: Mapping[str, Any], number: int, output_key: str | None, *, as_text: bool) -> dict[str, Any]:
     output = example.get(output_key) if output_key is not None else None
     row = {"id": f"example {number}", **(output if isinstance(output, dict) else {}), **example}
-    return {str(key): _text(value) for key, value in row.items()} if as_text else row
-
-
-def _text(value: Any) -> str:
-    """Return a value as it appears in a table: lists of plain values are joined with `;`."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        return ";".join(map(str, value))
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return {str(key): joined_cell(value) for key, value in row.items()} if as_text else row
 
 
 def _written(rows: list[dict[str, Any]], experiment: Experiment) -> Path:

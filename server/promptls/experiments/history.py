@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.experiments.manifest import (
-    MAX_MANIFEST_BYTES,
     hash_of_text,
     hash_of_text_file,
+    manifest_of,
     prompt_stem,
     results_folder,
 )
@@ -26,8 +26,8 @@ from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import RowResult, Score, Totals, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
-from promptls.security.files import cached_by_file, folder_changed, names_in, open_text, read_text
-from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
+from promptls.security.files import cached_by_file, folder_changed, names_in, open_text
+from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
 from promptls.workspace.disk import ENDINGS
@@ -328,11 +328,11 @@ _cached_names = lru_cache(maxsize=64)(_names)
 @cached_by_file(256)
 def _read(manifest: Path) -> Mapping[str, Any] | None:
     try:
-        values = parse_json(read_text(manifest, limit=MAX_MANIFEST_BYTES))
-    except (OSError, ValueError):
+        values = manifest_of(manifest)
+    except UserError:
         return None
     needed = {"run", "experiment", "prompt", "files", "models", "metrics", "totals", "started", "seconds"}
-    return values if isinstance(values, dict) and needed <= values.keys() else None
+    return values if needed <= values.keys() else None
 
 
 def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:

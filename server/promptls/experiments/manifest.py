@@ -17,6 +17,7 @@ from typing import Any
 import promptls
 from promptls.datasets.atomic import replaced
 from promptls.experiments.plan import Plan
+from promptls.models.keys import SECRET_NAME
 from promptls.models.model import ModelReference
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
@@ -53,8 +54,6 @@ def git_state(folder: Path) -> dict[str, Any] | None:
 
 FORMAT = 1
 """The format version, incremented on incompatible changes."""
-
-_SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 
 def started_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def without_secrets(values: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return `values` with those replaced whose names look like secrets."""
     return {
         name: "[secret]"
-        if _SECRET_NAME.search(str(name))
+        if SECRET_NAME.search(str(name))
         else without_secrets(value)
         if isinstance(value, dict)
         else value

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from promptls.datasets.atomic import replaced
-from promptls.datasets.cells import text_cell
+from promptls.datasets.cells import joined_cell, text_cell
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
 from promptls.experiments.plan import Plan
@@ -45,7 +45,7 @@ def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
         writer = csv.DictWriter(stream, header, lineterminator="\r\n")
         writer.writeheader()
         for result in run.results():
-            row = {names[column]: _cell(result.values.get(column)) for column in names}
+            row = {names[column]: joined_cell(result.values.get(column)) for column in names}
             judging = _judging_cells(result) if plan.asks else {}
             writer.writerow(
                 {"id": result.id, **row, **_own_cells(result, plan.experiment.name, predicted), **judging}
@@ -95,7 +95,7 @@ def plain_cells(
     predicted = predicted_keys(schema)
     own = _own_columns(predicted, metrics)
     values = {
-        f"row_{column}" if column in own and column != "id" else column: _cell(value)
+        f"row_{column}" if column in own and column != "id" else column: joined_cell(value)
         for column, value in result.values.items()
     }
     return {"id": result.id, **values, **_own_cells(result, experiment, predicted)}
@@ -125,12 +125,12 @@ def _own_cells(result: RowResult, experiment: str, predicted: list[str]) -> dict
     cells |= {f"{PREDICTED_PREFIX}{key}": answer.get(key) for key in predicted}
     for name, score in result.scores.items():
         cells |= {name: score.value, f"{name}{REASON_SUFFIX}": score.reason}
-    return {name: _cell(value) for name, value in cells.items()}
+    return {name: joined_cell(value) for name, value in cells.items()}
 
 
 def _judging_cells(result: RowResult) -> dict[str, str]:
     taken = result.judging or {}
-    return {name: _cell(taken.get(name.removeprefix("judge_"))) for name in JUDGING_COLUMNS}
+    return {name: joined_cell(taken.get(name.removeprefix("judge_"))) for name in JUDGING_COLUMNS}
 
 
 def _answer(response: str | None) -> dict[str, Any]:
@@ -139,17 +139,6 @@ def _answer(response: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _cell(value: Any) -> str:
-    """Return a value as text: lists of plain values are joined with `;`, as in datasets."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        return ";".join(map(str, value))
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def good_results(run: RunSummary, plan: Plan, again: Collection[str] = ()) -> Iterator[RowResult]:

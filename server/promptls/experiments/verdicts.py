@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, last_runs, row_results
@@ -122,19 +122,14 @@ def _digest(path: Path) -> str:
         return ""
 
 
-class Judged(Protocol):
-    """The properties of a run that verdicts need: its models and its metrics."""
+class _Run(NamedTuple):
+    """The properties of a run that is going on; its metrics have no scores yet."""
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The names of the models."""
-
-    @property
-    def metrics(self) -> tuple[MetricSummary, ...]:
-        """The metrics, without scores while the run is active."""
+    models: tuple[str, ...]
+    metrics: tuple[MetricSummary, ...]
 
 
-def objection(run: Judged, cells: Mapping[str, str]) -> str | None:
+def objection(run: RunSummary | _Run, cells: Mapping[str, str]) -> str | None:
     """Return what is wrong with a line of a run's table: its error, or a bad score.
 
     None if nothing is wrong.
@@ -235,7 +230,7 @@ def latest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSum
                 yield run, verdict
 
 
-def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict:
+def verdict_of(run: RunSummary | _Run, number: int, cells: Mapping[str, str]) -> RowVerdict:
     """Return the verdict on a result, whose line of the run's table is `cells`."""
     message = objection(run, cells)
     state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
@@ -274,11 +269,6 @@ def _sides(cells: Mapping[str, str]) -> tuple[str | None, str]:
 
 def _json(values: Mapping[str, str]) -> str:
     return json.dumps(values, ensure_ascii=False, indent=2)
-
-
-class _Run(NamedTuple):
-    models: tuple[str, ...]
-    metrics: tuple[MetricSummary, ...]
 
 
 class LiveVerdicts:

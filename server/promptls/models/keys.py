@@ -25,7 +25,7 @@ from promptls.security.processes import is_harmless, whole_environment
 from promptls.security.trust import KeyGrant, TrustStore, origin_of
 from promptls.text.errors import FilePlace, UsageError
 
-_SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
+SECRET_NAME: Final = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 _BITS = 6
 """Bits per character of base64."""
@@ -72,7 +72,7 @@ def _of_parameters(parameters: Mapping[str, Any]) -> Iterator[str]:
     for name, value in parameters.items():
         if isinstance(value, dict):
             yield from _of_parameters(value)
-        elif isinstance(value, str) and _SECRET_NAME.search(name):
+        elif isinstance(value, str) and SECRET_NAME.search(name):
             yield value
 
 
