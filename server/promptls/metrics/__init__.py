@@ -8,21 +8,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES = {
-    "discrete_metric": "promptls.metrics.metric",
-    "numeric_metric": "promptls.metrics.metric",
-    "ranking_metric": "promptls.metrics.metric",
-    "Metric": "promptls.metrics.metric",
-    "MetricResult": "promptls.metrics.metric",
-    "aggregate": "promptls.metrics.metric",
-}
+_OF_METRIC = frozenset(
+    {"Metric", "MetricResult", "aggregate", "discrete_metric", "numeric_metric", "ranking_metric"}
+)
 # Imported by name: the classes use models, which this lower layer must not depend on.
 _CLASSES = "promptls.api.metric_objects"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _OF_METRIC:
+        return getattr(import_module("promptls.metrics.metric"), name)
     if name[:1].isupper():
         return metric_class(name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

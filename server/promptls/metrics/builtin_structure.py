@@ -5,7 +5,7 @@ Their docstrings are pages of the documentation, as in `metrics/builtin_text.py`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
 from promptls.metrics.values import ABSENT, NoJsonError, field_of, item_set, json_of, same_value
@@ -152,6 +152,9 @@ def set_f1(response: str, expected: object) -> MetricResult:
     )
 
 
+_UNKNOWN: Final = MetricResult(None, "it is not known")
+
+
 @numeric_metric(allowed_values=None, lower_is_better=True)
 def latency(seconds: float | None) -> MetricResult:
     """Count the seconds that the model took to answer; less is better.
@@ -162,9 +165,7 @@ def latency(seconds: float | None) -> MetricResult:
     | --- | --- |
     | `0.25` | `0.25` |
     """
-    if seconds is None:
-        return MetricResult(None, "it is not known")
-    return MetricResult(seconds, f"{plural(seconds, 'second')}")
+    return _UNKNOWN if seconds is None else MetricResult(seconds, plural(seconds, "second"))
 
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
@@ -177,9 +178,7 @@ def total_tokens(tokens: float | None) -> MetricResult:
     | --- | --- |
     | `120` | `120` |
     """
-    if tokens is None:
-        return MetricResult(None, "it is not known")
-    return MetricResult(tokens, f"{tokens:g} tokens")
+    return _UNKNOWN if tokens is None else MetricResult(tokens, f"{tokens:g} tokens")
 
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
@@ -192,6 +191,4 @@ def cost(cost: float | None) -> MetricResult:
     | --- | --- |
     | `0.002` | `0.002` |
     """
-    if cost is None:
-        return MetricResult(None, "it is not known")
-    return MetricResult(cost, in_dollars(cost))
+    return _UNKNOWN if cost is None else MetricResult(cost, in_dollars(cost))

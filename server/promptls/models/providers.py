@@ -46,14 +46,11 @@ TABLE: dict[str, Provider] = {
     "local": Provider(
         "a model on this machine: `local:smollm2`, `local:<package>` or `local:<file>.gguf`", "local"
     ),
-    "openai": Provider(
+    "openai": _hosted(
         "OpenAI, or any server that speaks its protocol at a `base_url`",
-        "chat",
-        base_url="https://api.openai.com/v1",
-        key_envs=("OPENAI_API_KEY",),
-        needs_key=True,
-        paid=True,
-        priced_as="openai",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        "openai",
     ),
     "anthropic": Provider(
         "Anthropic",
