@@ -34,7 +34,7 @@ _OF_TEXTS: Final = frozenset(
 )  # fmt: skip
 """Filters that return texts, possibly marked as safe."""
 _OF_LISTS: Final = frozenset({"dictsort", "list", "sort"})
-_OF_COUNTS: Final = frozenset({"count", "int", "length", "wordcount"})
+_OF_COUNTS: Final = frozenset({"count", "length", "wordcount"})
 _TEXT_METHODS: Final = frozenset(
     {
         "capitalize",

@@ -19,6 +19,7 @@ from promptls.syntax.jinja.nodes import (
     Keyword,
     Name,
     Test,
+    walk,
 )
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
@@ -26,6 +27,8 @@ from promptls.text.suggest import is_typo
 from promptls.workspace.contract import contract_of, names_handed_on
 
 _OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
+MIN_LENGTH: Final = 3
+"""The minimum length of a name for it to be considered a typo."""
 _ABOUT_PRESENCE: Final = frozenset({"default", "d", "defined", "undefined"})
 
 
@@ -51,7 +54,8 @@ def attribute_uses(chunk: Chunk) -> tuple[AttributeUse, ...]:
     found = []
     targets: dict[int, str] = {}
     for tag in chunk.tags:
-        for target in tag_tree(tag).statement.targets if tag.kind == "statement" else ():
+        targets_of_tag = tag_tree(tag).statement.targets if tag.kind == "statement" else ()
+        for target in (node for each in targets_of_tag for node in walk(each)):
             if isinstance(target, Attribute) and isinstance(target.target, Name):
                 span = target.name_span.shifted(tag.span.start)
                 found.append(AttributeUse(target.target.name, target.name, span, is_set=True))
@@ -132,7 +136,7 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
 
 def _meant(name: str, known: frozenset[str], unread: set[str], unset: list[AttributeUse]) -> str | None:
     """Return the attribute that is meant by one that nothing sets: one like it, or the only one nothing reads."""
-    similar = [other for other in sorted(known) if is_typo(name, other)]
+    similar = [other for other in sorted(known) if len(name) >= MIN_LENGTH and is_typo(name, other)]
     if not similar and len({each.name for each in unset}) == 1:
         similar = sorted(unread)
     return similar[0] if len(similar) == 1 else None

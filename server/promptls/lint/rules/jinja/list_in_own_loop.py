@@ -166,7 +166,9 @@ def _printed_lists(file: File) -> Iterator[Finding]:
                 uses = [
                     each for each in file.template.names.references_of(element) if each.binding is not None
                 ]
-                if (is_passed_on or may_be_of_list) and uses:
+                if is_passed_on and uses:
+                    continue
+                if may_be_of_list and (uses or element.startswith("_")):
                     continue
                 what = "each iteration of the loop prints the whole list"
                 if not is_whole:

@@ -229,7 +229,10 @@ def _before_set(file: File) -> Iterator[Finding]:
     for name in sorted(doubtful):
         bindings = _bindings(file, name)
         blocks = {file.template.branches.at(each.span.start) for each in bindings}
-        free = [each for each in names.references_of(name) if each.binding is None]
+        references = list(names.references_of(name))
+        free = [each for each in references if each.binding is None]
+        if not all(each.certain for each in references):
+            continue  # where the value is not set, the caller gives it
         is_repeated = any(block.keyword == "for" for around in blocks for block in around)
         is_optional = used_shapes(file.template).get(name, UNKNOWN).optional
         if len(blocks) > 1 or (is_optional and not is_repeated):

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists
-from promptls.lint.analysis.namespaces import unmatched_attributes
+from promptls.lint.analysis.namespaces import MIN_LENGTH, unmatched_attributes
 from promptls.lint.analysis.unmatched_names import declared_names, undeclared_references, unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
@@ -70,7 +70,14 @@ def check(file: File) -> Iterator[Finding]:
         for use in each.unread:
             severity: Severity | None = "hint" if use.is_initial else None
             message = f"nothing reads `{use.owner}.{use.name}`"
-            typo = next((name for name in each.read if is_typo(use.name, name)), None)
+            typo = next(
+                (
+                    name
+                    for name in each.read
+                    if min(len(name), len(use.name)) >= MIN_LENGTH and is_typo(use.name, name)
+                ),
+                None,
+            )
             if typo is None:
                 yield Finding(use.span, message, unnecessary=True, severity=severity)
             else:
