@@ -47,7 +47,6 @@ input_keys: [text]
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
@@ -311,7 +310,7 @@ def _loop_variables(file: File) -> Iterator[Finding]:
             message = f"the loop reads `{name}`, but its variable is `{binding.name}`"
             yield Finding(binding.span, message, (fix,), (related,), severity=severity)
         else:
-            yield replace(_typo(file, name, references[0].span, binding), severity=severity)
+            yield _typo(file, references[0], binding, is_certain=is_certain)
 
 
 def _singular_lists(file: File) -> Iterator[Finding]:
@@ -323,11 +322,16 @@ def _singular_lists(file: File) -> Iterator[Finding]:
         yield Finding(reference.span, message, (fix,), related)
 
 
-def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:
-    """Return the finding for a typo of a variable of the enclosing loop."""
-    fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
+def _typo(file: File, reference: NameReference, meant: Binding, *, is_certain: bool) -> Finding:
+    """Return the finding for a typo of a variable of the enclosing loop; a hint if it may be an input."""
+    span, name = reference.span, reference.name
+    fix = Fix(
+        f"Change to `{meant.name}`", (Edit(span, meant.name),), is_certain and is_close(name, meant.name)
+    )
     related = RelatedInformation(file.path, meant.span, f"the loop's variable is `{meant.name}`")
-    return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
+    message = f"nothing is named `{name}`" if is_certain else f"`{name}` is not the variable of this loop"
+    severity: Severity | None = None if is_certain else "hint"
+    return Finding(span, f"{message}; did you mean `{meant.name}`?", (fix,), (related,), severity=severity)
 
 
 def _loops(file: File) -> Iterator[Finding]:
