@@ -143,12 +143,65 @@ class KnowledgeGraph:
 
     def save(self, path: Path | str) -> None:
         """Write the graph to `path` as JSON, atomically; raises OSError."""
-        save(self, Path(path))
+        value = {
+            "nodes": [
+                {"id": node.id, "type": node.type, "properties": dict(node.properties)} for node in self.nodes
+            ],
+            "relationships": [
+                {
+                    "id": each.id,
+                    "type": each.type,
+                    "source": each.source,
+                    "target": each.target,
+                    "bidirectional": each.bidirectional,
+                    "properties": dict(each.properties),
+                }
+                for each in self.relationships
+            ],
+        }
+        with replaced(Path(path)) as stream:
+            json.dump(value, stream, ensure_ascii=False, indent=1, default=str)
+            stream.write("\n")
 
     @classmethod
     def load(cls, path: Path | str) -> KnowledgeGraph:
-        """Load a graph written by `save`; raises `UserError` with the location of invalid content."""
-        return load(Path(path))
+        """Load a graph written by `save`.
+
+        Raises `UsageError` if the file does not exist, and `UserError` with the location of invalid content.
+        """
+        path = Path(path)
+        try:
+            value = json.loads(read_text(path, limit=MAX_GRAPH_BYTES))
+        except FileNotFoundError:
+            raise UsageError("there is no such graph", FilePlace(path), "check the path") from None
+        except OSError as error:
+            raise UserError(f"the graph cannot be read: {error.strerror}", FilePlace(path)) from None
+        except json.JSONDecodeError as error:
+            place = FilePlace(path, error.lineno - 1, error.colno - 1)
+            raise UserError("the graph is not valid JSON from here on", place, _REMEDY) from None
+        except (ValueError, RecursionError):
+            raise UserError("the graph is not JSON in UTF-8", FilePlace(path), _REMEDY) from None
+        nodes, relationships = (_list(value, key, path) for key in ("nodes", "relationships"))
+        try:
+            return cls(
+                [Node(dict(each["properties"]), str(each["type"]), str(each["id"])) for each in nodes],
+                [
+                    Relationship(
+                        str(each["source"]),
+                        str(each["target"]),
+                        str(each["type"]),
+                        dict(each["properties"]),
+                        bool(each["bidirectional"]),
+                    )
+                    for each in relationships
+                ],
+            )
+        except KeyError as error:
+            raise UserError(f"something in the graph lacks {error}", FilePlace(path), _REMEDY) from None
+        except (TypeError, ValueError):
+            raise UserError("something in the graph is not a mapping", FilePlace(path), _REMEDY) from None
+        except UsageError as error:
+            raise UserError(error.message, FilePlace(path), _REMEDY) from None
 
     def __repr__(self) -> str:
         return f"KnowledgeGraph(nodes={len(self.nodes)}, relationships={len(self.relationships)})"
@@ -174,70 +227,8 @@ def _id_of(*what: Any) -> str:
 _REMEDY = "remove the file, and it is made again from the documents"
 
 
-def save(graph: KnowledgeGraph, path: Path) -> None:
-    """Write the graph to `path`; raises OSError."""
-    value = {
-        "nodes": [
-            {"id": node.id, "type": node.type, "properties": dict(node.properties)} for node in graph.nodes
-        ],
-        "relationships": [
-            {
-                "id": each.id,
-                "type": each.type,
-                "source": each.source,
-                "target": each.target,
-                "bidirectional": each.bidirectional,
-                "properties": dict(each.properties),
-            }
-            for each in graph.relationships
-        ],
-    }
-    with replaced(path) as stream:
-        json.dump(value, stream, ensure_ascii=False, indent=1, default=str)
-        stream.write("\n")
-
-
 MAX_GRAPH_BYTES = 500_000_000
 """The maximum size of a knowledge graph; larger files are not loaded."""
-
-
-def load(path: Path) -> KnowledgeGraph:
-    """Return the graph at `path`.
-
-    Raises `UsageError` if the file does not exist, and `UserError` if it is not a graph.
-    """
-    try:
-        value = json.loads(read_text(path, limit=MAX_GRAPH_BYTES))
-    except FileNotFoundError:
-        raise UsageError("there is no such graph", FilePlace(path), "check the path") from None
-    except OSError as error:
-        raise UserError(f"the graph cannot be read: {error.strerror}", FilePlace(path)) from None
-    except json.JSONDecodeError as error:
-        place = FilePlace(path, error.lineno - 1, error.colno - 1)
-        raise UserError("the graph is not valid JSON from here on", place, _REMEDY) from None
-    except (ValueError, RecursionError):
-        raise UserError("the graph is not JSON in UTF-8", FilePlace(path), _REMEDY) from None
-    nodes, relationships = (_list(value, key, path) for key in ("nodes", "relationships"))
-    try:
-        return KnowledgeGraph(
-            [Node(dict(each["properties"]), str(each["type"]), str(each["id"])) for each in nodes],
-            [
-                Relationship(
-                    str(each["source"]),
-                    str(each["target"]),
-                    str(each["type"]),
-                    dict(each["properties"]),
-                    bool(each["bidirectional"]),
-                )
-                for each in relationships
-            ],
-        )
-    except KeyError as error:
-        raise UserError(f"something in the graph lacks {error}", FilePlace(path), _REMEDY) from None
-    except (TypeError, ValueError):
-        raise UserError("something in the graph is not a mapping", FilePlace(path), _REMEDY) from None
-    except UsageError as error:
-        raise UserError(error.message, FilePlace(path), _REMEDY) from None
 
 
 def _list(value: Any, key: str, path: Path) -> list[Any]:

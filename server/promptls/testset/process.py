@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from promptls.experiments.budget import BudgetSpentError
@@ -14,7 +13,6 @@ from promptls.experiments.pipeline import Progress
 from promptls.experiments.process import MayGo, Notify, leave, main
 from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped, to_json
 from promptls.testset.generation import GenerationPlan, GenerationRequest, prepared
-from promptls.testset.graph import save
 from promptls.testset.model_asker import ModelAsker, opened_asker
 from promptls.testset.synthesis import GeneratedSample, Samples, generate_samples, rows_of, write_rows
 from promptls.testset.transforms import transform
@@ -51,7 +49,7 @@ async def _samples(plan: GenerationPlan, asker: ModelAsker, progress: _Progress)
         await transform(plan.graph, plan.extraction(asker))
         drawn = plan.draw()
     if plan.request.graph is not None and not plan.graph_is_loaded:
-        save(plan.graph, Path(plan.request.graph))
+        plan.graph.save(plan.request.graph)
     progress.begin(len(drawn.scenarios))
     return await generate_samples(
         drawn.scenarios,
@@ -63,8 +61,6 @@ async def _samples(plan: GenerationPlan, asker: ModelAsker, progress: _Progress)
 
 
 class _Progress:
-    """Reports each query that is generated or rejected."""
-
     def __init__(self, plan: GenerationPlan, on_event: Callable[[Event], None]) -> None:
         self._plan = plan
         self._on_event = on_event
