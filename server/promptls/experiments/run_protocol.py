@@ -124,17 +124,17 @@ class Planned:
 
     experiment: str
     rows: int
-    failing: int
-    first_failing: str | None
-    over_limit: int
-    calls: int
-    cached: int
-    tokens: int
-    prompt_cost: float | None
-    longest_cost: float | None
-    changed: int | None
-    before: str | None
-    question: str | None
+    failing: int = 0
+    first_failing: str | None = None
+    over_limit: int = 0
+    calls: int = 0
+    cached: int = 0
+    tokens: int = 0
+    prompt_cost: float | None = None
+    longest_cost: float | None = None
+    changed: int | None = None
+    before: str | None = None
+    question: str | None = None
     judging: int = 0
     """The number of calls by metrics."""
     unsure: str | None = None

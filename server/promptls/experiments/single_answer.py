@@ -226,7 +226,7 @@ def _file(prompt: Path) -> Path:
 async def _ask(request: AskRequest, notify: Notify, may_go: MayGo) -> None:
     """Ask the model in this process, and report the answer, and why it is not stored, as a manifest."""
     if (question := request.question()) is not None:
-        planned = Planned("", 1, 0, None, 0, 1, 0, request.input_tokens, None, None, None, None, question)
+        planned = Planned("", 1, calls=1, tokens=request.input_tokens, question=question)
         if not await may_go(planned):
             return
     answer = await ask_once(request, lambda text: notify(to_json(AnswerText(text))))

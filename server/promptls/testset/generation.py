@@ -315,16 +315,11 @@ def _plan(plan: GenerationPlan, settings: Project) -> Planned:
     return Planned(
         experiment="test data",
         rows=plan.scenarios,
-        failing=0,
-        first_failing=None,
-        over_limit=0,
         calls=estimate.calls,
         cached=estimate.cached,
         tokens=estimate.tokens,
         prompt_cost=estimate.prompt_cost,
         longest_cost=estimate.longest_cost,
-        changed=None,
-        before=None,
         question=_question(estimate, cost, settings),
         sends=sends_of([plan.reference], None),
     )
