@@ -23,7 +23,7 @@ from promptls.experiments.manifest import (
     results_folder,
 )
 from promptls.experiments.row_choice import is_of_examples
-from promptls.experiments.scores import RowResult, Score, Totals, score_text
+from promptls.experiments.scores import RowResult, Score, Totals, good_class, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
 from promptls.security.files import cached_by_file, folder_changed, names_in, open_text
@@ -56,6 +56,11 @@ class MetricSummary:
     counts: Mapping[str, int]
     allowed_values: Any
     lower_is_better: bool = False
+
+    @property
+    def good(self) -> str | None:
+        """The class whose proportion is the score; None if the metric has no classes."""
+        return good_class(self.kind, self.allowed_values)
 
 
 @dataclass(frozen=True, slots=True)

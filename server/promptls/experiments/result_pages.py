@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 
 from promptls.experiments.answer_cache import reading_answers
 from promptls.experiments.history import RunSummary
-from promptls.experiments.scores import good_class
 from promptls.security.files import Stamp, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError
 
@@ -296,11 +295,7 @@ def _order(table: ResultTable, query: RowQuery, where: str, values: Sequence[str
 
 def _not_good(run: RunSummary) -> tuple[tuple[str, str], ...]:
     """Return the good class of each metric that has one."""
-    return tuple(
-        (metric.name, good)
-        for metric in run.metrics
-        if (good := good_class("discrete", metric.allowed_values)) is not None and metric.kind == "discrete"
-    )
+    return tuple((metric.name, metric.good) for metric in run.metrics if metric.good is not None)
 
 
 _Pair = tuple[int | None, int | None]

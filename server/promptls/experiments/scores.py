@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from promptls.experiments.judging import JudgeAccount
-from promptls.metrics.metric import Kind, Metric
+from promptls.metrics.metric import Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ _PARTS: Final = ("cached_input_tokens", "reasoning_tokens")
 """The counts of tokens that totals contain only if there are any."""
 
 
-def good_class(kind: Kind, allowed: Any) -> str | None:
+def good_class(kind: str, allowed: Any) -> str | None:
     """Return the class of a discrete metric whose proportion is the score: the first allowed value."""
     return str(allowed[0]) if kind == "discrete" and isinstance(allowed, list | tuple) and allowed else None
 

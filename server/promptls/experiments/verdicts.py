@@ -14,7 +14,7 @@ from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, 
 from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, python_cells
 from promptls.experiments.row_choice import RowChoice, is_of_examples, numbered_rows
-from promptls.experiments.scores import RowResult, good_class
+from promptls.experiments.scores import RowResult
 from promptls.experiments.unfinished import RunFollower
 from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -152,9 +152,8 @@ def _failed(run: RunSummary, limit: int | None) -> Iterator[FailedRow]:
 
 def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
     """Return a metric's objection to a result; None if it is good, or the metric has no good class."""
-    good = good_class("discrete", metric.allowed_values) if metric.kind == "discrete" else None
     score = cells.get(metric.name)
-    if good is None or not score or score == good:
+    if metric.good is None or not score or score == metric.good:
         return None
     reason = cells.get(f"{metric.name}_reason")
     return f"{metric.name} says `{score}`" + (f": {_short(reason)}" if reason else "")
@@ -435,8 +434,7 @@ def _said(run: RunSummary, cells: Mapping[str, str]) -> Iterator[str]:
     if cells.get("problem"):
         yield str(cells["problem"])
     for metric in run.metrics:
-        good = str(metric.allowed_values[0]) if metric.kind == "discrete" and metric.allowed_values else None
         score = cells.get(metric.name)
-        if good is not None and score and score != good:
+        if metric.good is not None and score and score != metric.good:
             reason = cells.get(f"{metric.name}_reason")
             yield f"{metric.name} is `{score}`" + (f": {reason}" if reason else "")

@@ -16,7 +16,6 @@ from promptls.experiments.history import MetricSummary, RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import paired_places, run_json, scored_columns, stamp_of_table
 from promptls.experiments.run_index import KnownRun, known_runs
-from promptls.experiments.scores import good_class
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of
@@ -104,8 +103,7 @@ def number_of(metric: MetricSummary, cell: str) -> float | None:
     if not cell or metric.kind == "ranking":
         return None
     if metric.kind == "discrete":
-        good = good_class("discrete", metric.allowed_values)
-        return None if good is None else float(cell == good)
+        return None if metric.good is None else float(cell == metric.good)
     try:
         value = float(cell)
     except ValueError:
@@ -125,7 +123,7 @@ def _metric_json(metric: MetricSummary, units: list[list[float]]) -> results_wir
         "high": high,
         "scored": metric.scored,
         "unscored": metric.unscored,
-        "good": good_class("discrete", metric.allowed_values) if metric.kind == "discrete" else None,
+        "good": metric.good,
         "lowerIsBetter": metric.lower_is_better,
         "bars": _bars(metric, [value for values in units for value in values]),
     }
@@ -260,7 +258,6 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
 
 
 def _moves(counts: Counter[tuple[float, float]]) -> results_wire.Moves:
-    """Return the numbers of rows with a higher, a lower and the same score."""
     return {
         "higher": sum(rows for (before, after), rows in counts.items() if after > before),
         "lower": sum(rows for (before, after), rows in counts.items() if after < before),
