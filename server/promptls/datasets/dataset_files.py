@@ -90,10 +90,9 @@ def open_dataset(path: Path | str) -> DatasetFile:
     file = Path(path)
     found = format_of(file)
     if found is None:
+        listed = ", ".join(f"`{suffix}`" for suffix in SUFFIXES)
         raise UsageError(
-            f"a dataset cannot end in `{file.suffix}`",
-            FilePlace(file),
-            f"save it as one of {_listed(SUFFIXES)}",
+            f"a dataset cannot end in `{file.suffix}`", FilePlace(file), f"save it as one of {listed}"
         )
     return DatasetFile(file, found, found.read_columns(file))
 
@@ -102,10 +101,6 @@ def format_of(path: Path) -> Format | None:
     """Return the format for the file's suffix; None if it is unknown."""
     suffix = path.suffix.lower()
     return next((each.format for each in FORMATS.values() if suffix in each.suffixes), None)
-
-
-def _listed(suffixes: Sequence[str]) -> str:
-    return ", ".join(f"`{suffix}`" for suffix in suffixes)
 
 
 MAX_BYTES: Final = 2_000_000
@@ -128,9 +123,13 @@ class RowPlace(NamedTuple):
     line: int
 
 
+@cached_by_file(64)
 def known_columns(path: Path) -> KnownColumns:
     """Return the columns of the dataset at `path`; only the beginning of the file is read."""
-    return _columns(path)
+    try:
+        return KnownColumns(tuple(open_dataset(path).columns), None)
+    except UserError as failure:
+        return KnownColumns((), failure)
 
 
 def known_failure(path: Path) -> UserError | None:
@@ -159,14 +158,6 @@ def as_text(value: Any) -> str:
 def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:
     stamp = stamp_of(path)
     return stamp is not None and stamp.size <= limit
-
-
-@cached_by_file(64)
-def _columns(path: Path) -> KnownColumns:
-    try:
-        return KnownColumns(tuple(open_dataset(path).columns), None)
-    except UserError as failure:
-        return KnownColumns((), failure)
 
 
 @cached_by_file(64)

@@ -131,8 +131,6 @@ class _CancelledRunError(Exception):
 
 
 class _RunningProcess:
-    """The process, and the path of its run."""
-
     def __init__(
         self,
         process: asyncio.subprocess.Process,

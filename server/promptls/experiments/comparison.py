@@ -143,8 +143,6 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two runs with their measured metrics."""
-
     before: RunSummary
     after: RunSummary
     names: tuple[str, str]

@@ -211,8 +211,6 @@ class AnswerKeys:
 
 
 class _Counter:
-    """Counts the usage of a model, row by row."""
-
     def __init__(
         self,
         experiment: Experiment,

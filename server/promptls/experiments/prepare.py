@@ -319,7 +319,6 @@ def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experim
 
 
 def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
-    """Return the experiment of an earlier run, with its models and settings."""
     prompt = joined(folder, str(header["prompt"]))
     names = [str(model["name"]) for model in header["models"]]
     settings = header["settings"]

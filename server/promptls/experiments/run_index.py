@@ -157,7 +157,6 @@ def _from_json(known: str) -> KnownRun | None:
 
 
 def _update(store: Store, folder: Path) -> None:
-    """Bring the index up to date with the manifests of the folder."""
     indexed = {
         name: (changed, size)
         for name, changed, size in store.query("SELECT file, changed, size FROM finished")

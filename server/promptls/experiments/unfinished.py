@@ -313,7 +313,6 @@ class RunFollower:
 
 
 def _row(store: Store, path: Path) -> tuple[int, Header, str]:
-    """Return the identifier, header and owner of the run."""
     found: Sequence[Any] | None = store.query(
         "SELECT id, header, owner FROM runs WHERE name = ? AND length(header) <= ?", (path.name, MAX_BYTES)
     ).fetchone()
@@ -330,7 +329,6 @@ def _row(store: Store, path: Path) -> tuple[int, Header, str]:
 
 
 def _header(text: bytes) -> Header | None:
-    """Return the header of a run; None if it is damaged."""
     try:
         header = json.loads(text)
     except ValueError:

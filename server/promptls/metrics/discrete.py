@@ -9,6 +9,4 @@ __all__ = ["DiscreteMetric", "discrete_metric"]  # noqa: F822 - the class is loa
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DiscreteMetric":
-        return metric_class(name, __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return metric_class(name, __name__)

@@ -65,7 +65,6 @@ def missing_module(name: str) -> str:
 
 
 def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
-    """Return the metric renamed and with preset options and columns."""
     parameters = metric_parameters(metric)
     known = [*parameters.required, *parameters.optional]
     for option in {**chosen.options, **chosen.columns}:

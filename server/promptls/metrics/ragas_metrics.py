@@ -489,7 +489,6 @@ def _refuse_failed(judge: Any) -> None:
 
 
 def _arguments(row: RagasMetric, values: Mapping[str, Any], messages: Any) -> dict[str, Any]:
-    """Return the arguments of the class's `ascore`."""
     arguments: dict[str, Any] = {}
     for name in (*row.needs, *row.may):
         value = values.get(name)

@@ -177,18 +177,14 @@ class LocalModel:
                 answer = await self._ask(process, request, on_text)
             except BaseException:
                 # Cancelled, timed out or failed: the process would continue to work on an unneeded answer.
-                await self._end()
+                await self.close()
                 raise
             return answer, time.perf_counter() - began
-
-    async def close(self) -> None:
-        """Terminate the process."""
-        await self._end()
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is not None and self._process.returncode is None:
             return self._process
-        await self._end()
+        await self.close()
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-m", "promptls.models.local_process", str(self._file)],
@@ -203,17 +199,17 @@ class LocalModel:
         try:
             ready = await asyncio.wait_for(self._answer(self._process), LOAD_TIMEOUT)
         except asyncio.TimeoutError:
-            await self._end()
+            await self.close()
             raise ModelError(
                 f"{self.name} did not load within {LOAD_TIMEOUT:.0f} seconds",
                 "try again when the machine is less busy",
                 retryable=True,
             ) from None
         except BaseException:
-            await self._end()
+            await self.close()
             raise
         if "ready" not in ready:
-            await self._end()
+            await self.close()
             raise ModelError(
                 f"{self.name} could not be loaded: {ready['error']['message']}",
                 "install its packages again; `promptls doctor` shows what is there",
@@ -258,7 +254,8 @@ class LocalModel:
         output = self._messages.read().decode(errors="replace").strip()
         return f": …{output[-QUOTED:]}" if output else ""
 
-    async def _end(self) -> None:
+    async def close(self) -> None:
+        """Terminate the process."""
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):

@@ -69,8 +69,6 @@ class ResultsProcess:
 
 
 class _Running:
-    """A running process, with its pending requests."""
-
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process: Final = process
         self._waiting: Final[dict[int, asyncio.Future[dict[str, Any]]]] = {}

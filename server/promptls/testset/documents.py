@@ -173,7 +173,6 @@ class _Section(NamedTuple):
 
 
 def _sections(text: str) -> Iterator[_Section]:
-    """Yield the sections of a text, each beginning with its heading."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     fence: str | None = None

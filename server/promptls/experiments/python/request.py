@@ -88,7 +88,6 @@ def python_request(request: RunRequest) -> PythonRequest | None:
 
 
 def _declared(prompt: Path, unsaved: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the experiments in the prompt's header."""
     text = unsaved.get(str(prompt)) or text_on_disk(str(prompt)) or ""
     return Template(source_of(str(prompt), text)).declarations.settings.experiments or {}
 
