@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -101,6 +101,7 @@ def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     if form == "metric":
         yield from _metric_problems(mapping)
     if form == "pydantic prompt":
+        yield from _key_problems(mapping.get("examples"))
         value = mapping.get("original_hash")
         if value is not None and (not isinstance(value, int) or not 0 <= value < _MAX_HASH):
             message = "Ragas never computes this hash, so that loading the file warns of another prompt."
@@ -221,6 +222,41 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
                 yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
 
 
+_MIN_AGREEING: Final = 2
+"""How many other examples must have a key for it to count as a field of the model."""
+
+
+def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
+    """Yield the keys that an example of a prompt with models lacks, although all others have them.
+
+    All inputs are of one model, and so are all outputs; when Ragas saves them, each has every field.
+    """
+    for side in ("input", "output"):
+        shown = {
+            index: each[side]
+            for index, each in enumerate(examples if isinstance(examples, list) else ())
+            if isinstance(each, Mapping) and isinstance(each.get(side), Mapping)
+        }
+        for index, own in shown.items():
+            others = [set(each) for number, each in shown.items() if number != index]
+            if len(others) < _MIN_AGREEING:
+                continue
+            fields = set.intersection(*others)
+            for field in sorted(fields - set(own), key=str):
+                strange = [key for key in own if not any(key in each for each in others)]
+                typo = next((key for key in strange if is_typo(str(key), str(field))), None)
+                if typo is None:
+                    message = (
+                        f"Example {index + 1} has no `{field}`, which the {side} of all others has: "
+                        "Ragas fails to load the file if the model requires it."
+                    )
+                    yield ObjectProblem(message, ("examples", index, side, field), "information")
+                else:
+                    message = f"No other example has `{typo}`."
+                    place = ("examples", index, side, typo)
+                    yield ObjectProblem(message, place, "warning", known=(str(field),), at_key=True)
+
+
 def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     kind, config = mapping["metric_type"], mapping.get("config")
     if isinstance(kind, str) and kind not in METRIC_TYPES and nearest(kind, METRIC_TYPES):
@@ -238,6 +274,39 @@ def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     elif kind == "NumericMetric" and allowed[0] >= allowed[1]:
         message = f"No score is between {allowed[0]} and {allowed[1]}: the first is the minimum."
         yield ObjectProblem(message, ("config", "allowed_values"))
+    elif kind == "DiscreteMetric" and all(isinstance(each, str) for each in allowed):
+        yield from _choice_problems(mapping, allowed)
+
+
+def _choice_problems(mapping: Mapping[str, Any], allowed: Sequence[str]) -> Iterator[ObjectProblem]:
+    """Yield the values of a DiscreteMetric that occur twice, are typos, or are only in an example."""
+    saved = _saved_choices(mapping)
+    for index, value in enumerate(allowed):
+        place = ("config", "allowed_values", index)
+        if value in allowed[:index]:
+            yield ObjectProblem(f"`{value}` is allowed twice.", place, "warning")
+        meant = next((each for each in saved if each not in allowed and is_typo(value, each)), None)
+        if meant is not None and value not in saved:
+            message = f"The saved schema does not have the value `{value}`."
+            yield ObjectProblem(message, place, "warning", known=(meant,))
+    own, path = _prompt_in(mapping)
+    examples = own.get("examples")
+    for index, each in enumerate(examples if isinstance(examples, list) else ()):
+        output = each.get("output") if isinstance(each, Mapping) else None
+        value = output.get("value") if isinstance(output, Mapping) else None
+        if isinstance(value, str) and value not in allowed:
+            message = f"The metric does not allow the value `{value}`."
+            yield ObjectProblem(
+                message, (*path, "examples", index, "output", "value"), "warning", known=tuple(allowed)
+            )
+
+
+def _saved_choices(mapping: Mapping[str, Any]) -> Sequence[str]:
+    """Return the values that the saved JSON Schema of the answer allows; empty if it has no `enum`."""
+    found: Any = mapping
+    for key in ("response_model_info", "schema", "properties", "value", "enum"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else ()
 
 
 def _allows(metric: str, allowed: Any) -> bool:

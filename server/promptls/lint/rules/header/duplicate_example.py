@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedInformation, Rule
 from promptls.semantic.header import Example, example_fact
 from promptls.semantic.object_data import is_printed
@@ -52,7 +53,8 @@ from promptls.semantic.types.schemas import canonical_text
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the examples with the same inputs as an earlier one."""
-    output = file.template.declarations.data.get("output_key")
+    data = file.template.declarations.data
+    output = "output" if form_of(data) is not None else data.get("output_key")
     output = output if isinstance(output, str) else None
     seen: dict[str, Example] = {}
     for example in file.template.declarations.examples:

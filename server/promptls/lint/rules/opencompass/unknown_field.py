@@ -5,7 +5,7 @@
 Reports a `{field}` in a template of an evaluation prompt that is neither one of the `input_columns` of
 `reader_cfg`, nor its `output_column`, nor an input that the file declares; and a column that Jinja
 prints, as `{{ column }}`, before OpenCompass sees it. If no reader names its columns, nothing is
-reported.
+reported. Of the `input_columns` themselves, it reports typos, and commas in a text.
 
 ## Why is this bad?
 
@@ -87,7 +87,10 @@ def check(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding]:
         for scalar in scalars_in(body)
     }
     used = Counter(field.name for scalar in texts.values() for field in fields_in(chunk, scalar))
-    names = _Names(known, declared.union(columns) - declared, used, bool(of_dataset))
+    if (found := _with_commas(evaluation)) is not None:
+        yield found
+        return
+    names = _Names(known, declared.union(columns) - declared, used, frozenset(of_dataset))
     for finding, field in _misspelt_columns(evaluation, names):
         yield finding
         names = names._replace(known=names.known | {field})
@@ -107,8 +110,8 @@ class _Names(NamedTuple):
     columns: frozenset[str]
     used: Counter[str]
     """How often each field is in the different texts of the file."""
-    is_complete: bool
-    """Whether the columns of the dataset are known."""
+    of_dataset: frozenset[str]
+    """The columns of the dataset; empty if they are not known."""
 
 
 def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
@@ -125,7 +128,7 @@ def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
 
 
 def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
-    known, who = names.known, "dataset" if names.is_complete else "reader"
+    known, who = names.known, "dataset" if names.of_dataset else "reader"
     for field in fields_in(chunk, scalar):
         if field.name in known:
             if field.doubled and chunk.text[field.span.start - 2] != "{":
@@ -141,7 +144,7 @@ def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
             if field.doubled:
                 continue
             message = f"the dataset has no column `{field.name}`: `{{{field.name}}}` stays in the prompt"
-            if not names.is_complete:
+            if not names.of_dataset:
                 message = (
                     f"the reader names no column `{field.name}`: it is filled in only if the dataset has it"
                 )
@@ -160,6 +163,21 @@ def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
         yield Finding(found.span, found.message, fixes)
 
 
+def _with_commas(evaluation: Evaluation) -> Finding | None:
+    """Return the finding for columns in one text with commas, which OpenCompass splits at white space only."""
+    columns = evaluation.reader.value("input_columns") if evaluation.reader else None
+    text = scalar_text(columns)
+    if columns is None or text is None or "," not in text:
+        return None
+    names = text.replace(",", " ").split()
+    fixes: tuple[Fix, ...] = ()
+    if names and all(name.isidentifier() for name in names):
+        written = " ".join(names)
+        fixes = (Fix(f"Change to `{written}`", (Edit(columns.span, written),), preferred=True),)
+    message = "OpenCompass splits this text at white space, so that commas become part of the names"
+    return Finding(columns.span, message, fixes)
+
+
 def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[Finding, str]]:
     """Yield the columns of the reader that are typos, each with the field that is meant.
 
@@ -173,6 +191,11 @@ def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[F
             meant = next((field for field in sorted(similar) if names.used[field] > 1), None)
             if meant is not None:
                 yield misspelt(item.span, f"no template has a field `{{{name}}}`", name, (meant,)), meant
+            elif names.of_dataset and name not in names.of_dataset:
+                named = {scalar_text(each) for each in columns.items}
+                close = sorted(each for each in names.of_dataset - named if is_typo(name, each))
+                if close:
+                    yield misspelt(item.span, f"the dataset has no column `{name}`", name, close), name
 
 
 def _doubled(field: Field) -> Finding:

@@ -79,10 +79,23 @@ def _finding(text: str, error: json.JSONDecodeError) -> Finding:
         fix = Fix("Remove the comma", (Edit(span, ""),), preferred=True)
         return Finding(span, "JSON allows no comma after the last entry", (fix,))
     if error.msg.startswith("Expecting ',' delimiter") and text[offset : offset + 1] in {'"', "{", "["}:
+        if _wants_key(f"{text[:end]},{text[end:]}", offset + 1):
+            message = "this cannot be here: a `}` is missing above, or the name of a key"
+            return Finding(Span(offset, offset + 1), message)
         fix = Fix("Add a comma", (Edit(Span(end, end), ","),), preferred=True)
         return Finding(Span(max(end - 1, 0), end), "a comma is missing after this entry", (fix,))
     span = Span(min(offset, len(text)), min(offset + 1, len(text)))
     return Finding(span, f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}")
+
+
+def _wants_key(text: str, offset: int) -> bool:
+    """Return whether JSON requires the key of an object at `offset`, and nothing is wrong before it."""
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        start = len(text) - len(text.removeprefix("\ufeff"))
+        return error.pos + start == offset and error.msg.startswith("Expecting property name")
+    return False
 
 
 RULE = Rule(check, severity="error", kinds=OBJECT_KINDS | EVALUATION_KINDS | {Kind.OTHER})
