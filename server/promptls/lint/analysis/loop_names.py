@@ -64,10 +64,21 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     if declared_names(file) is not None or not names.bound_names("for"):
         return
     unread_variables = set(unread(file, "for"))
+    read = {
+        each.binding
+        for name in names.bound_names("for") & names.read_names
+        for each in names.references_of(name)
+        if each.binding is not None
+    }
+    may_be_read_elsewhere = _names_read_elsewhere(file)
     unknown = names.input_names - names_in_includers(file)
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
-        is_unread = binding in unread_variables or _is_never_read(file, binding)
+        is_unread = binding in unread_variables or (
+            binding not in read
+            and not binding.name.startswith("_")
+            and binding.name not in may_be_read_elsewhere
+        )
         shortest = _MIN_UNREAD if is_unread else _MIN_LENGTH
         near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
         doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
@@ -81,7 +92,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
             only = {*_only_mapping(file, binding)} & unknown
             doubtful |= only
             near |= only & names.bound_names("for")
-        if any(each.binding == binding for each in names.references_of(binding.name)):
+        if binding in read:
             doubtful |= {name for name in unknown if _is_abbreviation(name, binding.name)}
             near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
             doubtful = {name for name in doubtful if _is_misspelt_once(file, name, binding.name)}
@@ -96,16 +107,12 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
                 yield from (LoopTypo(reference, binding, name in near) for reference in references)
 
 
-def _is_never_read(file: File, binding: Binding) -> bool:
-    """Return whether nothing reads a loop's variable, although other variables of its name may be read."""
-    if binding.name.startswith("_") or file.template.syntax_problems:
-        return False
-    if binding.name in names_handed_on(file.snapshot, file.path):
-        return False
-    is_whole = contract_of(file.snapshot, file.path).is_whole
-    return is_whole and all(
-        each.binding != binding for each in file.template.names.references_of(binding.name)
-    )
+def _names_read_elsewhere(file: File) -> frozenset[str]:
+    """Return the loop variables that other files or broken tags may read."""
+    names = file.template.names
+    if file.template.syntax_problems or not contract_of(file.snapshot, file.path).is_whole:
+        return names.bound_names("for")
+    return names_handed_on(file.snapshot, file.path)
 
 
 def _is_abbreviation(name: str, known: str) -> bool:

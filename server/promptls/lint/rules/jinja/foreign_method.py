@@ -39,7 +39,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from promptls.lint.analysis.literal_types import literal_type
+from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
@@ -154,10 +154,11 @@ _TYPES: Final[dict[type, str]] = {
 
 def _unknown_methods(file: File) -> Iterator[Finding]:
     """Yield the calls of methods that a value of a known type does not have, and of typos of common ones."""
+    types = LiteralTypes(file)
     for located in file.chunks.where(_has_calls):
         for call, method, place in _calls(located.chunk):
             start = located.start + place
-            known = literal_type(file, method.target, start)
+            known = types.type_of(method.target)
             if known is None:
                 yield from _of_unknown_type(file, call, method, start)
             elif not hasattr(known, method.name):

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.loop_names import singular_lists, typos_of_loop_variables
+from promptls.lint.analysis.loop_names import LoopTypo, singular_lists, typos_of_loop_variables
 from promptls.lint.analysis.namespaces import unmatched_attributes, uses_in
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
@@ -117,11 +117,11 @@ def check(file: File) -> Iterator[Finding]:
         elif meant is not None:
             yield _misspelt(file, reference, meant)
     yield from _lost_after_loops(file)
-    misspelt = frozenset(each.reference.name for each in typos_of_loop_variables(file))
-    yield from _after_loops(file, misspelt)
+    misspelt = [*typos_of_loop_variables(file)]
+    yield from _after_loops(file, frozenset(each.reference.name for each in misspelt))
     yield from _before_set(file)
     yield from _before_import(file)
-    yield from _loop_variables(file)
+    yield from _loop_variables(file, misspelt)
     yield from _singular_lists(file)
     for found in unprovided_references(file):
         if found.meant is not None:
@@ -297,10 +297,10 @@ def _in_one_tag(file: File, one: Span, other: Span) -> bool:
     return "%}" not in between and "}}" not in between
 
 
-def _loop_variables(file: File) -> Iterator[Finding]:
+def _loop_variables(file: File, misspelt: list[LoopTypo]) -> Iterator[Finding]:
     """Yield the typos of loop variables; if the name is read several times, the variable is the typo."""
     found: dict[tuple[str, Binding, bool], list[NameReference]] = {}
-    for each in typos_of_loop_variables(file):
+    for each in misspelt:
         found.setdefault((each.reference.name, each.binding, each.is_certain), []).append(each.reference)
     for (name, binding, is_certain), references in found.items():
         severity: Severity | None = None if is_certain else "hint"
