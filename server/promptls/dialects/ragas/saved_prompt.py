@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -237,13 +238,14 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
             for index, each in enumerate(examples if isinstance(examples, list) else ())
             if isinstance(each, Mapping) and isinstance(each.get(side), Mapping)
         }
+        others = len(shown) - 1
+        if others < _MIN_AGREEING:
+            continue
+        counts = Counter(key for each in shown.values() for key in each)
+        usual = [key for key, count in counts.items() if count == others]
         for index, own in shown.items():
-            others = [set(each) for number, each in shown.items() if number != index]
-            if len(others) < _MIN_AGREEING:
-                continue
-            fields = set.intersection(*others)
-            for field in sorted(fields - set(own), key=str):
-                strange = [key for key in own if not any(key in each for each in others)]
+            for field in (key for key in usual if key not in own):
+                strange = (key for key in own if counts[key] == 1)
                 typo = next((key for key in strange if is_typo(str(key), str(field))), None)
                 if typo is None:
                     message = (
@@ -293,9 +295,9 @@ def _choice_problems(mapping: Mapping[str, Any], allowed: Sequence[str]) -> Iter
     examples = own.get("examples")
     for index, each in enumerate(examples if isinstance(examples, list) else ()):
         output = each.get("output") if isinstance(each, Mapping) else None
-        value = output.get("value") if isinstance(output, Mapping) else None
-        if isinstance(value, str) and value not in allowed:
-            message = f"The metric does not allow the value `{value}`."
+        shown = output.get("value") if isinstance(output, Mapping) else None
+        if isinstance(shown, str) and shown not in allowed:
+            message = f"The metric does not allow the value `{shown}`."
             yield ObjectProblem(
                 message, (*path, "examples", index, "output", "value"), "warning", known=tuple(allowed)
             )

@@ -184,7 +184,9 @@ def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[F
     The column is the typo if no field has its name, and several fields have a similar one.
     """
     columns = evaluation.reader.value("input_columns") if evaluation.reader else None
-    for item in columns.items if isinstance(columns, Sequence) else ():
+    items = columns.items if isinstance(columns, Sequence) else ()
+    named = {scalar_text(item) for item in items}
+    for item in items:
         name = scalar_text(item)
         if name and name not in names.used:
             similar = (field for field in names.used.keys() - names.known if is_typo(name, field))
@@ -192,7 +194,6 @@ def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[F
             if meant is not None:
                 yield misspelt(item.span, f"no template has a field `{{{name}}}`", name, (meant,)), meant
             elif names.of_dataset and name not in names.of_dataset:
-                named = {scalar_text(each) for each in columns.items}
                 close = sorted(each for each in names.of_dataset - named if is_typo(name, each))
                 if close:
                     yield misspelt(item.span, f"the dataset has no column `{name}`", name, close), name
