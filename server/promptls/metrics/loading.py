@@ -54,7 +54,7 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
     return _as_metric(found, attribute, path)
 
 
-def missing_module(name: str) -> str:
+def _missing_module(name: str) -> str:
     """Return the remedy for a user's file that imports the missing module `name`."""
     if name.partition(".")[0] == "ragas":
         return (
@@ -100,10 +100,6 @@ def metric_parameters(metric: Metric) -> Parameters:
 
 
 def _module(path: Path, metric: str) -> ModuleType:
-    # The path's digest distinguishes files with the same name in different folders.
-    name = f"_promptls_metrics_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
     if not is_file(path):
         others = [name for name in names_in(path.parent) if name.endswith(".py")]
         near = nearest(path.name, others)
@@ -112,36 +108,38 @@ def _module(path: Path, metric: str) -> ModuleType:
             FilePlace(path),
             f"did you mean `{near}`?" if near else "check the path; it is read from the prompt file's folder",
         )
+    return loaded_module(path, f"the file of the metric `{metric}`")
+
+
+def loaded_module(path: Path, subject: str, *, before_others: bool = False) -> ModuleType:
+    """Import the user's file as a module, once; raises UserError about the `subject` if that fails.
+
+    Modules next to the file can be imported by name, as when the file is run as a script; with
+    `before_others`, also those that have the name of an installed one.
+    """
+    # The path's digest distinguishes files with the same name in different folders.
+    name = f"_promptls_file_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # Modules next to the file can be imported by name, as when the file is run as a script.
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        sys.path.append(folder)
+        sys.path.insert(0 if before_others else len(sys.path), folder)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - user code may raise anything
+    except (Exception, SystemExit) as error:  # user code may raise anything
         del sys.modules[name]
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
         raise UserError(
-            f"the file of the metric `{metric}` cannot be run: {type(error).__name__}: {error}",
+            f"{subject} cannot be run: {type(error).__name__}: {error}",
             FilePlace(path, _line_in(path, error)),
-            _import_remedy(error),
-        ) from None
+            _missing_module(missing) if missing else "correct the file; `python` on it shows the same error",
+        ) from error
     return module
-
-
-def _import_remedy(error: BaseException) -> str:
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        if error.name.partition(".")[0] == "ragas":
-            return (
-                "write `from promptls import MetricResult, discrete_metric`, which takes the same metrics, "
-                "or install `ragas` beside promptls"
-            )
-        return missing_module(str(error.name))
-    return "correct the file; `python` on it shows the same error"
 
 
 def _line_in(path: Path, error: BaseException) -> int | None:

@@ -8,13 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import hashlib
-import importlib.util
 import inspect
 import re
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -29,7 +26,7 @@ from promptls.datasets.backends import Backend, InMemory, LocalBackend, resolved
 from promptls.datasets.cells import flat_row, json_line
 from promptls.datasets.dataset import DataTable
 from promptls.experiments.pipeline import Outcome, Task, work_through
-from promptls.metrics.loading import missing_module
+from promptls.metrics.loading import loaded_module
 from promptls.metrics.metric import in_thread
 from promptls.models.keys import key_mask
 from promptls.security.private_files import open_private
@@ -38,35 +35,11 @@ from promptls.text.filenames import as_file_name
 from promptls.text.format import plural
 
 
-def loaded_module(path: Path) -> ModuleType:
-    """Import the file at `path` as a module, once; raises UserError if that fails.
-
-    Modules next to the file can be imported by name, as when the file is run as a script.
-    """
-    name = f"_promptls_experiment_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
+def experiment_module(path: Path) -> ModuleType:
+    """Import the experiment's file as a module, once; raises UserError if that fails."""
+    if not path.is_file():
         raise UsageError("the Python file of the experiment is not there", FilePlace(path), "check the path")
-    module = importlib.util.module_from_spec(spec)
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # user code may raise anything
-        del sys.modules[name]
-        missing = isinstance(error, ModuleNotFoundError) and error.name
-        raise UserError(
-            f"the Python file of the experiment cannot be run: {type(error).__name__}: {error}",
-            FilePlace(path, _line_in(path, error)),
-            missing_module(str(error.name))
-            if missing and isinstance(error, ModuleNotFoundError)
-            else "correct the file; `python` on it shows the same error",
-        ) from error
-    return module
+    return loaded_module(path, "the Python file of the experiment", before_others=True)
 
 
 def value_of(module: ModuleType, name: str, path: Path) -> Any:
@@ -74,14 +47,6 @@ def value_of(module: ModuleType, name: str, path: Path) -> Any:
     if not hasattr(module, name):
         raise UsageError(f"the file has no `{name}`", FilePlace(path), "save it, and run again")
     return getattr(module, name)
-
-
-def _line_in(path: Path, error: BaseException) -> int | None:
-    if isinstance(error, SyntaxError):
-        return error.lineno - 1 if error.lineno else None
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename) == path and frame.lineno]
-    return lines[-1] - 1 if lines else None
 
 
 class FunctionOutcome(NamedTuple):

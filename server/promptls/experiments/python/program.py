@@ -26,7 +26,7 @@ from promptls.experiments.manifest import (
     prompt_stem,
     results_folder,
 )
-from promptls.experiments.python.functions import loaded_module, value_of
+from promptls.experiments.python.functions import experiment_module, value_of
 from promptls.experiments.python.program_manifest import (
     MODEL_PARAMETERS,
     column_metric,
@@ -152,7 +152,7 @@ def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan
     """
     _check_options(experiment, request)
     path, prompt = Path(experiment.file), Path(request.prompt)
-    module = loaded_module(path)
+    module = experiment_module(path)
     made = value_of(module, experiment.name, path)
     function = getattr(made, "func", made)
     arguments = _arguments(experiment, function, request)

@@ -11,8 +11,8 @@ import promptls
 from promptls.experiments.python.functions import (
     FunctionOutcome,
     RowFunction,
+    experiment_module,
     failed_row,
-    loaded_module,
     value_of,
 )
 from promptls.models.ray_cluster import Declined, Opened
@@ -43,7 +43,7 @@ class FunctionWorker:
             return other
         os.chdir(path.parent)
         try:
-            made = value_of(loaded_module(path), sent.name, path)
+            made = value_of(experiment_module(path), sent.name, path)
         except UserError as failure:
             return Declined(failure.message, failure.remedy)
         function, model = getattr(made, "func", made), getattr(made, "experiment_model", None)
