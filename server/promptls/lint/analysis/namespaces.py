@@ -80,6 +80,28 @@ has_attribute_uses: Final = summary(lambda chunk: bool(attribute_uses(chunk)), a
 sets_attributes: Final = summary(lambda chunk: any(each.is_set for each in attribute_uses(chunk)), any)
 
 
+_owners: Final = summary(lambda chunk: frozenset(each.owner for each in attribute_uses(chunk)), union)
+_written: Final = summary(
+    lambda chunk: _full_names(each for each in attribute_uses(chunk) if each.is_set), union
+)
+_read: Final = summary(
+    lambda chunk: _full_names(each for each in attribute_uses(chunk) if not each.is_set), union
+)
+_needed: Final = summary(
+    lambda chunk: _full_names(
+        each
+        for each in attribute_uses(chunk)
+        if not each.is_set and each.target != f"{each.owner}.{each.name}"
+    ),
+    union,
+)
+"""The attributes that tags read for something else than to set them."""
+
+
+def _full_names(uses: Iterable[AttributeUse]) -> frozenset[str]:
+    return frozenset(f"{each.owner}.{each.name}" for each in uses)
+
+
 def uses_in(file: File) -> Iterator[AttributeUse]:
     """Yield the uses of attributes of variables in a file, with spans that count from its start."""
     for located in file.chunks.where(has_attribute_uses):
@@ -111,11 +133,16 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
     owners = names.bound_names("set") - union([names.bound_names(kind) for kind in _OTHER_BINDINGS])
     if not owners or not has_attribute_uses(file.chunks) or file.template.syntax_problems:
         return
-    uses = [each for each in uses_in(file) if each.owner in owners]
-    for owner in sorted({each.owner for each in uses}):
-        own = [each for each in uses if each.owner == owner]
+    written_here, read_here, needed_here = (facts(file.chunks) for facts in (_written, _read, _needed))
+    for owner in sorted(owners & _owners(file.chunks)):
         initial = initial_attributes(file, owner)
-        if initial is None or not _is_private(file, owner, own):
+        own_known = {f"{owner}.{each.name}" for each in initial or ()}
+        own_known |= {each for each in written_here if each.startswith(f"{owner}.")}
+        own_read = {each for each in read_here if each.startswith(f"{owner}.")}
+        if initial is None or (own_read <= own_known <= needed_here):
+            continue
+        own = [each for each in uses_in(file) if each.owner == owner]
+        if not _is_private(file, owner, own):
             continue
         written = [*initial, *(each for each in own if each.is_set)]
         known = frozenset(each.name for each in written)
