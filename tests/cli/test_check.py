@@ -225,3 +225,46 @@ def test_paths_in_programs_count_from_the_working_folder(
     (folder / "app.py").write_text("Prompt(template_path='prompts/a.yml.j2', template_data={})\n")
     assert main(["check", named]) == 1
     assert "`app.py` loads this template in line 1 without `x`" in capsys.readouterr().out
+
+
+WITH_SAMPLES = (
+    "{#---\ninput_keys: {text: {type: string}}\nsamples: samples/tickets.yml\n---#}\n"
+    "- name: ticket\n  role: user\n  content: |\n    {{ escape_special_characters(text) }}\n"
+)
+
+
+def _with_samples(folder: Path, samples: str) -> None:
+    (folder / "promptls.toml").write_text("")
+    (folder / "samples").mkdir()
+    (folder / "samples" / "tickets.yml").write_text(samples)
+    (folder / "a.yml.j2").write_text(WITH_SAMPLES)
+    (folder / "b.yml.j2").write_text(WITH_SAMPLES)
+
+
+def test_a_mistake_in_a_samples_file_is_reported_in_it_with_its_prompts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _with_samples(folder, "first:\n  text: Hello.\nsecond:\n  txt: Hello.\n")
+    assert main(["check", "samples/tickets.yml"]) == 1
+    place, source, _, *prompts, _, count = capsys.readouterr().out.splitlines()
+    assert place == (
+        "samples/tickets.yml:3:1: warning invalid-sample: the sample `second` lacks `text`; it has `txt`"
+    )
+    assert source == "    3 | second:"
+    assert [line.split(":")[0].strip() for line in prompts[:2]] == ["a.yml.j2", "b.yml.j2"]
+    assert count == "1 warning in 1 samples file."
+
+
+def test_a_sound_samples_file_has_no_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _with_samples(folder, "first:\n  text: Hello.\n")
+    assert main(["check", "samples/tickets.yml"]) == 0
+    assert capsys.readouterr().out == "No findings in 1 samples file.\n"
+
+
+def test_a_yaml_file_that_no_prompt_names_is_no_samples_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _with_samples(folder, "first:\n  text: Hello.\n")
+    (folder / "samples" / "other.yml").write_text("first:\n  txt: Hello.\n")
+    assert main(["check", "samples/other.yml"]) == 0
+    assert "samples/other.yml: not a prompt" in capsys.readouterr().out

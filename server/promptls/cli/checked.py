@@ -203,7 +203,9 @@ def checked_file(
 
     `later` are the diagnostics of its renderings.
     """
+    from promptls.ide.samples_file import findings_in_samples, prompts_with_samples
     from promptls.lint.runner import check
+    from promptls.semantic.kind import Kind
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
@@ -215,6 +217,8 @@ def checked_file(
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
         silenced = check(snapshot, path, suppressed=True)
+        if kind is Kind.OTHER and (prompts := tuple(prompts_with_samples(snapshot, path))):
+            kind, own = Kind.SAMPLES, findings_in_samples(snapshot, path, prompts)
     found = [*own, *later, *_findings_of_runs(snapshot, path, rules)]
     found.sort(key=lambda finding: (finding.span, finding.rule))
     chosen = tuple(finding for finding in found if finding.rule in rules)

@@ -110,15 +110,17 @@ def _conclusion(checked: Checked) -> str:
 
     files = checked.files
     programs = sum(file.kind is Kind.PROGRAM for file in files)
-    prompts = sum(file.kind is not Kind.OTHER for file in files) - programs
-    others = len(files) - prompts - programs
+    samples = sum(file.kind is Kind.SAMPLES for file in files)
+    prompts = sum(file.kind is not Kind.OTHER for file in files) - programs - samples
+    others = len(files) - prompts - programs - samples
     left_alone = f" ({plural(others, 'other file')} left alone)" if others else ""
     if not files:
         return f"There is no file here whose name ends in {' or '.join(ENDINGS)}."
-    if not prompts and not programs:
+    if not prompts and not programs and not samples:
         return f"There is no prompt here{left_alone}."
-    kinds = [plural(count, noun) for count, noun in ((prompts, "prompt"), (programs, "program")) if count]
-    where = f"in {' and '.join(kinds)}{left_alone}"
+    counted = ((prompts, "prompt"), (programs, "program"), (samples, "samples file"))
+    kinds = [plural(count, noun) for count, noun in counted if count]
+    where = f"in {', '.join([*kinds[:-2], ' and '.join(kinds[-2:])])}{left_alone}"
     known = sum(len(file.known) for file in files)
     besides = f" besides {known:,} in the baseline" if known else ""
     found = Counter(finding.severity or "error" for file in files for finding in file.findings)

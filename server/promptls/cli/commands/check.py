@@ -28,13 +28,15 @@ DESCRIPTION = """\
 Check prompt files. Each diagnostic shows its position, its rule and the available fixes.
 Folders are searched for files that end in .yml.j2 or .yaml.j2. Files that are not prompts
 (Ansible, Docker Compose, …) are ignored. To check an OpenCompass configuration or a program
-that loads prompts, name the Python file; it is read, not run.
+that loads prompts, name the Python file; it is read, not run. To check the samples of prompts
+at their places, name the samples file.
 
 examples:
   promptls check                        all prompts below this folder
   promptls check prompts/ a.yml.j2      a folder and a file
   promptls check mmlu_ppl.py            an OpenCompass configuration
   promptls check app.py                 the calls in a program that load prompts
+  promptls check samples/tickets.yml    a samples file
   promptls check --fix                  apply all safe fixes
   promptls check --fix --diff           show the changes without writing them
   promptls check --select unknown-role,unused-input
