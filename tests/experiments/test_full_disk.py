@@ -16,6 +16,7 @@ from promptls.experiments.unfinished import unfinished_runs
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 from support.unfinished import stored_results, unfinished_run
+from support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's"),
@@ -103,15 +104,8 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, nam
 
 
 def _journal_with(results: Path, count: int) -> Path:
-    import time
-
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for run in unfinished_runs(results):
-            if run.done >= count:
-                return run.path
-        time.sleep(0.02)
-    raise AssertionError("the rows were not finished in time")
+    wait_until(lambda: any(run.done >= count for run in unfinished_runs(results)))
+    return unfinished_run(results)
 
 
 @pytest.fixture

@@ -71,15 +71,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ModelServer
 
 
 def command(cluster: Any, *more: str) -> list[str]:
-    ray_words = ("--engine", "ray", "--ray-address", cluster.address)
-    return [
-        sys.executable,
-        "-m",
-        "promptls",
-        "run",
-        *(more or ("triage.yml.j2", "--experiment", "triage")),
-        *ray_words,
-    ]
+    words = [*(more or ("triage.yml.j2", "--experiment", "triage")), "--engine", "ray"]
+    return [sys.executable, "-m", "promptls", "run", *words, "--ray-address", cluster.address]
 
 
 def lines(project: Path) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
-from promptls.models.model import Completion, Messages, ModelError, count_of
+from promptls.models.model import Completion, Messages, ModelError, ModelWithoutResources, count_of
 
 AskEditor: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Sends `{"model", "messages", "parameters"}` and returns the result of `promptls/askModel`."""
@@ -45,10 +45,8 @@ def check_editor(name: str) -> None:
         )
 
 
-class EditorModel:
-    """A model of the editor; the run limits the number of concurrent requests."""
-
-    max_at_once: int | None = None
+class EditorModel(ModelWithoutResources):
+    """A model of the editor; the run limits the concurrent requests, and owns the connection."""
 
     def __init__(self, name: str, model: str) -> None:
         """`name` is the configured name, `model` is `<vendor>/<family>`; raises as `check_editor` does."""
@@ -76,9 +74,6 @@ class EditorModel:
             model=str(answer.get("model") or self._model),
             finish_reason="stop",
         )
-
-    async def close(self) -> None:
-        """Do nothing; the run owns the connection."""
 
     def _error(self, error: Mapping[str, Any]) -> ModelError:
         code, said = str(error.get("code") or ""), str(error.get("message") or "").strip()

@@ -178,6 +178,15 @@ class Model(Protocol):
         """Release the model's resources, such as connections or a process."""
 
 
+class ModelWithoutResources:
+    """A base class of models that take any number of requests at once, and hold nothing to release."""
+
+    max_at_once: int | None = None
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
 @runtime_checkable
 class StreamingModel(Model, Protocol):
     """A model that can stream its answer."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptls.models.model import Completion, Messages, ModelError
+from promptls.models.model import Completion, Messages, ModelError, ModelWithoutResources
 from promptls.security.files import open_text
 
 # Length of truncated hashes: sufficient to distinguish the rows of a run.
@@ -25,11 +25,10 @@ def digest_of(messages: Messages) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
+class Echo(ModelWithoutResources):
     """A free model that answers immediately with the last message."""
 
     name: str = "echo"
-    max_at_once: int | None = None
 
     async def complete(
         self, messages: Messages, *, parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
@@ -41,17 +40,12 @@ class Echo:
             text, input_tokens=0, output_tokens=0, seconds=0.0, model=self.name, finish_reason="stop"
         )
 
-    async def close(self) -> None:
-        """Do nothing."""
-
 
 csv.field_size_limit(2**31 - 1)
 
 
-class Replay:
+class Replay(ModelWithoutResources):
     """Replays recorded answers by their messages; several answers to the same messages are used in turn."""
-
-    max_at_once: int | None = None
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
@@ -76,9 +70,6 @@ class Replay:
         position = self._used[digest]
         self._used[digest] += 1
         return answers[position % len(answers)]
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 def check_recording(path: Path) -> None:
