@@ -221,7 +221,7 @@ def singular_lists(file: File) -> Iterator[SingularList]:
         binding = next((each for each in names.bindings_of("set") if each.name == plural), None)
         for each in references:
             is_known = plural in names_in_scope(names, each.span.start)
-            if is_known or (binding is None and _is_asked_for(file, plural, each)):
+            if is_known or (binding is None and _is_only_tested(file, plural, each)):
                 yield SingularList(each, plural, binding)
 
 
@@ -241,16 +241,16 @@ def _is_looped(file: File, reference: NameReference) -> bool:
     return isinstance(source, Name) and len(read) == 1
 
 
-def _is_asked_for(file: File, plural: str, reference: NameReference) -> bool:
+def _is_only_tested(file: File, plural: str, reference: NameReference) -> bool:
     """Return whether a list is only read by the conditions of `if` tags around a loop."""
     openings = [
         block.opening for block in file.template.branches.at(reference.span.start) if block.keyword == "if"
     ]
-    asked = list(file.template.names.references_of(plural))
-    return bool(asked) and all(
+    references = list(file.template.names.references_of(plural))
+    return bool(references) and all(
         any(
             opening < each.span.start and "%}" not in file.template.source.slice(Span(opening, each.span.end))
             for opening in openings
         )
-        for each in asked
+        for each in references
     )

@@ -35,7 +35,7 @@ _ABOUT_PRESENCE: Final = frozenset({"default", "d", "defined", "undefined"})
 class AttributeUse(NamedTuple):
     """A place where an attribute of a variable is read or set; `span` is that of the attribute's name.
 
-    `target` is the attribute that the same tag sets, if it sets one. `is_asked` is whether the tag only reads the
+    `target` is the attribute that the same tag sets, if it sets one. `is_tested` is whether the tag only reads the
     attribute if there is one, and `is_initial` whether a namespace is made with it.
     """
 
@@ -44,7 +44,7 @@ class AttributeUse(NamedTuple):
     span: Span
     is_set: bool
     target: str = ""
-    is_asked: bool = False
+    is_tested: bool = False
     is_initial: bool = False
 
 
@@ -60,17 +60,17 @@ def attribute_uses(chunk: Chunk) -> tuple[AttributeUse, ...]:
                 span = target.name_span.shifted(tag.span.start)
                 found.append(AttributeUse(target.target.name, target.name, span, is_set=True))
                 targets[tag.span.start] = f"{target.target.name}.{target.name}"
-    asked = set()
+    tested = set()
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter | Test) and node.name in _ABOUT_PRESENCE:
-            asked.add(id(node.target))
+            tested.add(id(node.target))
         elif isinstance(node, Attribute) and isinstance(node.target, Name):
             span = node.name_span.shifted(start)
             target_name = targets.get(start, "")
-            is_asked = id(node) in asked
+            is_tested = id(node) in tested
             found.append(
                 AttributeUse(
-                    node.target.name, node.name, span, is_set=False, target=target_name, is_asked=is_asked
+                    node.target.name, node.name, span, is_set=False, target=target_name, is_tested=is_tested
                 )
             )
     return tuple(found)
@@ -148,7 +148,7 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
         known = frozenset(each.name for each in written)
         read = [each for each in own if not each.is_set]
         needed = {each.name for each in read if each.target != f"{owner}.{each.name}"}
-        unset = [each for each in read if each.name not in known and not each.is_asked]
+        unset = [each for each in read if each.name not in known and not each.is_tested]
         unread = {each.name for each in written} - needed
         meant = {each: _meant(each.name, known, unread, unset) for each in unset}
         unread -= {name for name in meant.values() if name is not None}
