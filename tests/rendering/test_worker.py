@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from promptls.rendering.execute import execute
-from promptls.rendering.job import RenderJob, RowMessages
+from promptls.rendering.job import PARTS_PER_MESSAGE, RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.worker import (
-    PARTS_PER_MESSAGE,
     CountingError,
     Limits,
     RenderWorker,

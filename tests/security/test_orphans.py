@@ -15,7 +15,7 @@ import pytest
 
 import promptls
 from promptls.rendering.job import RenderJob, encode_frame, read_frame
-from promptls.rendering.worker import MarkFile
+from promptls.rendering.mark import MarkFile
 from support.experiment_folder import Folder
 from support.waiting import wait_until
 

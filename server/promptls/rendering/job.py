@@ -305,6 +305,9 @@ class LabRequest:
 _LENGTH = struct.Struct(">I")
 HEADER_BYTES = _LENGTH.size
 
+PARTS_PER_MESSAGE: Final = 2_000
+"""The number of parts in one message of the process; other tasks run between two messages."""
+
 
 def encode_frame(message: Any) -> bytes:
     """Return `message` as one frame. Lone surrogates are supported, since JSON escapes them."""

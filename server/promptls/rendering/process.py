@@ -22,9 +22,17 @@ from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 from promptls.rendering.execute import execute, execute_rows
 from promptls.rendering.functions_file import MODULE_PREFIX
-from promptls.rendering.job import LabRequest, RenderJob, encode_frame, packed_rows, read_frame, unpack
+from promptls.rendering.job import (
+    PARTS_PER_MESSAGE,
+    LabRequest,
+    RenderJob,
+    encode_frame,
+    packed_rows,
+    read_frame,
+    unpack,
+)
+from promptls.rendering.mark import MARK
 from promptls.rendering.outcome import RenderFailure, packed_outcome
-from promptls.rendering.worker import MARK, PARTS_PER_MESSAGE, limit_memory
 from promptls.security.files import FileScope, reading_within
 from promptls.security.processes import end_with_owner
 from promptls.tokens import UnknownEncodingError, VocabularyError, count, encoding_name, load, pieces
@@ -95,6 +103,23 @@ def _messages(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {**answer, "outcome": {**outcome, "parts": []}}
 
 
+def _limit_memory(memory_bytes: int | None) -> None:
+    """Limit the memory of this process, if the platform supports that."""
+    if memory_bytes is None or sys.platform == "win32":
+        return
+    import resource
+
+    # On Linux, RLIMIT_DATA counts memory actually written to; RLIMIT_AS would also count mapped files.
+    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    _, hard = resource.getrlimit(kind)
+    soft = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    try:
+        resource.setrlimit(kind, (soft, hard))
+    except (OSError, ValueError):
+        # macOS rejects limits below what a process has mapped; then, only the time limit applies.
+        return
+
+
 class Reporter:
     """Reports the current template line of a running job at intervals."""
 
@@ -158,7 +183,7 @@ def main(arguments: list[str]) -> NoReturn:
     inbox, outbox = _take_streams()
     # Ctrl+C in a terminal reaches all its processes; the server decides which ones end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit_memory(None if arguments[0] == "none" else int(arguments[0]))
+    _limit_memory(None if arguments[0] == "none" else int(arguments[0]))
     MARK.share(arguments[1])
     reporter = Reporter(outbox)
     # The pieces of a rendering live as long as it does: searching them for cycles repeatedly takes longer

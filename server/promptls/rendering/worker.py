@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import mmap
 import os
 import signal
-import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from promptls.rendering.job import (
     HEADER_BYTES,
+    PARTS_PER_MESSAGE,
     RenderJob,
     RowsRendered,
     body_length,
@@ -27,6 +25,7 @@ from promptls.rendering.job import (
     pack,
     unpacked_rows,
 )
+from promptls.rendering.mark import MarkFile
 from promptls.rendering.outcome import RenderFailure, Rendering, unpacked_outcome
 from promptls.security.processes import minimal_environment
 from promptls.text.format import plural
@@ -34,103 +33,6 @@ from promptls.text.format import plural
 if TYPE_CHECKING:
     from promptls.rendering.job import LabRequest
     from promptls.truncation.lab_report import LabJson
-
-_CELLS: Final = struct.Struct("=QQ")
-_SIZE: Final = 64 * 1024
-"""The size of the shared file: the cells, followed by the paths of templates, one per line."""
-_LINE_BITS: Final = 32
-
-
-class Mark:
-    """The current position in the templates of this process: a number that encodes a file and a line."""
-
-    def __init__(self) -> None:
-        """Create a mark without a position, which is not shared."""
-        self.cells: list[int] | memoryview[int] = [0, 0]
-        """The mark, and its value when a thread could last inspect it."""
-        self._bases: dict[str, int] = {}
-        self._map: mmap.mmap | None = None
-        self._end = _CELLS.size
-
-    def share(self, argument: str) -> None:
-        """Write to the `MarkFile` with this argument from now on."""
-        file = int(argument) if argument.isdigit() else argument
-        with open(file, "r+b") as stream:  # noqa: PTH123 - it may be a descriptor
-            self._map = mmap.mmap(stream.fileno(), _SIZE)
-        self.cells = memoryview(self._map)[: _CELLS.size].cast("Q")
-
-    def clear(self) -> None:
-        """Reset the mark: no template is running."""
-        self.cells[0] = self.cells[1] = 0
-
-    def look(self) -> None:
-        """Record that a thread can inspect the current position; different marks are newer."""
-        self.cells[1] = self.cells[0]
-
-    def base(self, path: str) -> int:
-        """Return the mark of line 0 of the template at `path`."""
-        base = self._bases.get(path)
-        if base is None:
-            base = self._bases[path] = (len(self._bases) + 1) << _LINE_BITS
-            written = path.encode("utf-8", "surrogatepass") + b"\n"
-            if self._map is not None and self._end + len(written) < _SIZE:
-                self._map[self._end : self._end + len(written)] = written
-                self._end += len(written)
-        return base
-
-
-MARK: Final = Mark()
-"""The mark of this process."""
-
-
-class MarkFile:
-    """The file in which a process shares its mark; it is anonymous, except on Windows.
-
-    An anonymous file disappears even if its owner is killed.
-    """
-
-    def __init__(self) -> None:
-        """Create the file; raises OSError."""
-        self._name: Path | None = None
-        if sys.platform == "win32":  # there, no other process could open a file without a name
-            self._descriptor, name = tempfile.mkstemp(prefix="promptls-mark-")
-            self._name = Path(name)
-        else:
-            with tempfile.TemporaryFile() as stream:
-                self._descriptor = os.dup(stream.fileno())
-        os.ftruncate(self._descriptor, _SIZE)
-
-    @property
-    def argument(self) -> str:
-        """The process argument for the file: its name, or the number of an inherited descriptor."""
-        return str(self._descriptor if self._name is None else self._name)
-
-    @property
-    def inherited(self) -> tuple[int, ...]:
-        """The descriptors that the process must inherit."""
-        return (self._descriptor,) if self._name is None else ()
-
-    def close(self) -> None:
-        """Close the file, after its process has ended."""
-        os.close(self._descriptor)
-        if self._name is not None:
-            with contextlib.suppress(OSError):
-                self._name.unlink()
-
-    def place(self, *, unseen: bool) -> tuple[str, int] | None:
-        """Return the last template file and 0-based line of the process; None if unknown.
-
-        With `unseen`, return only a position that no thread of the process has inspected.
-        """
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        content = os.read(self._descriptor, _SIZE)
-        now, seen = _CELLS.unpack_from(content)
-        paths = content[_CELLS.size :].split(b"\n")
-        index = (now >> _LINE_BITS) - 1
-        if not now or (unseen and now == seen) or not 0 <= index < len(paths) - 1:
-            return None
-        return paths[index].decode("utf-8", "surrogatepass"), now & ((1 << _LINE_BITS) - 1)
-
 
 MAX_SECONDS_UNTRUSTED: Final = 5.0
 """The maximum `timeout` in untrusted folders; also the default of the setting."""
@@ -171,23 +73,6 @@ def physical_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # Windows has no `sysconf`, other systems lack some names
         return None
-
-
-def limit_memory(memory_bytes: int | None) -> None:
-    """Limit the memory of this process, if the platform supports that."""
-    if memory_bytes is None or sys.platform == "win32":
-        return
-    import resource
-
-    # On Linux, RLIMIT_DATA counts memory actually written to; RLIMIT_AS would also count mapped files.
-    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
-    _, hard = resource.getrlimit(kind)
-    soft = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
-    try:
-        resource.setrlimit(kind, (soft, hard))
-    except (OSError, ValueError):
-        # macOS rejects limits below what a process has mapped; then, only the time limit applies.
-        return
 
 
 Notify: TypeAlias = Callable[[str, int, int], None]
@@ -378,9 +263,6 @@ async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
 
 
 Answer = TypeVar("Answer")
-
-PARTS_PER_MESSAGE: Final = 2_000
-"""The number of parts in one message of the process; other tasks run between two messages."""
 
 ATTEMPTS = 2
 """The number of attempts for a job whose process crashes."""

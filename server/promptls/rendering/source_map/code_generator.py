@@ -12,6 +12,7 @@ from typing import Any, Final
 from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
+from promptls.rendering.mark import MARK
 from promptls.rendering.source_map.lexer import Sites, span_of
 from promptls.rendering.source_map.value_paths import (
     bindings_of,
@@ -22,7 +23,6 @@ from promptls.rendering.source_map.value_paths import (
     takes_long,
     targets_of,
 )
-from promptls.rendering.worker import MARK
 
 _NAMES: Final = (
     "shown", "passed_on", "joined_values", "made_by", "percent_formatted", "read", "read_items", "read_text",

@@ -30,6 +30,7 @@ from promptls.dialects.prompt_poet.template_rendering import (
     render_loaded,
 )
 from promptls.dialects.prompt_poet.vocabulary import escape
+from promptls.rendering.mark import MARK
 from promptls.rendering.source_map import read_values
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
 from promptls.rendering.source_map.filters import mapping_filters
@@ -47,7 +48,6 @@ from promptls.rendering.source_map.mapping import RenderedMap
 from promptls.rendering.source_map.pieces import BoundNames, Deferred, SourceFile
 from promptls.rendering.source_map.read_values import joined
 from promptls.rendering.source_map.value_paths import Bindings
-from promptls.rendering.worker import MARK
 
 _KEPT_CHARACTERS: Final = 2_000_000
 """The maximum number of characters of cached compiled templates; the least recently used ones are dropped."""
