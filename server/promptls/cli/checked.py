@@ -9,7 +9,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from json import JSONDecodeError
@@ -203,7 +203,6 @@ def checked_file(
 
     `later` are the diagnostics of its renderings.
     """
-    from promptls.ide.samples_file import findings_in_samples, prompts_with_samples
     from promptls.lint.runner import check
     from promptls.semantic.kind import Kind
 
@@ -217,13 +216,49 @@ def checked_file(
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
         silenced = check(snapshot, path, suppressed=True)
-        if kind is Kind.OTHER and (prompts := tuple(prompts_with_samples(snapshot, path))):
-            kind, own = Kind.SAMPLES, findings_in_samples(snapshot, path, prompts)
+        if kind is Kind.OTHER and (prompts := tuple(_prompts_with_samples(snapshot, path))):
+            kind, own = Kind.SAMPLES, _findings_in_samples(snapshot, path, prompts)
     found = [*own, *later, *_findings_of_runs(snapshot, path, rules)]
     found.sort(key=lambda finding: (finding.span, finding.rule))
     chosen = tuple(finding for finding in found if finding.rule in rules)
     suppressed = tuple(finding for finding in silenced if finding.rule in rules)
     return CheckedFile(path, kind, text, chosen, suppressed=suppressed)
+
+
+_SAMPLES_SUFFIXES: Final = frozenset({".json", ".yml", ".yaml"})
+_SAMPLES_RULE: Final = "invalid-sample"
+
+
+def _prompts_with_samples(snapshot: Snapshot, path: str) -> Iterator[str]:
+    """Yield the prompts of the workspace that name the file at `path` as their samples."""
+    if Path(path).suffix not in _SAMPLES_SUFFIXES:
+        return
+    for prompt in sorted(snapshot.graph.paths):
+        template = snapshot.template(prompt)
+        if template is None or Path(path).name not in template.source.text:
+            continue
+        named = template.declarations.settings.samples
+        if named and os.path.normpath(Path(prompt).parent / named) == path:
+            yield prompt
+
+
+def _findings_in_samples(snapshot: Snapshot, path: str, prompts: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Return the findings of `prompts` about the samples file at `path`, each once, with its prompts."""
+    from promptls.lint.rule import RelatedInformation
+    from promptls.lint.runner import check
+    from promptls.text.positions import Span
+
+    found: dict[tuple[Span, str], Finding] = {}
+    for prompt in prompts:
+        for finding in check(snapshot, prompt):
+            if finding.rule != _SAMPLES_RULE:
+                continue
+            places = [each.span for each in finding.related if each.path == path]
+            span = places[-1] if places else Span(0, 0)
+            named = RelatedInformation(prompt, finding.span, "the prompt with these samples")
+            known = found.get((span, finding.message), replace(finding, span=span, fixes=(), related=()))
+            found[span, finding.message] = replace(known, related=(*known.related, named))
+    return tuple(found.values())
 
 
 class CheckedFiles(NamedTuple):

@@ -359,8 +359,8 @@ def _known(
 def _answer_keys(plan: Plan) -> dict[str, AnswerKeys]:
     """Return the keys of the answers of each model whose answers are cached."""
     experiment = plan.experiment
-    kept = [each for each in experiment.models if plan.cache is not None and is_worth_keeping(each)]
-    return {reference.name: AnswerKeys(experiment, reference) for reference in kept}
+    cached = [each for each in experiment.models if plan.cache is not None and is_worth_keeping(each)]
+    return {reference.name: AnswerKeys(experiment, reference) for reference in cached}
 
 
 @asynccontextmanager
