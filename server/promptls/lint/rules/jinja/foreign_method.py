@@ -190,7 +190,7 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
         yield _as_filter(file, call, method, start, "`join` joins the elements of its argument", "join")
     elif not _may_have_macros(file, method.target) and not _is_declared(file, method):
         meant = [each for each in _COMMON_METHODS if _is_misspelt(method.name, each)]
-        message = f"no value has a method `{method.name}`"
+        message = f"no text, list or mapping has a method `{method.name}`"
         if len(meant) == 1:
             fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
             yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,))
