@@ -5,7 +5,7 @@
 Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
 mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports calls of
 methods that a literal, the result of a filter or a variable of these does not have, and misspellings of common
-methods such as `strip`.
+methods such as `strip`; those are hints if the type of the value is unknown.
 
 ## Why is this bad?
 
@@ -35,6 +35,7 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from markupsafe import Markup
@@ -183,7 +184,10 @@ def _of_known_type(file: File, call: Call, method: Attribute, start: int, known:
 
 
 def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> Iterator[Finding]:
-    """Yield the finding for a typo of a common method, and for `join` with its text as the argument."""
+    """Yield the finding for a typo of a common method, and for `join` with its text as the argument.
+
+    A typo is only a hint: a class of the user's may have a method of that name.
+    """
     span = method.name_span.shifted(start)
     argument = call.arguments[0] if len(call.arguments) == 1 else None
     if method.name == "join" and isinstance(argument, Constant) and isinstance(argument.value, str):
@@ -193,9 +197,9 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
         message = f"no text, list or mapping has a method `{method.name}`"
         if len(meant) == 1:
             fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
-            yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,))
+            yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,), severity="hint")
         elif _is_misspelt(method.name, "trim"):
-            yield _as_filter(file, call, method, start, message, "trim")
+            yield replace(_as_filter(file, call, method, start, message, "trim"), severity="hint")
 
 
 def _may_have_macros(file: File, target: Expression) -> bool:
