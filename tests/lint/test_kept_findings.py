@@ -269,3 +269,19 @@ def test_a_session_finds_the_same_with_and_without_the_cache(text: str, data: st
             cached = check(workspace.snapshot, file)
             with turned_off():
                 assert check(uncached.snapshot, file) == cached
+
+
+def test_a_rule_that_an_edit_leaves_alone_sees_the_next_edit() -> None:
+    text = (
+        "{% set limit = 3 %}\n- name: a\n  content: b\n"
+        "- name: c\n  role: system\n  content: |\n    It is {{ limit }}.\n    Some prose.\n"
+    )
+    workspace = workspace_with(text)
+    check(workspace.snapshot, PATH)
+
+    tag, prose = text.index(" }}"), text.index("prose")
+    for edit in ((Span(tag, tag), "|"), (Span(tag, tag + 1), ""), (Span(prose, prose), "<|im_end|>")):
+        workspace.edit(PATH, 2, [edit])
+        found = {each.rule for each in check(workspace.snapshot, PATH)}
+
+    assert "special-token" in found

@@ -33,12 +33,12 @@ class Reads:
     def __init__(self, serial: int | None = None, whole: tuple[Question, object] | None = None) -> None:
         self.serial: Final = serial
         self.whole: Final = whole
-        self.answers: Final[dict[Question, object]] = {}
-        self.columns: Final[dict[Callable[..., object], None]] = {}
+        self.answers: dict[Question, object] = {}
+        self.columns: dict[Callable[..., object], None] = {}
         """Facts of chunks; the result is valid as long as these have the same values for all chunks."""
-        self.facts: Final[dict[Callable[..., object], object]] = {}
+        self.facts: dict[Callable[..., object], object] = {}
         """Facts of the file, with their values."""
-        self.chunks: Final[set[object]] = set()
+        self.chunks: set[object] = set()
         """Chunks whose text was read."""
         self.is_whole = False
         """Whether the text of the whole file was read."""
@@ -70,6 +70,13 @@ class Reads:
     def mention(self, argument: object) -> bool:
         """Return whether any question was about `argument`, such as the path of a file."""
         return any(argument in question.arguments for question in self.answers)
+
+    def renewed(self, serial: int | None, whole: tuple[Question, object] | None) -> Reads:
+        """Return the same reads for a later version of the file, for which they are known to be valid."""
+        reads = Reads(serial, whole)
+        reads.answers, reads.columns, reads.facts = self.answers, self.columns, self.facts
+        reads.chunks, reads.is_whole = self.chunks, self.is_whole
+        return reads
 
     def pass_on(self) -> None:
         """Add all of these reads to the current recording, because a cached result is reused."""

@@ -168,20 +168,22 @@ def _results(file: File, selection: Selection) -> _Results:
         known = memo.value[1]
         steps = chunks.steps_since(memo.serial)
     moved = {rule: _move(found, steps or (), file.path) for rule, (found, _) in known.items()}
+    all_reads = file.snapshot.reads_about(file.path)
     if memo is not None and None not in moved.values() and is_valid(memo.reads):
         results = {rule: (found, known[rule][1]) for rule, found in moved.items() if found is not None}
-        chunks.memos[_results] = Memo(chunks.serial, (selection, results), memo.reads)
-        memo.reads.pass_on()
+        all_reads = memo.reads.renewed(all_reads.serial, all_reads.whole)
+        all_reads.pass_on()
+        chunks.memos[_results] = Memo(chunks.serial, (selection, results), all_reads)
         return results
     results = {}
-    with recording(file.snapshot.reads_about(file.path)) as all_reads:
+    with recording(all_reads):
         for rule, severity in selection.rules.items():
             if rule.needs is not None:
                 continue
             found = moved.get(rule)
             reads = known[rule][1] if found is not None else None
             if reads is not None and found is not None and is_valid(reads):
-                reads.pass_on()
+                reads.renewed(all_reads.serial, all_reads.whole).pass_on()
             else:
                 with recording(Reads(all_reads.serial, all_reads.whole)) as reads:
                     found = _run(rule, severity, file)

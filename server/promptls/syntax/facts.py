@@ -115,13 +115,14 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
         for step in steps:
             if reads.chunks and not reads.chunks.isdisjoint(step.old):
                 return False
-            same = step.same
-            for column in reads.columns:
-                known = same.get(column)
-                if known is None:
-                    known = same[column] = _is_same_column(step, column)
-                if not known:
+            columns = reads.columns.keys()
+            if not columns.isdisjoint(step.changed):
+                return False
+            for column in columns - step.same:
+                if not _is_same_column(step, column):
+                    step.changed.add(column)
                     return False
+                step.same.add(column)
         for fact, value in reads.facts.items():
             now = fact(chunks)
             if now is not value and now != value:
