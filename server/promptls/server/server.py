@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 from promptls import __version__
 from promptls.security.files import FileScope
 from promptls.server.commands import COMMANDS
-from promptls.server.features import ABOUT_SYMBOLS, FEATURES, Handler
+from promptls.server.features import ABOUT_SYMBOLS, FEATURES, Feature
 from promptls.server.json_rpc import error_of
 from promptls.server.protocol import PromptProtocol, make_converter
 from promptls.server.stdio import StandardInput, StandardOutput, claim_output
@@ -57,7 +57,7 @@ class PromptServer(LanguageServer):
         self.protocol.request_scope = self._request_scope
         for method, feature in FEATURES.items():
             options = feature.options() if feature.options is not None else None
-            self.feature(method, options)(self._answer(method, feature.handler))
+            self.feature(method, options)(self._answer(method, feature))
 
     @cached_property
     def session(self) -> Session:
@@ -92,14 +92,14 @@ class PromptServer(LanguageServer):
         finally:
             _REQUESTED.reset(token)
 
-    def _answer(self, method: str, handler: Handler) -> Callable[..., Any]:
+    def _answer(self, method: str, feature: Feature) -> Callable[..., Any]:
         """Wrap the handler for pygls, so that an exception fails only its own request."""
-        if asyncio.iscoroutinefunction(handler):
+        if feature.is_async:
 
             async def answer_later(params: Any = None) -> Any:
                 try:
                     self._refuse_former_text(params)
-                    result = await handler(self.session, params)
+                    result = await feature.handler(self.session, params)
                     self._refuse_former_text(params)
                 except Exception as error:  # noqa: BLE001 - it is logged
                     return _failed(method, error)
@@ -109,7 +109,7 @@ class PromptServer(LanguageServer):
 
         def answer(params: Any = None) -> Any:
             try:
-                result = handler(self.session, params)
+                result = feature.handler(self.session, params)
             except Exception as error:  # noqa: BLE001 - it is logged
                 return _failed(method, error)
             return self._in_parts(params, result)

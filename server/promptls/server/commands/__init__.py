@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
@@ -18,249 +19,103 @@ from promptls.text.errors import UsageError, UserError
 from promptls.text.escape import for_message
 from promptls.text.suggest import did_you_mean
 
-if TYPE_CHECKING:
-    from promptls.server.session import Session
-
+log = logging.getLogger(__name__)
 
 Arguments = dict[str, Any]
 Token = int | str | None
 Command = Callable[["Session", Arguments, Token], Awaitable[Any]]
 
-COMMANDS: Final[dict[str, Command]] = {}
-"""The commands by name."""
 
-
-def command(name: str) -> Callable[[Command], Command]:
-    """Register the decorated function as the command `name`."""
-
-    def register(function: Command) -> Command:
-        COMMANDS[f"promptls.{name}"] = function
-        return function
-
-    return register
-
-
-@command("newPrompt")
-async def _new_prompt(_session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.prompts import new_prompt
-
-    return await new_prompt(arguments)
-
-
-@command("contract")
-async def _contract(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.prompts import contract
-
-    return await contract(session.context, arguments)
-
-
-@command("check")
-async def _check_files(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.prompts import check_files
-
-    return await check_files(session.context, session.diagnostics, session.renderings, arguments)
-
-
-@command("applyEdit")
-async def _apply_edit(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.prompts import apply_edit
-
-    return await apply_edit(session.context, arguments)
-
-
-@command("debugInformation")
-async def _debug_information(session: Session, _arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.prompts import debug_information
-
-    return await debug_information(session.context)
-
-
-@command("preview")
-async def _preview(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.preview import preview
-
-    return await preview(session.context, session.renderings, session.trust, arguments)
-
-
-@command("previewTemplate")
-async def _preview_template(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.preview import preview_template
-
-    return await preview_template(session.context, session.renderings, session.auxiliary, arguments)
-
-
-@command("previewTokens")
-async def _preview_tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.preview import preview_tokens
-
-    return await preview_tokens(session.context, session.renderings, arguments)
-
-
-@command("previewRows")
-async def _preview_rows(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.preview import preview_rows
-
-    return await preview_rows(session.context, arguments)
-
-
-@command("previewCommitted")
-async def _preview_committed(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.preview import preview_committed
-
-    return await preview_committed(session.context, session.renderings, arguments)
-
-
-@command("ask")
-async def _ask(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.asking import ask
-
-    return await ask(session.context, session.renderings, session.trust, arguments)
-
-
-@command("previewAnswers")
-async def _preview_answers(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.asking import preview_answers
-
-    return await preview_answers(session.context, session.renderings, arguments)
-
-
-@command("saveData")
-async def _save_data(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.asking import save_data
-
-    return await save_data(session.context, arguments)
-
-
-@command("applyTruncation")
-async def _apply_truncation(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.asking import apply_truncation
-
-    return await apply_truncation(session.context, arguments)
-
-
-@command("tokens")
-async def _tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.preview import tokens
-
-    return await tokens(session.context, session.renderings, session.trust, arguments)
-
-
-@command("truncationLab")
-async def _truncation_lab(session: Session, arguments: Arguments, token: Token) -> Any:
-    from promptls.server.commands.preview import truncation_lab
-
-    return await truncation_lab(session.context, session.trust, arguments, token)
-
-
-@command("runExperiment")
-async def _run_experiment(session: Session, arguments: Arguments, token: Token) -> Any:
-    from promptls.server.commands.runs import run_experiment
-
-    return await run_experiment(session.context, session.runs, session.trust, arguments, token)
-
-
-@command("planExperiment")
-async def _plan_experiment(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.runs import plan_experiment
-
-    return await plan_experiment(session.context, session.trust, arguments)
-
-
-@command("leaveOneOut")
-async def _leave_one_out(session: Session, arguments: Arguments, token: Token) -> Any:
-    from promptls.server.commands.runs import leave_one_out
-
-    return await leave_one_out(session.context, session.runs, session.trust, arguments, token)
-
-
-@command("cancelRun")
-async def _cancel_run(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.runs import cancel_run
-
-    return await cancel_run(session.context, session.runs, arguments)
-
-
-@command("keyVariables")
-async def _key_variables(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.generate_dataset import key_variables
-
-    return await key_variables(session.context, session.trust, arguments)
-
-
-@command("generateDataset")
-async def _generate_dataset(session: Session, arguments: Arguments, token: Token) -> Any:
-    from promptls.server.commands.generate_dataset import generate_dataset
-
-    return await generate_dataset(session.context, session.trust, arguments, token)
-
-
-@command("experimentTests")
-async def _experiment_tests(session: Session, arguments: Arguments, token: Token) -> Any:
-    from promptls.server.commands.runs import experiment_tests
-
-    return await experiment_tests(session.context, session.scan, arguments, token)
-
-
-@command("listRuns")
-async def _list_runs(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.runs import list_runs
-
-    return await list_runs(session.context, arguments)
-
-
-@command("experimentRows")
-async def _experiment_rows(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.runs import experiment_rows
-
-    return await experiment_rows(session.context, arguments)
-
-
-@command("rowVerdicts")
-async def _row_verdicts(_session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.runs import row_verdicts
-
-    return await row_verdicts(arguments)
-
-
-@command("showResults")
-async def _show_results(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.results import show_results
-
-    return await show_results(session.context, session.results, arguments)
-
-
-@command("compareRuns")
-async def _compare_runs(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.results import compare_runs
-
-    return await compare_runs(session.context, session.results, arguments)
-
-
-@command("resultsGoingOn")
-async def _unfinished_results(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.results import unfinished_results
-
-    return await unfinished_results(session.results, session.runs, arguments)
-
-
-def _question_about_results(name: str, question: str) -> None:
-    """Register a command that forwards its arguments to the process that reads tables of results."""
-
-    @command(name)
-    async def answer(session: Session, arguments: Arguments, _token: Token) -> Any:
-        return await session.results.ask(question, arguments)
-
-
-_question_about_results("resultsRows", "rows")
-_question_about_results("resultsText", "text")
-_question_about_results("resultsPairs", "pairs")
-_question_about_results("resultsMessages", "messages")
-_question_about_results("resultsNote", "note")
-_question_about_results("resultsNumbers", "numbers")
-_question_about_results("exportResults", "export")
-
-
-log = logging.getLogger(__name__)
+class LazyModule:
+    """A module of the server that is imported when one of its attributes is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name: Final = f"promptls.server.{name}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+if TYPE_CHECKING:
+    from promptls.server.commands import asking, generate_dataset, preview, prompts, results, runs
+    from promptls.server.session import Session
+else:
+    asking = LazyModule("commands.asking")
+    generate_dataset = LazyModule("commands.generate_dataset")
+    preview = LazyModule("commands.preview")
+    prompts = LazyModule("commands.prompts")
+    results = LazyModule("commands.results")
+    runs = LazyModule("commands.runs")
+
+
+def _question(name: str) -> Command:
+    """Return a command that forwards its arguments to the process that reads tables of results."""
+    return lambda s, arguments, _: s.results.ask(name, arguments)
+
+
+COMMANDS: Final[dict[str, Command]] = {
+    "promptls.newPrompt": lambda _s, arguments, _: prompts.new_prompt(arguments),
+    "promptls.contract": lambda s, arguments, _: prompts.contract(s.context, arguments),
+    "promptls.check": lambda s, arguments, _: prompts.check_files(
+        s.context, s.diagnostics, s.renderings, arguments
+    ),
+    "promptls.applyEdit": lambda s, arguments, _: prompts.apply_edit(s.context, arguments),
+    "promptls.debugInformation": lambda s, _, _token: prompts.debug_information(s.context),
+    "promptls.preview": lambda s, arguments, _: preview.preview(s.context, s.renderings, s.trust, arguments),
+    "promptls.previewTemplate": lambda s, arguments, _: preview.preview_template(
+        s.context, s.renderings, s.auxiliary, arguments
+    ),
+    "promptls.previewTokens": lambda s, arguments, _: preview.preview_tokens(
+        s.context, s.renderings, arguments
+    ),
+    "promptls.previewRows": lambda s, arguments, _: preview.preview_rows(s.context, arguments),
+    "promptls.previewCommitted": lambda s, arguments, _: preview.preview_committed(
+        s.context, s.renderings, arguments
+    ),
+    "promptls.ask": lambda s, arguments, _: asking.ask(s.context, s.renderings, s.trust, arguments),
+    "promptls.previewAnswers": lambda s, arguments, _: asking.preview_answers(
+        s.context, s.renderings, arguments
+    ),
+    "promptls.saveData": lambda s, arguments, _: asking.save_data(s.context, arguments),
+    "promptls.applyTruncation": lambda s, arguments, _: asking.apply_truncation(s.context, arguments),
+    "promptls.tokens": lambda s, arguments, _: preview.tokens(s.context, s.renderings, s.trust, arguments),
+    "promptls.truncationLab": lambda s, arguments, token: preview.truncation_lab(
+        s.context, s.trust, arguments, token
+    ),
+    "promptls.runExperiment": lambda s, arguments, token: runs.run_experiment(
+        s.context, s.runs, s.trust, arguments, token
+    ),
+    "promptls.planExperiment": lambda s, arguments, _: runs.plan_experiment(s.context, s.trust, arguments),
+    "promptls.leaveOneOut": lambda s, arguments, token: runs.leave_one_out(
+        s.context, s.runs, s.trust, arguments, token
+    ),
+    "promptls.cancelRun": lambda s, arguments, _: runs.cancel_run(s.context, s.runs, arguments),
+    "promptls.keyVariables": lambda s, arguments, _: generate_dataset.key_variables(
+        s.context, s.trust, arguments
+    ),
+    "promptls.generateDataset": lambda s, arguments, token: generate_dataset.generate_dataset(
+        s.context, s.trust, arguments, token
+    ),
+    "promptls.experimentTests": lambda s, arguments, token: runs.experiment_tests(
+        s.context, s.scan, arguments, token
+    ),
+    "promptls.listRuns": lambda s, arguments, _: runs.list_runs(s.context, arguments),
+    "promptls.experimentRows": lambda s, arguments, _: runs.experiment_rows(s.context, arguments),
+    "promptls.rowVerdicts": lambda _s, arguments, _: runs.row_verdicts(arguments),
+    "promptls.showResults": lambda s, arguments, _: results.show_results(s.context, s.results, arguments),
+    "promptls.compareRuns": lambda s, arguments, _: results.compare_runs(s.context, s.results, arguments),
+    "promptls.resultsGoingOn": lambda s, arguments, _: results.unfinished_results(
+        s.results, s.runs, arguments
+    ),
+    "promptls.resultsRows": _question("rows"),
+    "promptls.resultsText": _question("text"),
+    "promptls.resultsPairs": _question("pairs"),
+    "promptls.resultsMessages": _question("messages"),
+    "promptls.resultsNote": _question("note"),
+    "promptls.resultsNumbers": _question("numbers"),
+    "promptls.exportResults": _question("export"),
+}
+"""The commands by name; `s` is the session of the client."""
 
 
 async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
