@@ -27,12 +27,16 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trust every folder, in a configuration of this session's own; tests of trust use another one."""
+    """Trust every folder, in a configuration of this session's own; tests of trust use another one.
+
+    Its caches are the session's own too.
+    """
     folder = tmp_path_factory.mktemp("configuration")
     decisions = {"form": 1, "folders": {str(Path(folder.anchor)): True}, "keys": []}
     (folder / "trust.json").write_text(json.dumps(decisions), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROMPTLS_CONFIG_DIR", str(folder))
+        patch.setenv("PROMPTLS_CACHE_DIR", str(folder / "caches"))
         yield
 
 

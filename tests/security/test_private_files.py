@@ -138,7 +138,7 @@ def test_old_files_are_removed_and_others_stay(tmp_path: Path) -> None:
 
 def test_a_text_that_the_server_shows_is_private_and_gone_with_it(tmp_path: Path) -> None:
     caches, project = tmp_path / "caches", tmp_path / "project"
-    old = caches / "promptls" / "shown" / "a" / "old.preview.md"
+    old = caches / "shown" / "a" / "old.preview.md"
     old.parent.mkdir(parents=True)
     old.write_text("x", "utf-8")
     long_ago = time.time() - 8 * 86400
@@ -150,7 +150,7 @@ def test_a_text_that_the_server_shows_is_private_and_gone_with_it(tmp_path: Path
         [sys.executable, "-m", "promptls", "server"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "XDG_CACHE_HOME": str(caches)},
+        env={**os.environ, "PROMPTLS_CACHE_DIR": str(caches)},
     ) as server:
         trusted = {"initializationOptions": {"trusted": True}}
         beginning = {"processId": None, "rootUri": project.as_uri(), "capabilities": {}, **trusted}

@@ -51,14 +51,6 @@ def make_client() -> LanguageClient:
     return client
 
 
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what a server opens as a text out of the developer's own cache."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest_asyncio.fixture(params=list(CLIENTS), scope="module", loop_scope="module")
 async def client(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

@@ -7,8 +7,9 @@ import json
 import os
 import re
 import signal
+import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -17,11 +18,13 @@ from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from promptls.facts import recording
 from promptls.security.files import current_scope
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.positions import line_column, line_end, line_starts
 
 if TYPE_CHECKING:
+    from promptls.cli.check_cache import CheckCache, FileResult, StoredResult
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.lint.rule import Finding, Severity
     from promptls.rendering.file_rendering import FileRendering
@@ -198,16 +201,15 @@ class Checked:
 
 def checked_file(
     snapshot: Snapshot, path: str, rules: Container[str], later: Iterable[Finding] = ()
-) -> CheckedFile:
-    """Return the file at `path` with the diagnostics of the selected rules and of its runs.
+) -> FileResult:
+    """Return the diagnostics of the selected rules and of the runs of the file at `path`.
 
     `later` are the diagnostics of its renderings.
     """
+    from promptls.cli.check_cache import FileResult
     from promptls.lint.runner import check
     from promptls.semantic.kind import Kind
 
-    template = snapshot.template(path)
-    text = template.source.text if template else ""
     if path.endswith(".py"):
         from promptls.ide.opencompass_python import findings_of_python
 
@@ -222,7 +224,7 @@ def checked_file(
     found.sort(key=lambda finding: (finding.span, finding.rule))
     chosen = tuple(finding for finding in found if finding.rule in rules)
     suppressed = tuple(finding for finding in silenced if finding.rule in rules)
-    return CheckedFile(path, kind, text, chosen, suppressed=suppressed)
+    return FileResult(kind, chosen, suppressed)
 
 
 _SAMPLES_SUFFIXES: Final = frozenset({".json", ".yml", ".yaml"})
@@ -278,72 +280,127 @@ _FILES_AT_ONCE: Final = 20
 
 
 def checked_files(
-    chosen: ChosenFiles, rules: Container[str], *, renders: bool = True, processes: int = 1
+    chosen: ChosenFiles,
+    rules: Container[str],
+    *,
+    renders: bool = True,
+    processes: int = 1,
+    cache: CheckCache | None = None,
 ) -> CheckedFiles:
     """Return the chosen files with their findings, in order.
 
     Prompts are rendered for the rules that check renderings, unless `renders` is False. Many files are
-    divided among `processes`, where the system can fork.
+    divided among `processes`, where the system can fork. Results in the `cache` are reused.
     """
     snapshot, paths = chosen.snapshot, chosen.all()
+    job = _Job(snapshot, rules, renders, {} if cache is None else cache.read(paths))
     slices = [paths[start : start + _FILES_AT_ONCE] for start in range(0, len(paths), _FILES_AT_ONCE)]
     if min(processes, len(slices)) <= 1 or "fork" not in get_all_start_methods():
-        return asyncio.run(_check(snapshot, paths, rules, renders=renders))
-    from concurrent.futures import ProcessPoolExecutor
+        done = [asyncio.run(_check(job, paths))]
+    else:
+        from concurrent.futures import ProcessPoolExecutor
 
-    with ProcessPoolExecutor(
-        min(processes, len(slices)), get_context("fork"), _begin, (snapshot, rules, renders)
-    ) as pool:
-        results = list(pool.map(_checked_slice, slices))
+        number = min(processes, len(slices))
+        with ProcessPoolExecutor(number, get_context("fork"), _begin, (job,)) as pool:
+            done = list(pool.map(_checked_slice, slices))
+    fresh = {path: stored for each in done for path, stored in each.fresh.items()}
+    if cache is not None and fresh:
+        cache.write(fresh)
+    results = {path: result for each in done for path, result in each.results.items()}
     return CheckedFiles(
-        tuple(file for each in results for file in each.files),
-        tuple(path for each in results for path in each.incomplete),
-        tuple(dict.fromkeys(name for each in results for name in each.outside)),
+        tuple(_with_text(snapshot, path, result) for path, result in results.items()),
+        tuple(path for path, result in results.items() if result.lacks_code),
+        tuple(dict.fromkeys(name for result in results.values() for name in result.outside)),
     )
 
 
-_begun: tuple[Snapshot, Container[str], bool]
-"""What a process of the pool checks with; it inherits the snapshot, which is not copied."""
+def _with_text(snapshot: Snapshot, path: str, result: FileResult) -> CheckedFile:
+    template = snapshot.template(path)
+    text = template.source.text if template else ""
+    return CheckedFile(path, result.kind, text, result.findings, suppressed=result.suppressed)
 
 
-def _begin(snapshot: Snapshot, rules: Container[str], renders: bool) -> None:
-    global _begun  # noqa: PLW0603 - the only way to reach the tasks of a pool
-    _begun = (snapshot, rules, renders)
+class _Job(NamedTuple):
+    """What files are checked with. A process of the pool inherits it, so that the snapshot is not copied."""
+
+    snapshot: Snapshot
+    rules: Container[str]
+    renders: bool
+    stored: Mapping[str, StoredResult]
+
+
+class _Slice(NamedTuple):
+    """The results of some files by their paths, and those of them to store."""
+
+    results: dict[str, FileResult]
+    fresh: dict[str, StoredResult]
+
+
+_job: _Job
+
+
+def _begin(job: _Job) -> None:
+    global _job  # noqa: PLW0603 - the only way to reach the tasks of a pool
+    _job = job
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends the pool
 
 
-def _checked_slice(paths: Sequence[str]) -> CheckedFiles:
-    snapshot, rules, renders = _begun
-    return asyncio.run(_check(snapshot, paths, rules, renders=renders))
+def _checked_slice(paths: Sequence[str]) -> _Slice:
+    return asyncio.run(_check(_job, paths))
 
 
-async def _check(
-    snapshot: Snapshot, paths: Sequence[str], rules: Container[str], *, renders: bool
-) -> CheckedFiles:
+async def _check(job: _Job, paths: Sequence[str]) -> _Slice:
     """Return the findings of some files, one after the other, so that each is parsed once."""
-    from promptls.ide.raw_templates import findings_in_renderings
-    from promptls.lint.runner import RENDERING_RULES, check_rendering
+    from promptls.cli.check_cache import stored_result, valid_result
 
-    renders = renders and any(rule.name in rules for rule in RENDERING_RULES)
     workers: dict[Limits, RenderWorker] = {}
-    files: list[CheckedFile] = []
-    incomplete: list[str] = []
-    outside: dict[str, None] = {}
+    done = _Slice({}, {})
     try:
         for path in paths:
-            later: Sequence[Finding] = ()
-            if renders and path.endswith(".py"):
-                later = await findings_in_renderings(snapshot, path, partial(_render, workers))
-            elif renders and (rendered := await _render(workers, snapshot, path)) is not None:
-                later = check_rendering(snapshot, path, rendered)
-                if _lacks_code(snapshot, path, rendered):
-                    incomplete.append(path)
-            files.append(checked_file(snapshot, path, rules, later))
-            outside.update(dict.fromkeys(_files_outside(snapshot, path)))
+            known = job.stored.get(path)
+            result = None if known is None else valid_result(job.snapshot, known)
+            if result is None:
+                began = time.time()
+                with recording() as reads:
+                    result, is_repeatable = await _check_file(job, path, workers)
+                fresh = stored_result(reads, result, began) if is_repeatable else None
+                if fresh is not None:
+                    done.fresh[path] = fresh
+            done.results[path] = result
     finally:
         for worker in workers.values():
             await worker.close()
-    return CheckedFiles(tuple(files), tuple(incomplete), tuple(outside))
+    return done
+
+
+_MACHINE_FAILURES: Final = frozenset({"timeout", "memory", "crash"})
+"""The kinds of failures that depend on the machine."""
+
+
+async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker]) -> tuple[FileResult, bool]:
+    """Return the result of a file, and whether it depends on nothing but what was recorded."""
+    from promptls.ide.raw_templates import findings_in_renderings
+    from promptls.lint.runner import RENDERING_RULES, check_rendering
+    from promptls.rendering.make import code_of_rendering
+
+    snapshot = job.snapshot
+    later: Sequence[Finding] = ()
+    lacks_code = False
+    is_repeatable = not (snapshot.trusts(path) and code_of_rendering(snapshot, [path]))
+    if job.renders and any(rule.name in job.rules for rule in RENDERING_RULES):
+        if path.endswith(".py"):
+            later = await findings_in_renderings(snapshot, path, partial(_render, workers))
+            is_repeatable = False  # how its templates were rendered is not known here
+        elif (rendered := await _render(workers, snapshot, path)) is not None:
+            later = check_rendering(snapshot, path, rendered)
+            lacks_code = _lacks_code(snapshot, path, rendered)
+            renderings = (rendered, *(rendered.failing or ()))
+            is_repeatable &= not rendered.cut_short and not any(
+                each.failure is not None and each.failure.kind in _MACHINE_FAILURES for each in renderings
+            )
+    result = checked_file(snapshot, path, job.rules, later)
+    outside = tuple(dict.fromkeys(_files_outside(snapshot, path)))
+    return result._replace(lacks_code=lacks_code, outside=outside), is_repeatable
 
 
 async def _render(

@@ -20,6 +20,21 @@ class Question(NamedTuple):
     arguments: tuple[object, ...]
 
 
+QUESTIONS: Final[dict[str, Callable[..., object]]] = {}
+"""The functions of all questions, by qualified name, for asking them again in another process."""
+
+
+def name_of(ask: Callable[..., object]) -> str:
+    """Return the name of a question's function in `QUESTIONS`."""
+    return f"{ask.__module__}.{ask.__qualname__}"
+
+
+def repeatable(ask: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Add a function that is passed to `note` to `QUESTIONS`."""
+    QUESTIONS[name_of(ask)] = ask
+    return ask
+
+
 class Reads:
     """What a computation has read.
 
@@ -143,6 +158,7 @@ def question(
     ask: Callable[Concatenate[Subject, Arguments], Answer],
 ) -> Callable[Concatenate[Subject, Arguments], Answer]:
     """Make a function a question about its first argument; the others are hashable and positional."""
+    repeatable(ask)
 
     @wraps(ask)
     def recorded(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:

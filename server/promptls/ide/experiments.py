@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
+from promptls.facts import question
 from promptls.security.files import file_status, joined
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.kind import Kind
@@ -40,6 +41,7 @@ class ExperimentRuns:
         return (*self.later, *([self.last] if self.last is not None else []))
 
 
+@question
 def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     """Return the experiments that the file may run: its own, the project's, and those in Python."""
     template = snapshot.template(path)

@@ -159,6 +159,8 @@ class FileRendering:
     """The ranges of the tokens of the parts over all samples and rows; empty before those were tried."""
     failing: tuple[FileRendering, ...] | None = None
     """The renderings with other samples and rows that fail; None before they were tried."""
+    cut_short: bool = False
+    """Whether a time limit may have ended the search for them."""
     other_white_space: tuple[WhiteSpace, ...] = ()
     """The white space that is stripped, added or missing with other samples."""
     last: FileRendering | None = None

@@ -270,7 +270,9 @@ async def weigh(
         return replace(made, rows=None, failing=(), ranges=())
     foreign = included_part_names(snapshot, path)
     count_parts = partial(_part_counts, snapshot, template, foreign, path)
-    failing, white_space, renderings = await _other_samples(worker, snapshot, made)
+    samples_until = time.monotonic() + _MAX_SECONDS
+    failing, white_space, renderings = await _other_samples(worker, snapshot, made, samples_until)
+    cut_short = time.monotonic() > samples_until
     of_samples = list(map(count_parts, (made.rendering, *renderings)))
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     counts: list[tuple[int, int, int]] = []
@@ -298,6 +300,7 @@ async def weigh(
         made,
         rows=_row_tokens(samples[0].source, counts, of_rows, limit) if counts else None,
         failing=tuple(failing),
+        cut_short=cut_short or time.monotonic() > deadline,
         other_white_space=white_space,
         ranges=tuple(_part_ranges(template, foreign, of_samples)) if len(of_samples) > 1 else (),
     )
@@ -325,12 +328,12 @@ def _row_tokens(
 
 
 async def _other_samples(
-    worker: RenderWorker, snapshot: Snapshot, made: FileRendering
+    worker: RenderWorker, snapshot: Snapshot, made: FileRendering, deadline: float
 ) -> tuple[list[FileRendering], tuple[WhiteSpace, ...], list[Rendering]]:
     """Return the failing renderings with other samples, the white space that all change, and the others.
 
-    The rows of the first dataset are excluded. Of the others, only renderings with declared samples are
-    returned.
+    They are tried until the `deadline`. The rows of the first dataset are excluded. Of the others, only
+    renderings with declared samples are returned.
     """
     if snapshot.kind(made.job.path) is Kind.EVALUATION:
         return [], (), []  # its samples are rows
@@ -345,7 +348,6 @@ async def _other_samples(
     if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
         given = branch_samples(snapshot, made.job.path, made.sample)
     others = (sample for sample in given if not sample.name.startswith("row "))
-    deadline = time.monotonic() + _MAX_SECONDS
     for sample in chain(others, rows_of_other_datasets(snapshot, made.job.path)):
         if sample.data == made.sample.data or time.monotonic() > deadline or len(failing) == MAX_FAILING:
             continue

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn, TypeAlias
 
+from promptls.facts import recording
 from promptls.rendering.execute import execute, execute_rows
 from promptls.rendering.functions_file import MODULE_PREFIX
 from promptls.rendering.job import (
@@ -33,7 +34,7 @@ from promptls.rendering.job import (
 )
 from promptls.rendering.mark import MARK
 from promptls.rendering.outcome import RenderFailure, packed_outcome
-from promptls.security.files import FileScope, reading_within
+from promptls.security.files import FileScope, file_reads, reading_within
 from promptls.security.processes import end_with_owner
 from promptls.tokens import UnknownEncodingError, VocabularyError, count, encoding_name, load, pieces
 
@@ -82,7 +83,8 @@ class Outbox:
             size = f"{MAX_BYTES / 1_000_000:g} MB"
             message = f"The rendering is larger than {size}: look for a loop or a value that grows."
             failure = RenderFailure("render", message).to_json()
-            frames = [encode_frame({"id": request, "outcome": failure, "error": message})]
+            failed = {"outcome": failure, "error": message, "reads": answer.get("reads", [])}
+            frames = [encode_frame({"id": request, **failed})]
         self._write(*frames)
 
     def _write(self, *frames: bytes) -> None:
@@ -196,8 +198,9 @@ def main(arguments: list[str]) -> NoReturn:
     while True:
         request = requests.get()
         is_job = "job" in request or "lab" in request
-        answer = _answer_job(request, outbox, reporter) if is_job else _answer_count(request)
-        outbox.answer(request["id"], answer)
+        with recording() as reads:
+            answer = _answer_job(request, outbox, reporter) if is_job else _answer_count(request)
+        outbox.answer(request["id"], {**answer, "reads": file_reads(reads)})
 
 
 def _read(inbox: BinaryIO, requests: SimpleQueue[Mapping[str, Any]]) -> None:

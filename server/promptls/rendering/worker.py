@@ -27,6 +27,7 @@ from promptls.rendering.job import (
 )
 from promptls.rendering.mark import MarkFile
 from promptls.rendering.outcome import RenderFailure, Rendering, unpacked_outcome
+from promptls.security.files import note_file_reads
 from promptls.security.processes import minimal_environment
 from promptls.text.format import plural
 
@@ -185,6 +186,7 @@ class RenderProcess:
             else:
                 if parts:
                     message["outcome"]["parts"] = parts
+                note_file_reads(message["reads"])
                 return message
 
     def kill(self) -> None:

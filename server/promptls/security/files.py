@@ -24,7 +24,7 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, TextIO, TypeAlias, TypeVar, cast
 
-from promptls.facts import note
+from promptls.facts import Reads, note, repeatable
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -223,11 +223,13 @@ def read_text(path: AnyPath, encoding: str = "utf-8", errors: str = "strict", li
 def file_status(path: AnyPath) -> os.stat_result | None:
     """Return the status of a readable regular file; None if it does not exist."""
     status = _file_status(path)
-    note(_stamp_again, (path,), _stamp(status))
+    note(stamp_again, (path,), _stamp(status))
     return status
 
 
-def _stamp_again(_subject: object, path: AnyPath) -> Stamp | None:
+@repeatable
+def stamp_again(_subject: object, path: AnyPath) -> Stamp | None:
+    """Return the state of a file: the question that `file_status` records."""
     return _stamp(_file_status(path))
 
 
@@ -255,11 +257,13 @@ def is_folder(path: AnyPath) -> bool:
 def folder_changed(path: AnyPath) -> int | None:
     """Return the modification time of a folder; None if it does not exist."""
     changed = _folder_changed(path)
-    note(_folder_changed_again, (path,), changed)
+    note(folder_changed_again, (path,), changed)
     return changed
 
 
-def _folder_changed_again(_subject: object, path: AnyPath) -> int | None:
+@repeatable
+def folder_changed_again(_subject: object, path: AnyPath) -> int | None:
+    """Return the state of a folder: the question that `folder_changed` records."""
     return _folder_changed(path)
 
 
@@ -282,6 +286,24 @@ def names_in(folder: AnyPath) -> list[str]:
         return [] if resolved is None else sorted(os.listdir(resolved))  # noqa: PTH208 - names alone
     except (OSError, ValueError):
         return []
+
+
+def file_reads(reads: Reads) -> list[list[Any]]:
+    """Return which files and folders were read, with their states, as JSON for `note_file_reads`."""
+    return [
+        [question.ask is folder_changed_again, os.fspath(cast("AnyPath", question.arguments[0])), state]
+        for question, state in reads.answers.items()
+        if question.ask in {stamp_again, folder_changed_again}
+    ]
+
+
+def note_file_reads(reads: Iterable[tuple[bool, str, Any]]) -> None:
+    """Record what another process has read for the current computation."""
+    for is_of_folder, path, state in reads:
+        if is_of_folder:
+            note(folder_changed_again, (path,), state)
+        else:
+            note(stamp_again, (path,), state and Stamp(*state))
 
 
 class Stamp(NamedTuple):

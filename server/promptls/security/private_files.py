@@ -31,6 +31,14 @@ TEMPORARY_PREFIX: Final = "promptls-runs-"
 """The prefix of the names of temporary folders with rows of runs."""
 
 
+def cache_folder() -> Path:
+    """Return the user's cache folder: `$PROMPTLS_CACHE_DIR`, or the default of the system."""
+    from platformdirs import user_cache_path
+
+    named = os.environ.get("PROMPTLS_CACHE_DIR", "").strip()
+    return Path(named).absolute() if named else user_cache_path("promptls", appauthor=False)
+
+
 def make_private_folder(folder: Path) -> None:
     """Create a folder private to the user; an existing one is not changed. Raises OSError."""
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from promptls.security.private_files import (
+    cache_folder,
     make_private_folder,
     open_private,
     remove_old_files,
@@ -63,9 +64,7 @@ def remove_leftovers() -> None:
 
 
 def _folder() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("promptls") / "shown"
+    return cache_folder() / "shown"
 
 
 async def _open(context: Context, uri: str, *, is_page: bool) -> None:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from promptls.facts import Question, Reads, note, question, recording, unrecorded
+from promptls.facts import Question, Reads, note, question, recording, repeatable, unrecorded
 from promptls.security.files import ANYWHERE, FileScope, Stamp, is_file, scope_of, stamp_of
 from promptls.semantic.kind import Kind, chosen_kind
 from promptls.semantic.names.mentions import TemplateReference
@@ -202,7 +202,7 @@ class Snapshot:
         template = unrecorded(self.template, path)
         if template is None:
             return Reads()
-        return Reads(template.serial, (Question(Snapshot.text_version, (path,)), template.serial))
+        return Reads(template.serial, (Question(Snapshot.text_version, (path,)), self.text_version(path)))
 
     @cached_property
     def file_scope(self) -> FileScope:
@@ -229,6 +229,7 @@ class Snapshot:
             known[path] = unrecorded(self.disk.template, path)
         return known[path]
 
+    @repeatable
     def text_version(self, path: str) -> int | Stamp | None:
         """Return a value that is equal as long as the file's text is, or None if it does not exist."""
         opened = self._open_file(path)

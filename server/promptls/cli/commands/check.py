@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -94,6 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the functions files of prompts to check their rendering; `promptls trust FOLDER` "
         "remembers it",
     )
+    shown.add_argument(
+        "--no-cache", action="store_true", help="check every file, also those that have not changed"
+    )
     shown.add_argument("--verbose", action="store_true", help="print the kind of every file")
     known = parser.add_argument_group("baseline")
     known.add_argument("--baseline", metavar="FILE", help="do not report findings listed in FILE")
@@ -118,8 +122,14 @@ def execute(arguments: argparse.Namespace) -> int:
     known = _baseline(arguments)
     chosen = _chosen(arguments)
     trust_where_decided(chosen.workspace, this_time=arguments.trust)
-    renders, processes = not arguments.no_render, usable_cores()
-    found = checked_files(chosen, rules, renders=renders, processes=processes)
+    renders = not arguments.no_render
+    cache = None
+    if not arguments.no_cache:
+        from promptls.cli.check_cache import CheckCache
+
+        cache = CheckCache(chosen.snapshot, [*sorted(rules), f"renders: {renders}"])
+    check = partial(checked_files, chosen, rules, renders=renders, processes=usable_cores(), cache=cache)
+    found = check()
     if arguments.fix:
         # These import much that a check without fixes does not need.
         from promptls.ide.code_actions import fix_file
@@ -139,7 +149,7 @@ def execute(arguments: argparse.Namespace) -> int:
             return _show_diff(fixed_files)
         _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
         if any(file.before != file.after for file in fixed_files):
-            found = checked_files(chosen, rules, renders=renders, processes=processes)
+            found = check()
     files = found.files
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:
