@@ -373,7 +373,7 @@ def test_columns_are_looked_for_in_the_first_rows_only(tmp_path: Path) -> None:
 def test_columns_are_looked_for_in_the_first_characters_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptls.datasets.jsonl_file.MAX_CHARACTERS_FOR_COLUMNS", 20)
+    monkeypatch.setattr("promptls.datasets.cells.MAX_CHARACTERS_FOR_COLUMNS", 20)
     (tmp_path / "a.jsonl").write_text('{"a": "twenty characters"}\nno JSON\n')
 
     assert open_dataset(tmp_path / "a.jsonl").columns == ("a",)
@@ -393,7 +393,7 @@ def test_a_line_that_is_too_long_is_refused(
 
 
 def test_json_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promptls.datasets.json_file.MAX_CHARACTERS", 10)
+    monkeypatch.setattr("promptls.datasets.cells.MAX_CHARACTERS", 10)
     (tmp_path / "a.json").write_text('[{"a": "b"}]')
 
     failure = known_columns(tmp_path / "a.json").failure

@@ -9,15 +9,8 @@ from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any, Final
 
+from promptls.datasets import cells
 from promptls.datasets.atomic import replaced
-from promptls.datasets.cells import (
-    MAX_CHARACTERS_FOR_COLUMNS,
-    columns_of_first,
-    flat_rows,
-    json_value,
-    not_utf8,
-    opened,
-)
 from promptls.text.errors import FilePlace, UserError
 
 MAX_CHARACTERS: Final = 50_000_000
@@ -28,7 +21,9 @@ _BETWEEN: Final = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 def read_columns(path: Path) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance."""
-    columns = columns_of_first(path, (values for _, values in read_rows(path, MAX_CHARACTERS_FOR_COLUMNS)))
+    columns = cells.columns_of_first(
+        path, (values for _, values in read_rows(path, cells.MAX_CHARACTERS_FOR_COLUMNS))
+    )
     if not columns:
         raise UserError("the dataset is empty", FilePlace(path), 'write a list of objects: [{"text": "…"}]')
     return columns
@@ -37,7 +32,7 @@ def read_columns(path: Path) -> tuple[str, ...]:
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Replace the file atomically with a list of objects; raises OSError."""
     with replaced(path) as stream:
-        json.dump(flat_rows(rows), stream, ensure_ascii=False, indent=1, default=json_value)
+        json.dump(cells.flat_rows(rows), stream, ensure_ascii=False, indent=1, default=cells.json_value)
         stream.write("\n")
 
 
@@ -46,11 +41,11 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
 
     With `limit`, stop after the object at which that many characters have been read.
     """
-    with opened(path) as stream:
+    with cells.opened(path) as stream:
         try:
             text = stream.read(MAX_CHARACTERS + 1)
         except UnicodeDecodeError as error:
-            raise not_utf8(path, error) from None
+            raise cells.not_utf8(path, error) from None
     if len(text) > MAX_CHARACTERS:
         raise UserError(
             f"the dataset has more than {MAX_CHARACTERS:,} characters, and is read whole",

@@ -7,22 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptls.datasets import cells
 from promptls.datasets.atomic import replaced
-from promptls.datasets.cells import (
-    MAX_CHARACTERS_FOR_COLUMNS,
-    columns_of_first,
-    flat_row,
-    json_line,
-    lines,
-    not_utf8,
-    opened,
-)
 from promptls.text.errors import FilePlace, UserError
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance."""
-    columns = columns_of_first(path, (values for _, values in read_rows(path, MAX_CHARACTERS_FOR_COLUMNS)))
+    columns = cells.columns_of_first(
+        path, (values for _, values in read_rows(path, cells.MAX_CHARACTERS_FOR_COLUMNS))
+    )
     if not columns:
         raise UserError(
             "the dataset is empty", FilePlace(path), 'write one JSON object a line: `{"text": "…"}`'
@@ -33,7 +27,7 @@ def read_columns(path: Path) -> tuple[str, ...]:
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Replace the file atomically with one object per line; raises OSError."""
     with replaced(path) as stream:
-        stream.writelines(f"{json_line(flat_row(row))}\n" for row in rows)
+        stream.writelines(f"{cells.json_line(cells.flat_row(row))}\n" for row in rows)
 
 
 def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -42,16 +36,16 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
     With `limit`, stop after the object at which that many characters have been read.
     """
     read = 0
-    with opened(path) as stream:
+    with cells.opened(path) as stream:
         try:
-            for line, text in enumerate(lines(path, stream)):
+            for line, text in enumerate(cells.lines(path, stream)):
                 read += len(text)
                 if text.strip():
                     yield line, _object(path, line, text)
                 if limit is not None and read >= limit:
                     return
         except UnicodeDecodeError as error:
-            raise not_utf8(path, error) from None
+            raise cells.not_utf8(path, error) from None
 
 
 def _object(path: Path, line: int, text: str) -> dict[str, Any]:

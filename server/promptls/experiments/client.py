@@ -16,16 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import promptls
-from promptls.experiments.run_protocol import (
-    QUESTIONS,
-    EditorAnswers,
-    Event,
-    Finished,
-    Planned,
-    ProcessRequest,
-    Started,
-    from_json,
-)
+from promptls.experiments import run_protocol
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
 from promptls.security.processes import minimal_environment, whole_environment
@@ -44,15 +35,15 @@ LONGEST_EVENT = 256 * 1024 * 1024
 QUOTED = 500
 
 
-async def plan_in_process(request: ProcessRequest, module: str = RUNS) -> Planned:
+async def plan_in_process(request: run_protocol.ProcessRequest, module: str = RUNS) -> run_protocol.Planned:
     """Return the plan of the requested run: its actions and cost, and the number of rows changed by edits.
 
     Every row is rendered, and no model is called. Raises `UserError` as `run_in_process` does.
     """
-    planned: list[Planned] = []
+    planned: list[run_protocol.Planned] = []
 
-    def keep(event: Event) -> None:
-        if isinstance(event, Planned):
+    def keep(event: run_protocol.Event) -> None:
+        if isinstance(event, run_protocol.Planned):
             planned.append(event)
 
     ended = await _follow(module, replace(request, only_plan=True), keep, None)
@@ -61,12 +52,12 @@ async def plan_in_process(request: ProcessRequest, module: str = RUNS) -> Planne
 
 
 async def run_in_process(
-    request: ProcessRequest,
-    on_event: Callable[[Event], None],
-    may_spend: Callable[[Planned], Awaitable[bool]] | None = None,
+    request: run_protocol.ProcessRequest,
+    on_event: Callable[[run_protocol.Event], None],
+    may_spend: Callable[[run_protocol.Planned], Awaitable[bool]] | None = None,
     ask_editor: AskEditor | None = None,
     module: str = RUNS,
-) -> Finished:
+) -> run_protocol.Finished:
     """Perform the requested run and return its final event; all earlier events go to `on_event`.
 
     An expensive run starts only if `may_spend` returns True; without `may_spend`, or with `yes`, immediately.
@@ -83,11 +74,11 @@ async def run_in_process(
 
 async def _follow(
     module: str,
-    request: ProcessRequest,
-    on_event: Callable[[Event], None],
-    may_spend: Callable[[Planned], Awaitable[bool]] | None,
+    request: run_protocol.ProcessRequest,
+    on_event: Callable[[run_protocol.Event], None],
+    may_spend: Callable[[run_protocol.Planned], Awaitable[bool]] | None,
     ask_editor: AskEditor | None = None,
-) -> Finished | None:
+) -> run_protocol.Finished | None:
     access = await asyncio.to_thread(request.access)
     if not request.only_plan:
         access.check()
@@ -110,7 +101,7 @@ async def _follow(
             await run.send(asdict(request))
             while True:
                 event = await run.follow()
-                if isinstance(event, Finished):
+                if isinstance(event, run_protocol.Finished):
                     return event
                 if request.only_plan:
                     return None
@@ -135,7 +126,7 @@ class _RunningProcess:
         self,
         process: asyncio.subprocess.Process,
         messages: IO[bytes],
-        on_event: Callable[[Event], None],
+        on_event: Callable[[run_protocol.Event], None],
         mask: KeyMask,
         ask_editor: AskEditor | None,
     ) -> None:
@@ -143,7 +134,7 @@ class _RunningProcess:
         self._messages = messages
         self._on_event = on_event
         self._mask = mask
-        self._answers = EditorAnswers(ask_editor, self.send)
+        self._answers = run_protocol.EditorAnswers(ask_editor, self.send)
         self._path: str | None = None
 
     async def send(self, value: Any) -> None:
@@ -153,7 +144,7 @@ class _RunningProcess:
             self._process.stdin.write(json.dumps(value).encode() + b"\n")
             await self._process.stdin.drain()
 
-    async def follow(self) -> Finished | Planned:
+    async def follow(self) -> run_protocol.Finished | run_protocol.Planned:
         """Handle events until the last one, or the plan, and return it.
 
         Raises `UserError` if the run fails or its process exits without a last event.
@@ -165,14 +156,14 @@ class _RunningProcess:
                 raise _failure(value)
             if value["event"] == "Cancelled":
                 raise _CancelledRunError
-            if value["event"] in QUESTIONS:
+            if value["event"] in run_protocol.QUESTIONS:
                 self._answers.hear(value)
                 continue
-            event = from_json(value)
-            if isinstance(event, Started):
+            event = run_protocol.from_json(value)
+            if isinstance(event, run_protocol.Started):
                 self._path = event.path
             self._on_event(event)
-            if isinstance(event, Finished | Planned):
+            if isinstance(event, run_protocol.Finished | run_protocol.Planned):
                 return event
         raise self._death(await self._process.wait())
 
@@ -183,7 +174,7 @@ class _RunningProcess:
             await asyncio.wait_for(self._follow_to_the_end(), CANCEL_SECONDS)
 
     async def _follow_to_the_end(self) -> None:
-        while not isinstance(await self.follow(), Finished):
+        while not isinstance(await self.follow(), run_protocol.Finished):
             pass
 
     async def end(self) -> None:

@@ -20,14 +20,8 @@ from promptls.metrics.builtin_metrics import BUILTIN_METRICS, judge_calls
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
 from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
+from promptls.models import opening
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.opening import (
-    SteadyEmbeddings,
-    check_embeddings,
-    check_model,
-    find_embeddings,
-    find_model,
-)
 from promptls.models.providers import Price, cost_of
 from promptls.models.steady import SteadyModel
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -133,9 +127,9 @@ def judging_models(
     makers = [metric.options.get(EMBEDDINGS) for metric in chosen]
     models = settings.models
     return (
-        {name: find_model(name, models, root if name in models else base) for name in judges if name},
+        {name: opening.find_model(name, models, root if name in models else base) for name in judges if name},
         {
-            str(name): find_embeddings(str(name), models, root if name in models else base)
+            str(name): opening.find_embeddings(str(name), models, root if name in models else base)
             for name in makers
             if name
         },
@@ -192,8 +186,8 @@ def model_usage(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, 
         embedder = None
         if EMBEDDER in needs:
             name = metric.options.get(EMBEDDINGS)
-            embedder = experiment.embedders[str(name)] if name else find_embeddings(None)
-            check_embeddings(embedder)
+            embedder = experiment.embedders[str(name)] if name else opening.find_embeddings(None)
+            opening.check_embeddings(embedder)
         named = experiment.named_metrics.get(metric.name)
         calls = judge_calls(metric, named.use if named else metric.name) if judge else 0
         found[metric.name] = MetricAsks(judge, embedder, calls, calls * ABOUT_TOKENS)
@@ -232,7 +226,7 @@ def _judge_of(metric: Metric, experiment: Experiment) -> ModelReference:
             "under `metrics`",
         )
     judge = experiment.judges[name]
-    check_model(judge)
+    opening.check_model(judge)
     return judge
 
 
@@ -254,7 +248,7 @@ class OpenEmbedder(NamedTuple):
     """An open embedding model."""
 
     reference: ModelReference
-    model: SteadyEmbeddings
+    model: opening.SteadyEmbeddings
     price: Price | None
 
 

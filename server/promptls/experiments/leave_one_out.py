@@ -14,29 +14,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from promptls.experiments import leave_one_out_report, run_protocol
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary, read_run
-from promptls.experiments.leave_one_out_report import (
-    FORMAT,
-    ExampleWorth,
-    describe_worth,
-    report_path,
-    verdict_of,
-)
 from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepared
 from promptls.experiments.prompt_runner import run_plan
-from promptls.experiments.run_protocol import (
-    Event,
-    Finished,
-    Planned,
-    RowFinished,
-    RunRequest,
-    Started,
-    Stopped,
-)
 from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.template import Template
@@ -62,11 +47,11 @@ class LeftOut(NamedTuple):
 
     whole: Prepared
     variants: tuple[Variant, ...]
-    planned: Planned
+    planned: run_protocol.Planned
 
 
 @asynccontextmanager
-async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
+async def prepared_left_out(request: run_protocol.RunRequest) -> AsyncIterator[LeftOut]:
     """Prepare `request` with and without each few-shot example of the prompt and its included files.
 
     Raises the errors of `prepared`, and `UsageError` for a prompt without examples.
@@ -107,7 +92,9 @@ async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
         yield LeftOut(whole, tuple(variants), _plan(whole, variants))
 
 
-async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Finished:
+async def run_left_out(
+    left: LeftOut, on_event: Callable[[run_protocol.Event], None]
+) -> run_protocol.Finished:
     """Run all variants and write the report, which is also the `manifest` of the result.
 
     A cancelled run reports `Stopped`; its answers are cached. Raises the errors of `run_plan`.
@@ -117,16 +104,16 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
     total = sum(plan.results for plan in plans)
     done = 0
 
-    def notify(event: Event) -> None:
-        if isinstance(event, RowFinished):
+    def notify(event: run_protocol.Event) -> None:
+        if isinstance(event, run_protocol.RowFinished):
             # The remaining time is extrapolated from the rate of this run.
             left_rows = total - done - event.done
             seconds = left_rows / event.rate if event.rate else event.left
             on_event(replace(event, done=done + event.done, total=total, left=seconds))
-        elif isinstance(event, Stopped):
-            on_event(Stopped(done + event.done, total, "", event.why))
+        elif isinstance(event, run_protocol.Stopped):
+            on_event(run_protocol.Stopped(done + event.done, total, "", event.why))
 
-    on_event(Started("leave one out", total, 0, 0, ""))
+    on_event(run_protocol.Started("leave one out", total, 0, 0, ""))
     with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
         runs: list[RunSummary] = []
         for plan in plans:
@@ -136,7 +123,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
             runs.append(read_run(Path(ended.manifest_path)))
             done += plan.results
         report = _report(left, runs)
-    path = report_path(experiment.folder, experiment.prompt, experiment.name)
+    path = leave_one_out_report.report_path(experiment.folder, experiment.prompt, experiment.name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_manifest(path, report)
@@ -146,12 +133,12 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
             FilePlace(path),
             "free some space and ask again: the answers are in the cache",
         ) from None
-    finished = Finished(str(path), str(path), report)
+    finished = run_protocol.Finished(str(path), str(path), report)
     on_event(finished)
     return finished
 
 
-async def _run(plan: Plan, notify: Callable[[Event], None]) -> Finished:
+async def _run(plan: Plan, notify: Callable[[run_protocol.Event], None]) -> run_protocol.Finished:
     try:
         return await run_plan(plan, notify)
     except UserError as failure:
@@ -170,7 +157,7 @@ def _text_of(path: str, experiment: Experiment) -> str | None:
     return text_on_disk(path) if text is None else text
 
 
-def _plan(whole: Prepared, variants: Sequence[Variant]) -> Planned:
+def _plan(whole: Prepared, variants: Sequence[Variant]) -> run_protocol.Planned:
     """Return the combined plan: identical prompts of several runs are sent once."""
     base = whole.planned
     seen = set(whole.plan.digests)
@@ -225,7 +212,7 @@ def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
         examples.append(asdict(_worth(variant, rows, tokens, plan, comparison)))
     experiment = plan.experiment
     return {
-        "format": FORMAT,
+        "format": leave_one_out_report.FORMAT,
         "prompt": relative(experiment.prompt, experiment.folder),
         "experiment": experiment.name,
         "models": [model.name for model in experiment.models],
@@ -259,16 +246,16 @@ def _shown(plan: Plan, without: Plan) -> tuple[int, float]:
 
 def _worth(
     variant: Variant, shown: int, tokens: float, plan: Plan, comparison: Comparison | None
-) -> ExampleWorth:
+) -> leave_one_out_report.ExampleWorth:
     example, text = variant.example, variant.text
     written = text[example.span.start : example.span.end]
     metrics = comparison.metrics if comparison is not None else ()
-    verdict = verdict_of(metrics, shown)
+    verdict = leave_one_out_report.verdict_of(metrics, shown)
     failed = variant.prepared.plan.failing
-    message = describe_worth(verdict, metrics, shown, plan.rows, tokens)
+    message = leave_one_out_report.describe_worth(verdict, metrics, shown, plan.rows, tokens)
     if len(failed) > len(plan.failing):
         message += f"; without it {len(failed)} rows cannot be rendered"
-    return ExampleWorth(
+    return leave_one_out_report.ExampleWorth(
         file=relative(Path(variant.path), plan.experiment.folder),
         line=text.count("\n", 0, example.span.start),
         number=example.number,

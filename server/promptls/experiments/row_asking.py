@@ -10,14 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
-from promptls.experiments.answer_cache import (
-    SKIPPED_ERROR,
-    CallNote,
-    ResultCallNote,
-    SharedAnswers,
-    call_note,
-    is_worth_keeping,
-)
+from promptls.experiments import answer_cache
 from promptls.experiments.budget import ExpectedUsage
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import JudgeAccount, Judges, OpenEmbedder, OpenModel, judging_references
@@ -115,7 +108,7 @@ class Scorer:
         response: str,
         answer: Mapping[str, Any],
         repeat: int,
-        note: CallNote,
+        note: answer_cache.CallNote,
         again: Collection[str] | None = None,
     ) -> Scored:
         """Return the scores of all metrics, or only of those in `again`.
@@ -187,9 +180,9 @@ class RowAsker:
         plan: Plan,
         models: Mapping[str, OpenModel],
         judges: Judges,
-        answers: SharedAnswers,
+        answers: answer_cache.SharedAnswers,
         mask: KeyMask,
-        note: ResultCallNote,
+        note: answer_cache.ResultCallNote,
     ) -> None:
         """`note` is called immediately before each call that may cost money."""
         self._plan = plan
@@ -248,7 +241,7 @@ class RowAsker:
         cost = cost_of(completion, opened.price)
         counts = (completion.input_tokens, completion.output_tokens)
         answer = _known(completion.seconds, counts, cost, self._plan.experiment.json_schema)
-        note = call_note(self._note, row.number, reference.name, repeat)
+        note = answer_cache.call_note(self._note, row.number, reference.name, repeat)
         scored = await self._scorer.score(row, completion.text, answer, repeat, note)
         result = RowResult(
             id=row.id,
@@ -280,7 +273,7 @@ class RowAsker:
         self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
     ) -> RowOutcome:
         """Return the error result of a row whose call may have been charged and is not repeated."""
-        failed = self._failed(row, reference, repeat, rendered, SKIPPED_ERROR)
+        failed = self._failed(row, reference, repeat, rendered, answer_cache.SKIPPED_ERROR)
         return RowOutcome(failed)
 
     async def score_again(self, row: Row, prior: RowResult) -> RowOutcome:
@@ -291,7 +284,7 @@ class RowAsker:
             prior.cost,
             self._plan.experiment.json_schema,
         )
-        note = call_note(self._note, row.number, prior.model, prior.repeat)
+        note = answer_cache.call_note(self._note, row.number, prior.model, prior.repeat)
         scored = await self._scorer.score(
             row, prior.response or "", answer, prior.repeat, note, prior.unscored
         )
@@ -312,7 +305,7 @@ class RowAsker:
         """Return the model's answer, and whether it was cached."""
         experiment, reference = self._plan.experiment, opened.reference
         key = self._key(rendered, reference, repeat)
-        note = call_note(self._note, row.number, reference.name, repeat)
+        note = answer_cache.call_note(self._note, row.number, reference.name, repeat)
 
         async def complete() -> Completion:
             async with opened.slots:
@@ -359,12 +352,14 @@ def _known(
 def _answer_keys(plan: Plan) -> dict[str, AnswerKeys]:
     """Return the keys of the answers of each model whose answers are cached."""
     experiment = plan.experiment
-    cached = [each for each in experiment.models if plan.cache is not None and is_worth_keeping(each)]
+    cached = [
+        each for each in experiment.models if plan.cache is not None and answer_cache.is_worth_keeping(each)
+    ]
     return {reference.name: AnswerKeys(experiment, reference) for reference in cached}
 
 
 @asynccontextmanager
-async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[RowAsker]:
+async def opened_models(plan: Plan, note: answer_cache.ResultCallNote) -> AsyncIterator[RowAsker]:
     """Open the plan's models and yield an `RowAsker`; closes them at the end of the block.
 
     `note` is called immediately before each call that may cost money.
@@ -382,7 +377,7 @@ async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[RowAs
                 judges[judge.name] = models.get(judge.name) or opener.model(judge)
             if embedder is not None and embedder.name not in embedders:
                 embedders[embedder.name] = opener.embedder(embedder)
-        answers = SharedAnswers(plan.cache, experiment.timeout)
+        answers = answer_cache.SharedAnswers(plan.cache, experiment.timeout)
         yield RowAsker(plan, models, Judges(answers, judges, embedders), answers, mask, note)
 
 

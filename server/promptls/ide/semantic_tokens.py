@@ -21,17 +21,7 @@ from promptls.semantic.names.file_names import FileNames, outline, pass_outline
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, NameReference, Resolver
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Expression,
-    Filter,
-    Keyword,
-    Name,
-    Statement,
-    Test,
-    walk,
-)
+from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import Token, tokenize
@@ -123,7 +113,7 @@ def _plain(token: Token) -> tuple[str, int] | None:
     return ("operator", 0) if token.kind == "operator" and token.text not in _PUNCTUATION else None
 
 
-def _tree_types(statement: Statement) -> Iterator[tuple[int, tuple[str, int]]]:
+def _tree_types(statement: nodes.Statement) -> Iterator[tuple[int, tuple[str, int]]]:
     """Yield the types of a tag's names that depend on the syntax tree: names, attributes, filters."""
     if statement.keyword != "output":
         yield statement.keyword_span.start, ("keyword", 0)
@@ -137,28 +127,28 @@ def _tree_types(statement: Statement) -> Iterator[tuple[int, tuple[str, int]]]:
         yield imported.span.start, ("function", 0)
         yield imported.alias_span.start, ("function", DECLARATION)
     for target in statement.targets:
-        for node in walk(target):
-            if isinstance(node, Name):
+        for node in nodes.walk(target):
+            if isinstance(node, nodes.Name):
                 yield node.span.start, ("variable", MODIFICATION)
-            elif isinstance(node, Attribute):
+            elif isinstance(node, nodes.Attribute):
                 yield node.name_span.start, ("property", MODIFICATION)
                 break
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
-        for node in walk(expression):
+        for node in nodes.walk(expression):
             yield from _node(node)
 
 
-def _node(node: Expression) -> Iterator[tuple[int, tuple[str, int]]]:
-    if isinstance(node, Call) and isinstance(node.function, Attribute):
+def _node(node: nodes.Expression) -> Iterator[tuple[int, tuple[str, int]]]:
+    if isinstance(node, nodes.Call) and isinstance(node.function, nodes.Attribute):
         yield node.function.name_span.start, ("method", 0)
-    elif isinstance(node, Attribute) and node.name:
+    elif isinstance(node, nodes.Attribute) and node.name:
         yield node.name_span.start, ("property", 0)
-    elif isinstance(node, Filter):
+    elif isinstance(node, nodes.Filter):
         yield from _dotted(node.name_span, node.name, "filter")
-    elif isinstance(node, Test):
+    elif isinstance(node, nodes.Test):
         yield from _dotted(node.name_span, node.name, "test")
-    elif isinstance(node, Keyword) and not node.name.startswith("*"):
+    elif isinstance(node, nodes.Keyword) and not node.name.startswith("*"):
         yield node.span.start, ("parameter", 0)
 
 

@@ -5,62 +5,35 @@ from __future__ import annotations
 from inspect import getdoc
 from typing import Final
 
-from promptls.metrics.builtin_judged import (
-    aspect_critic,
-    instance_rubrics,
-    multi_modal_faithfulness,
-    multi_modal_relevance,
-    rubrics,
-    simple_criteria,
-)
-from promptls.metrics.builtin_structure import (
-    cost,
-    json_field_match,
-    json_validity,
-    latency,
-    schema_validity,
-    set_f1,
-    set_match,
-    total_tokens,
-)
-from promptls.metrics.builtin_text import (
-    bleu,
-    chrf,
-    exact_match,
-    regex_match,
-    rouge,
-    semantic_similarity,
-    string_presence,
-    string_similarity,
-)
+from promptls.metrics import builtin_judged, builtin_structure, builtin_text
 from promptls.metrics.metric import Metric
 from promptls.metrics.ragas_metrics import BUILTIN_RAGAS_METRICS, RAGAS_CALLS, RAGAS_PAGES
 
 OWN_METRICS: Final[dict[str, Metric]] = {
     metric.name: metric
     for metric in (
-        exact_match,
-        string_presence,
-        regex_match,
-        set_match,
-        set_f1,
-        json_validity,
-        schema_validity,
-        json_field_match,
-        string_similarity,
-        bleu,
-        chrf,
-        rouge,
-        semantic_similarity,
-        latency,
-        total_tokens,
-        cost,
-        aspect_critic,
-        simple_criteria,
-        rubrics,
-        instance_rubrics,
-        multi_modal_faithfulness,
-        multi_modal_relevance,
+        builtin_text.exact_match,
+        builtin_text.string_presence,
+        builtin_text.regex_match,
+        builtin_structure.set_match,
+        builtin_structure.set_f1,
+        builtin_structure.json_validity,
+        builtin_structure.schema_validity,
+        builtin_structure.json_field_match,
+        builtin_text.string_similarity,
+        builtin_text.bleu,
+        builtin_text.chrf,
+        builtin_text.rouge,
+        builtin_text.semantic_similarity,
+        builtin_structure.latency,
+        builtin_structure.total_tokens,
+        builtin_structure.cost,
+        builtin_judged.aspect_critic,
+        builtin_judged.simple_criteria,
+        builtin_judged.rubrics,
+        builtin_judged.instance_rubrics,
+        builtin_judged.multi_modal_faithfulness,
+        builtin_judged.multi_modal_relevance,
     )
 }
 """The metrics implemented by promptls, in the order of the documentation."""

@@ -19,15 +19,7 @@ from inspect import Parameter, Signature
 from types import SimpleNamespace
 from typing import Any, Final
 
-from promptls.metrics.grading import (
-    EMBEDDER,
-    EMBEDDINGS,
-    JUDGE,
-    Embedder,
-    JudgeModel,
-    NoVerdictError,
-    read_verdict,
-)
+from promptls.metrics import grading
 from promptls.metrics.metric import Metric, MetricResult
 from promptls.metrics.values import context_texts, read_json
 from promptls.text.errors import UserError
@@ -258,7 +250,7 @@ def _function(row: RagasMetric) -> Callable[..., Any]:
 
 
 def _signature(row: RagasMetric) -> Signature:
-    needed = [*row.needs, *([JUDGE] if row.asks else []), *([EMBEDDER] if row.embeds else [])]
+    needed = [*row.needs, *([grading.JUDGE] if row.asks else []), *([grading.EMBEDDER] if row.embeds else [])]
     defaults = {**dict.fromkeys(row.may), **row.options, **_common_options(row)}
     return Signature(
         [
@@ -270,7 +262,7 @@ def _signature(row: RagasMetric) -> Signature:
 
 def _common_options(row: RagasMetric) -> dict[str, Any]:
     """Return the options that are not parameters of the class."""
-    return {**({EMBEDDINGS: None} if row.embeds else {}), **({PROMPTS: None} if row.asks else {})}
+    return {**({grading.EMBEDDINGS: None} if row.embeds else {}), **({PROMPTS: None} if row.asks else {})}
 
 
 def _page(row: RagasMetric) -> str:
@@ -405,11 +397,11 @@ async def scored(row: RagasMetric, arguments: Mapping[str, Any]) -> MetricResult
     """
     # The import takes seconds; other requests of the run continue meanwhile.
     ragas = await asyncio.to_thread(_ragas)
-    judge: Any = ragas.Judge(arguments[JUDGE]) if row.asks else None
+    judge: Any = ragas.Judge(arguments[grading.JUDGE]) if row.asks else None
     metric_class = getattr(ragas.collections, row.kind)
     parts = {"llm": judge} if row.asks else {}
     if row.embeds:
-        parts["embeddings"] = ragas.Embeddings(arguments[EMBEDDER])
+        parts["embeddings"] = ragas.Embeddings(arguments[grading.EMBEDDER])
     options = {name: arguments[name] for name in row.options if name in arguments}
     if isinstance(options.get("weights"), tuple):
         options["weights"] = list(options["weights"])
@@ -546,7 +538,7 @@ def _judge_class(base: Any) -> Any:
     class RagasJudge(base):  # type: ignore[misc] # the base is only known at run time
         """An adapter of the judge to Ragas's LLM interface; after a failure, it is not called again."""
 
-        def __init__(self, judge: JudgeModel) -> None:
+        def __init__(self, judge: grading.JudgeModel) -> None:
             self._judge = judge
             self._request_counts: Counter[str] = Counter()
             self.failure: UserError | None = None
@@ -557,7 +549,7 @@ def _judge_class(base: Any) -> Any:
             try:
                 try:
                     return await self._answer(prompt, response_model)
-                except NoVerdictError:
+                except grading.NoVerdictError:
                     return await self._answer(prompt, response_model)
             except UserError as failure:
                 self.failure = failure
@@ -570,11 +562,13 @@ def _judge_class(base: Any) -> Any:
             text = await self._judge.ask(
                 [{"role": "user", "content": prompt}], json_schema=schema, sample=self._request_counts[prompt]
             )
-            verdict = read_verdict(text, schema)
+            verdict = grading.read_verdict(text, schema)
             try:
                 return response_model.model_validate(verdict)
             except ValueError as error:
-                raise NoVerdictError(f"the judge gave no verdict: {str(error).splitlines()[0]}") from None
+                raise grading.NoVerdictError(
+                    f"the judge gave no verdict: {str(error).splitlines()[0]}"
+                ) from None
 
         def generate(self, prompt: str, response_model: Any) -> Any:
             return asyncio.run(self.agenerate(prompt, response_model))
@@ -586,7 +580,7 @@ def _embeddings_class(base: Any) -> Any:
     class RagasEmbeddings(base):  # type: ignore[misc] # as above
         """An adapter of the embedder to Ragas's embeddings interface."""
 
-        def __init__(self, embedder: Embedder) -> None:
+        def __init__(self, embedder: grading.Embedder) -> None:
             super().__init__()
             self._embedder = embedder
 

@@ -13,17 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from promptls.embeddings.minilm import HOW_TO_INSTALL, embedded, is_installed
+from promptls.models import keys
 from promptls.models.editor_model import check_editor, is_editor_model
-from promptls.models.keys import (
-    KeyMask,
-    NotAllowedError,
-    check_grants,
-    destination_of,
-    is_allowed,
-    key_mask,
-    key_of,
-    key_remedy,
-)
 from promptls.models.local import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
 from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
@@ -83,7 +74,7 @@ def open_model(
     reference: ModelReference,
     *,
     pace: Pace | None = None,
-    mask: KeyMask | None = None,
+    mask: keys.KeyMask | None = None,
     timeout: float | None = None,
     opened: Callable[[ModelReference], Model] | None = None,
 ) -> SteadyModel:
@@ -96,7 +87,7 @@ def open_model(
         (opened or opened_model)(reference),
         reference.name,
         pace=pace,
-        mask=mask or key_mask([reference]),
+        mask=mask or keys.key_mask([reference]),
         timeout=timeout,
     )
 
@@ -106,7 +97,7 @@ def opened_model(reference: ModelReference) -> Model:
 
     Raises `ModelError` as `open_model` does, and NotAllowedError if its key may not be sent to its server.
     """
-    check_grants(reference)
+    keys.check_grants(reference)
     route = TABLE[reference.provider].route
     if route == "echo":
         from promptls.models.testing import Echo
@@ -127,15 +118,15 @@ def opened_model(reference: ModelReference) -> Model:
     if route == "library":
         from promptls.models.pydantic_ai_model import PydanticAiModel
 
-        return PydanticAiModel(reference, key_of(reference))
+        return PydanticAiModel(reference, keys.key_of(reference))
     from promptls.models.openai_compatible import OpenAiCompatible
 
     return OpenAiCompatible(
         reference.model,
         base_url=address_of(reference),
-        key=key_of(reference),
+        key=keys.key_of(reference),
         provider=reference.provider,
-        key_remedy=key_remedy(reference),
+        key_remedy=keys.key_remedy(reference),
     )
 
 
@@ -155,8 +146,8 @@ def check_model(reference: ModelReference) -> None:
         check_editor(reference.name)
     elif provider.route in {"chat", "library"}:
         _check_packages(reference, provider)
-        if is_allowed(reference):
-            key_of(reference)
+        if keys.is_allowed(reference):
+            keys.key_of(reference)
         if provider.route == "chat":
             address_of(reference)
 
@@ -281,13 +272,13 @@ def state_of(reference: ModelReference) -> ModelState:
     problem: UserError | None = None
     try:
         check_model(reference)
-        check_grants(reference)
-    except (ModelError, NotAllowedError) as error:
+        keys.check_grants(reference)
+    except (ModelError, keys.NotAllowedError) as error:
         problem = error
     provider = TABLE[reference.provider]
     address = reference.base_url
     if provider.route == "library" and address is None:
-        destination = destination_of(reference)
+        destination = keys.destination_of(reference)
         address = destination.host if destination is not None else None
     if provider.route == "chat" and address is None:
         try:
@@ -345,7 +336,7 @@ def _key_variable(reference: ModelReference) -> str | None:
     if reference.base_url is not None or not provider.key_envs:
         return None
     try:
-        there = key_of(reference) is not None
+        there = keys.key_of(reference) is not None
     except ModelError:
         return provider.key_envs[0]
     return provider.key_envs[0] if there or provider.needs_key else None
@@ -422,7 +413,7 @@ def open_embeddings(
     reference: ModelReference,
     *,
     pace: Pace | None,
-    mask: KeyMask,
+    mask: keys.KeyMask,
     timeout: float | None,
     opened: EmbeddingModel | None = None,
 ) -> SteadyEmbeddings:

@@ -7,15 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from promptls.experiments import single_answer
 from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import AnswerText
-from promptls.experiments.single_answer import (
-    AskRequest,
-    ask_request,
-    data_name,
-    default_model,
-    stored_answers,
-)
 from promptls.models.local import LOCAL_MODELS
 from promptls.models.testing import digest_of
 from promptls.preview import preview_wire
@@ -43,18 +37,18 @@ def request_about(
     sample: Sample,
     outcome: Rendering | RenderFailure | None,
     model: str | None,
-) -> AskRequest:
+) -> single_answer.AskRequest:
     """Return the request for an answer to what is shown; raises UserError if the prompt does not render.
 
     Without an outcome, it has no messages, and only says what the request needs.
     """
     if isinstance(outcome, RenderFailure):
         raise UserError(outcome.message, FilePlace(outcome.path or path, outcome.line))
-    return ask_request(snapshot, path, _stored_name(choice, sample), outcome, model=model)
+    return single_answer.ask_request(snapshot, path, _stored_name(choice, sample), outcome, model=model)
 
 
 async def answer_of(
-    request: AskRequest,
+    request: single_answer.AskRequest,
     on_text: Callable[[str], None],
     confirm: Confirm,
     ask_editor: AskEditor | None = None,
@@ -93,17 +87,19 @@ def answers_of(
 ) -> preview_wire.AnswersResult:
     """Return the stored answers to the prompt with the sample, and the models that can be asked."""
     # The answers to data that was saved as a sample later are answers to the sample, too.
-    names = {_stored_name(choice, sample), data_name(sample.data)}
+    names = {_stored_name(choice, sample), single_answer.data_name(sample.data)}
     return {
-        "model": default_model(snapshot, path),
+        "model": single_answer.default_model(snapshot, path),
         "models": list(_models(snapshot, path)),
-        "answers": [_answer(each) for each in stored_answers(Path(path)) if each.sample in names],
+        "answers": [
+            _answer(each) for each in single_answer.stored_answers(Path(path)) if each.sample in names
+        ],
         "digest": digest_of(outcome.messages) if isinstance(outcome, Rendering) else "",
     }
 
 
 def _stored_name(choice: RenderingChoice, sample: Sample) -> str:
-    return sample.name if choice.edited is None else data_name(sample.data)
+    return sample.name if choice.edited is None else single_answer.data_name(sample.data)
 
 
 def _models(snapshot: Snapshot, path: str) -> Iterator[preview_wire.ModelChoice]:
@@ -112,7 +108,7 @@ def _models(snapshot: Snapshot, path: str) -> Iterator[preview_wire.ModelChoice]
     experiments = (template.declarations.settings.experiments if template else None) or {}
     settings = snapshot.project(path).settings
     found = {name: f"of the experiment {each}" for each, key in experiments.items() for name in key.models}
-    found = {**found, default_model(snapshot, path): "the default"}
+    found = {**found, single_answer.default_model(snapshot, path): "the default"}
     found |= {name: f"{model.provider}: {model.model}" for name, model in settings.models.items()}
     for name in LOCAL_MODELS:
         found.setdefault(f"local:{name}", "on this machine")

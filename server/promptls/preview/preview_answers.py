@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.dataset_files import Row, open_dataset
-from promptls.preview import preview_wire
-from promptls.preview.preview_result import (
-    RenderingChoice,
-    failure_json,
-    preview_job,
-    rendering_json,
-    sample_to_show,
-)
+from promptls.preview import preview_result, preview_wire
 from promptls.rendering.job import RenderJob, plain
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import dataset_path
@@ -57,7 +50,7 @@ async def rows_of(snapshot: Snapshot, path: str, query: str, start: int) -> prev
 async def committed(
     snapshot: Snapshot,
     path: str,
-    choice: RenderingChoice,
+    choice: preview_result.RenderingChoice,
     render: Callable[[RenderJob], Awaitable[Rendering | RenderFailure]],
     against: str | None = None,
 ) -> preview_wire.CommittedAnswer:
@@ -66,20 +59,22 @@ async def committed(
     That is the last commit's, or that of the commit or the prompt file of the same folder that `against`
     names. Raises UserError if there is none.
     """
-    sample = sample_to_show(snapshot, path, choice)
+    sample = preview_result.sample_to_show(snapshot, path, choice)
     other = str(Path(path).with_name(against)) if against and has_prompt_name(against) else None
     if other is not None and Path(against or "").name == against and snapshot.exists(other):
         commit = Commit(against, "", "")
-        outcome = await render(preview_job(snapshot, other, sample, choice))
+        outcome = await render(preview_result.preview_job(snapshot, other, sample, choice))
     else:
-        before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice), against)
+        before = await committed_prompt(
+            snapshot, preview_result.preview_job(snapshot, path, sample, choice), against
+        )
         commit = before.commit
         outcome = await render(before.job)
     rendering = outcome if isinstance(outcome, Rendering) else None
     return {
         "commit": {"name": commit.name, "subject": commit.subject, "date": commit.date},
-        "rendering": None if rendering is None else rendering_json(snapshot, path, rendering),
-        "failure": failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
+        "rendering": None if rendering is None else preview_result.rendering_json(snapshot, path, rendering),
+        "failure": preview_result.failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
         "others": [*await _commits(path), *_neighbours(path)],
     }
 

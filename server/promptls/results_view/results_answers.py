@@ -11,16 +11,8 @@ from typing import Any, Final, cast, get_args
 
 from promptls.datasets.atomic import replaced
 from promptls.datasets.cells import spreadsheet_line
+from promptls.experiments import history
 from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.history import (
-    RunSummary,
-    find_run,
-    last_run,
-    last_runs,
-    read_run,
-    runs_of,
-    with_baseline,
-)
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
     Kind,
@@ -144,12 +136,12 @@ def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
     return {"rows": as_ranges(numbers), "count": len(numbers), "experiment": run.experiment}
 
 
-def filtered_places(run: RunSummary, row_filter: RowFilter) -> Sequence[int]:
+def filtered_places(run: history.RunSummary, row_filter: RowFilter) -> Sequence[int]:
     """Return the indices of the rows that match, in the run's table, in the query's order."""
     found = found_places(run, row_filter.query)
     selections: list[frozenset[int]] = []
     if row_filter.changed_from is not None:
-        pairs = paired_places(find_run(row_filter.changed_from), run, differing=True)
+        pairs = paired_places(history.find_run(row_filter.changed_from), run, differing=True)
         selections.append(frozenset(after for _, after in pairs if after is not None))
     if row_filter.noted:
         selections.append(frozenset(notes_of(run)))
@@ -181,11 +173,11 @@ def _row_filter(arguments: Mapping[str, Any]) -> RowFilter:
     )
 
 
-def _run(arguments: Mapping[str, Any], name: str) -> RunSummary:
+def _run(arguments: Mapping[str, Any], name: str) -> history.RunSummary:
     path = optional(arguments, name, str)
     if path is None:
         raise UsageError(f"the command needs `{name}`, the path of a run's table")
-    return find_run(path)
+    return history.find_run(path)
 
 
 def _place(arguments: Mapping[str, Any]) -> int:
@@ -231,7 +223,7 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return _compare(compare_with(before, [after])[0])
 
 
-def _requested_runs(arguments: Mapping[str, Any]) -> list[RunSummary]:
+def _requested_runs(arguments: Mapping[str, Any]) -> list[history.RunSummary]:
     """Return the runs to compare with, followed by the shown one."""
     named = optional(arguments, "run", str)
     against = optional(arguments, "against", list)
@@ -239,14 +231,14 @@ def _requested_runs(arguments: Mapping[str, Any]) -> list[RunSummary]:
     if against is None:
         before = run.previous or _of_other_prompt(run)
         return [run] if before is None else [before, run]
-    others = [find_run(str(each)) for each in dict.fromkeys(against)]
+    others = [history.find_run(str(each)) for each in dict.fromkeys(against)]
     return [*(other for other in others if other.results != run.results), run]
 
 
 _MAX_OTHERS: Final = 100
 
 
-def _of_other_prompt(run: RunSummary) -> RunSummary | None:
+def _of_other_prompt(run: history.RunSummary) -> history.RunSummary | None:
     """Return the latest run of another prompt over the same rows of the same data, with a common metric."""
     if run.dataset_hash is None:
         return None
@@ -259,13 +251,13 @@ def _of_other_prompt(run: RunSummary) -> RunSummary | None:
             and metrics & set(known.values)
             and Path(known.path).is_file()
         ):
-            return find_run(known.path)
+            return history.find_run(known.path)
     return None
 
 
-def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
+def _of_prompt(arguments: Mapping[str, Any]) -> history.RunSummary:
     path, experiment = _path(arguments), optional(arguments, "experiment", str)
-    run = last_run(path, experiment=experiment, unsaved=_unsaved(arguments))
+    run = history.last_run(path, experiment=experiment, unsaved=_unsaved(arguments))
     if run is None:
         what = f"the experiment `{experiment}`" if experiment else "the prompt"
         remedy = f"run it by the lens over it, or with `promptls run {path.name}`"
@@ -273,26 +265,26 @@ def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
     return run
 
 
-def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
+def _of_table(table: Path, unsaved: Mapping[str, str]) -> history.RunSummary:
     """Return the run of a table, preceded by its baseline."""
-    run = read_run(table.with_suffix(".json"))
-    runs = runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved)
+    run = history.read_run(table.with_suffix(".json"))
+    runs = history.runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved)
     found = next((each for each in runs if each.name == run.name), None)
-    return run if found is None else with_baseline(found, runs)
+    return run if found is None else history.with_baseline(found, runs)
 
 
-def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
+def _named(runs: Sequence[Any]) -> tuple[history.RunSummary, history.RunSummary]:
     if len(runs) != 2:  # noqa: PLR2004 - a comparison has two sides
         raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
-    before, after = (find_run(str(run), complete=True) for run in runs)
+    before, after = (history.find_run(str(run), complete=True) for run in runs)
     return before, after
 
 
-def _before_and_after(arguments: Mapping[str, Any]) -> tuple[RunSummary, RunSummary]:
+def _before_and_after(arguments: Mapping[str, Any]) -> tuple[history.RunSummary, history.RunSummary]:
     path, experiment = _path(arguments), optional(arguments, "experiment", str)
-    latest = last_run(path, experiment=experiment)
+    latest = history.last_run(path, experiment=experiment)
     name = experiment or (latest.experiment if latest is not None else None)
-    scored = last_runs(path, name, unsaved=_unsaved(arguments)).scored if name is not None else None
+    scored = history.last_runs(path, name, unsaved=_unsaved(arguments)).scored if name is not None else None
     if scored is None or scored.previous is None:
         said = (
             "has not been run yet"
@@ -340,7 +332,7 @@ def _compare(found: Comparison) -> dict[str, Any]:
 FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
 
-def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
+def write_rows(path: Path, run: history.RunSummary, form: str, places: Sequence[int]) -> None:
     """Write the rows at these positions to the file at `path` atomically; raises OSError.
 
     CSV and JSON lines have the columns of the table, followed by `thumb` and `note` if any row has one. CSV
@@ -354,7 +346,7 @@ def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) ->
         stream.writelines(_pieces(run, form, places))
 
 
-def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
+def _pieces(run: history.RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
     if form == "junit":
         from promptls.experiments.verdicts import render
 

@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
-from promptls.dialects.opencompass.vocabulary import (
-    API_MODELS,
-    BASE_MODELS,
-    CHAT_MODELS,
-    DIALOGUE_KEYS,
-    INFER_KEYS,
-    LABEL_INFERENCERS,
-    TEMPLATE_TYPES,
-)
+from promptls.dialects.opencompass import vocabulary
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
@@ -107,7 +99,7 @@ def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
     elif isinstance(node, Sequence):
         yield from (item for item in node.items if not isinstance(item, Sequence))
     elif isinstance(node, Mapping):
-        for key in DIALOGUE_KEYS:
+        for key in vocabulary.DIALOGUE_KEYS:
             yield from texts_in(node.value(key))
 
 
@@ -205,7 +197,7 @@ def template_of(entry: Entry | None) -> EvaluationTemplate | None:
         is_printed = isinstance(mapping, Scalar) and mapping.dynamic
         return EvaluationTemplate(entry, Form.UNKNOWN if is_printed else Form.OTHER, None)
     kind = class_name(mapping)
-    if kind is not None and kind not in TEMPLATE_TYPES:
+    if kind is not None and kind not in vocabulary.TEMPLATE_TYPES:
         # A custom class of the dataset may take anything.
         return EvaluationTemplate(entry, Form.UNKNOWN, None)
     if kind == "RawPromptTemplate":
@@ -228,7 +220,7 @@ def _form(node: Node | None, other_than: Form | None = None) -> Form:
     if isinstance(node, Mapping):
         if any(key_text(entry) in {None, "<<"} for entry in node.entries):
             return Form.UNKNOWN
-        is_dialogue = all(key_text(entry) in DIALOGUE_KEYS for entry in node.entries)
+        is_dialogue = all(key_text(entry) in vocabulary.DIALOGUE_KEYS for entry in node.entries)
         return other_than or (Form.DIALOGUE if is_dialogue else Form.LABELS)
     if isinstance(node, Scalar):
         if node.dynamic and node.text.strip("x ") == "" and not node.style:
@@ -270,9 +262,11 @@ class DeclaredMetaTemplate:
     @property
     def is_api(self) -> bool:
         """Whether its model is behind an API, by its class, or else if roles have an `api_role`."""
-        if self.model in BASE_MODELS:
+        if self.model in vocabulary.BASE_MODELS:
             return False
-        return self.model in API_MODELS or self.model in CHAT_MODELS or self.has_api_roles
+        return (
+            self.model in vocabulary.API_MODELS or self.model in vocabulary.CHAT_MODELS or self.has_api_roles
+        )
 
     @property
     def has_api_roles(self) -> bool:
@@ -365,7 +359,7 @@ class Evaluation:
         """Return the texts and dialogues of a prompt; of unscored labels, only those of the first."""
         if template is not self.question_template:
             return () if self.retrieves is False else template.bodies
-        weighs = self.inferencer_class is None or self.inferencer_class in LABEL_INFERENCERS
+        weighs = self.inferencer_class is None or self.inferencer_class in vocabulary.LABEL_INFERENCERS
         return template.bodies if weighs else template.bodies[:1]
 
     @property
@@ -464,7 +458,7 @@ def _all_scalars(node: Node) -> Iterator[Scalar]:
 def _mappings(root: Mapping) -> Iterator[Mapping]:
     """Yield the mappings whose keys determine what a template is."""
     yield root
-    for key in ("infer_cfg", "reader_cfg", "meta_template", *INFER_KEYS):
+    for key in ("infer_cfg", "reader_cfg", "meta_template", *vocabulary.INFER_KEYS):
         value = root.value(key)
         if isinstance(value, Mapping):
             yield from _mappings(value) if key == "infer_cfg" else (value,)

@@ -25,15 +25,7 @@ from pygls.protocol import (
 )
 
 from promptls.security.files import FileScope, reading_within
-from promptls.server.json_rpc import (
-    decoded,
-    encoded,
-    error_of,
-    malformed,
-    readable_initialize,
-    untimely,
-    with_configured_encoding,
-)
+from promptls.server import json_rpc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -92,8 +84,8 @@ class PromptProtocol(LanguageServerProtocol):
 
     def receive(self, body: bytes) -> None:
         """Handle the message in `body`; answer one that is malformed or untimely with an error."""
-        message = decoded(body)
-        if (error := malformed(message)) is not None:
+        message = json_rpc.decoded(body)
+        if (error := json_rpc.malformed(message)) is not None:
             log.error("a message of the client is refused: %s", error["message"])
             self.refuse(message, error)
             return
@@ -101,7 +93,9 @@ class PromptProtocol(LanguageServerProtocol):
         if method is not None:
             if self.trace is not types.TraceValue.Off:
                 self._log_trace(message)
-            error = untimely(method, is_initialized=self._is_initialized, is_shut_down=self._is_shut_down)
+            error = json_rpc.untimely(
+                method, is_initialized=self._is_initialized, is_shut_down=self._is_shut_down
+            )
             if error is not None:
                 if "id" in message:
                     self.refuse(message, error)
@@ -115,14 +109,14 @@ class PromptProtocol(LanguageServerProtocol):
         if not isinstance(request_id, int | str):
             request_id = None
         if self.writer is not None:
-            self.writer.write(encoded({"jsonrpc": self.VERSION, "id": request_id, "error": error}))
+            self.writer.write(json_rpc.encoded({"jsonrpc": self.VERSION, "id": request_id, "error": error}))
 
     def _structured(self, message: dict[str, Any]) -> Any:
         """Return the message as a typed object; None if that is not possible, which is answered."""
         try:
             if message.get("method") == types.INITIALIZE and not self._is_readable(message):
                 log.warning("capabilities of the client that are not as the protocol defines are ignored")
-                message = readable_initialize(message, self._is_readable)
+                message = json_rpc.readable_initialize(message, self._is_readable)
             return self.structure_message(message)
         except Exception as error:  # noqa: BLE001 - cattrs raises many kinds
             method = message.get("method")
@@ -131,7 +125,7 @@ class PromptProtocol(LanguageServerProtocol):
                 failure = types.ResponseError(types.ErrorCodes.InvalidParams.value, "the answer is malformed")
                 return types.ResponseErrorMessage(jsonrpc=self.VERSION, id=message["id"], error=failure)
             if "id" in message:
-                self.refuse(message, error_of(types.ErrorCodes.InvalidParams, "Invalid Params"))
+                self.refuse(message, json_rpc.error_of(types.ErrorCodes.InvalidParams, "Invalid Params"))
             return None
 
     def handle_message(self, message: RPCMessage) -> None:
@@ -171,7 +165,7 @@ class PromptProtocol(LanguageServerProtocol):
         self._is_initialized = True
         self.initialize_params = params
         self.trace = params.trace or types.TraceValue.Off
-        result = yield from super().lsp_initialize(with_configured_encoding(params))
+        result = yield from super().lsp_initialize(json_rpc.with_configured_encoding(params))
         capabilities = result.capabilities
         text_document = params.capabilities.text_document
         if text_document is None or text_document.diagnostic is None:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.semantic.flow.paths import (
-    MacroParameter,
-    Path,
-    Step,
-    along,
-    callee_name,
-    caller_root,
-    parameter_of,
-)
+from promptls.semantic.flow import paths
 from promptls.semantic.flow.shapes import Macros, flow_of, macros_of
 from promptls.semantic.flow.use import Pass
 from promptls.semantic.names.mentions import TemplateReference
@@ -34,7 +26,7 @@ class PathIn(NamedTuple):
     """A path in the file at `path`; `access_path` is empty if the value cannot be followed."""
 
     path: str
-    access_path: Path
+    access_path: paths.Path
 
 
 def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ()) -> Macros:
@@ -56,10 +48,10 @@ def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ())
     return found
 
 
-def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | None:
+def macro_called(snapshot: Snapshot, path: str, callee: paths.Path) -> NamedMacro | None:
     """Return the macro that a call in the file at `path` calls, or None if it is unknown."""
     template = snapshot.template(path)
-    names = callee_name(callee)
+    names = paths.callee_name(callee)
     if template is None or not names:
         return None
     module, _, name = names.rpartition(".")
@@ -82,7 +74,7 @@ def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]
                 yield path, each
 
 
-def above(snapshot: Snapshot, path: str, parameter: MacroParameter) -> Iterator[PathIn]:
+def above(snapshot: Snapshot, path: str, parameter: paths.MacroParameter) -> Iterator[PathIn]:
     """Yield the arguments for a parameter of a macro or call block of the file at `path`."""
     names = (parameter.number, parameter.name, "*", "**")
     if parameter.owner.isidentifier():
@@ -97,7 +89,7 @@ def above(snapshot: Snapshot, path: str, parameter: MacroParameter) -> Iterator[
         for passed in flow_of(other).passes if other is not None else ():
             if (
                 macro is not None
-                and passed.callee == (Step(caller_root(macro.name)),)
+                and passed.callee == (paths.Step(paths.caller_root(macro.name)),)
                 and passed.argument in names
             ):
                 yield PathIn(macro.path, passed.path)
@@ -105,8 +97,8 @@ def above(snapshot: Snapshot, path: str, parameter: MacroParameter) -> Iterator[
 
 def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
     """Yield the parameters that receive what a call in the file at `path` passes."""
-    owner = parameter_of(handed.path)
-    if owner is not None and handed.callee == (Step(caller_root(owner.owner)),):
+    owner = paths.parameter_of(handed.path)
+    if owner is not None and handed.callee == (paths.Step(paths.caller_root(owner.owner)),):
         macro = NamedMacro(path, owner.owner)
         blocks = {(caller, each.block) for caller, each in calls_of(snapshot, macro) if each.block}
         for caller, block in sorted(blocks):
@@ -115,7 +107,7 @@ def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
         yield from _parameter(snapshot, called.path, called.name, handed.argument)
 
 
-def paths_from_inputs(snapshot: Snapshot, path: str, access: Path) -> tuple[PathIn, ...]:
+def paths_from_inputs(snapshot: Snapshot, path: str, access: paths.Path) -> tuple[PathIn, ...]:
     """Return the paths from inputs that a path means if it begins at a parameter."""
     found: dict[PathIn, None] = {}
     seen: set[PathIn] = set()
@@ -125,12 +117,12 @@ def paths_from_inputs(snapshot: Snapshot, path: str, access: Path) -> tuple[Path
         if current in seen or not current.access_path:
             continue
         seen.add(current)
-        parameter = parameter_of(current.access_path)
+        parameter = paths.parameter_of(current.access_path)
         if parameter is None:
             found[current] = None
             continue
         waiting += [
-            PathIn(each.path, along(each.access_path, *current.access_path[1:]))
+            PathIn(each.path, paths.along(each.access_path, *current.access_path[1:]))
             for each in above(snapshot, current.path, parameter)
         ]
     return tuple(found)
@@ -140,9 +132,9 @@ def _parameter(snapshot: Snapshot, path: str, owner: str, argument: int | str) -
     """Yield the parameter of a macro or call block that an argument is for, if it is used."""
     template = snapshot.template(path)
     for root in flow_of(template).shapes if template is not None else ():
-        parameter = parameter_of((Step(root),))
+        parameter = paths.parameter_of((paths.Step(root),))
         if parameter is not None and parameter.owner == owner and argument in parameter[1:]:
-            yield PathIn(path, (Step(root),))
+            yield PathIn(path, (paths.Step(root),))
 
 
 def _imports(snapshot: Snapshot, path: str, template: Template) -> Iterator[tuple[Statement, str]]:

@@ -11,14 +11,7 @@ from promptls.semantic.template import Template
 from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from promptls.workspace.disk import (
-    DiskFiles,
-    has_prompt_name,
-    is_below,
-    prompt_paths_by_folder,
-    source_of,
-    text_on_disk,
-)
+from promptls.workspace import disk
 from promptls.workspace.include_graph import IncludeGraph, names_of, saved_names
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
 from promptls.workspace.python_experiments import (
@@ -42,7 +35,7 @@ class Workspace:
     ) -> None:
         folders = tuple(str(root.absolute()) for root in roots)
         self._shallow: Final = frozenset(str(root.absolute()) for root in shallow)
-        self.snapshot = Snapshot(0, {}, DiskFiles(), IncludeGraph({}, folders), folders, None, trusted)
+        self.snapshot = Snapshot(0, {}, disk.DiskFiles(), IncludeGraph({}, folders), folders, None, trusted)
 
     def _swap(self, **changes: object) -> None:
         changes["revision"] = self.snapshot.revision + 1
@@ -53,7 +46,7 @@ class Workspace:
 
     def open(self, path: str, text: str, version: int) -> None:
         """Use `text` for the file at `path` until it is closed."""
-        self.put(path, source_of(path, text), version)
+        self.put(path, disk.source_of(path, text), version)
 
     def edit(self, path: str, version: int, edits: Iterable[tuple[Span, str]]) -> None:
         """Apply edits in order, each to the result of the previous one."""
@@ -99,7 +92,7 @@ class Workspace:
         """
         if path in self.snapshot.open_files:
             return
-        text = text_on_disk(path) if is_below(path, self.snapshot.roots) else None
+        text = disk.text_on_disk(path) if disk.is_below(path, self.snapshot.roots) else None
         names = () if text is None else saved_names(path, text)
         graph = self.snapshot.graph
         self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names))
@@ -207,12 +200,12 @@ def scanned(
     """
 
     def is_prompt(path: str) -> bool:
-        return has_prompt_name(path) or snapshot.project(path).includes(path)
+        return disk.has_prompt_name(path) or snapshot.project(path).includes(path)
 
     for root in roots:
-        for paths in prompt_paths_by_folder(Path(root), is_shallow=root in shallow, is_prompt=is_prompt):
+        for paths in disk.prompt_paths_by_folder(Path(root), is_shallow=root in shallow, is_prompt=is_prompt):
             for path in paths:
-                text = text_on_disk(path)
+                text = disk.text_on_disk(path)
                 if text is not None:
                     names[path] = saved_names(path, text)
                 yield

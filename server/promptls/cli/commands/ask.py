@@ -9,15 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptls.cli import permission
 from promptls.cli.arguments import seconds, whole_number
-from promptls.cli.permission import (
-    add_allow_key,
-    add_trust_argument,
-    ask_for_keys,
-    confirm_spending,
-    require_trust,
-    trust_to_render,
-)
 from promptls.cli.terminal import indented, paint, print_failure, print_json, shown_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
@@ -63,10 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout", metavar="SECONDS", type=seconds, default=120.0, help="time for the answer (default: 120)"
     )
     model.add_argument("--yes", action="store_true", help="do not ask before an expensive call")
-    add_allow_key(model)
+    permission.add_allow_key(model)
     parser.add_argument("--compare", action="store_true", help="also print the last answer to this sample")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    add_trust_argument(parser)
+    permission.add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -87,14 +80,14 @@ def execute(arguments: argparse.Namespace) -> int:
 
     chosen, path = choose_one(arguments.file)
     refuse_other_files(chosen.snapshot, path)
-    trust_to_render(chosen, [path], this_time=arguments.trust)
+    permission.trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
     sample = chosen_sample(snapshot, path, arguments)
     name = sample.name if arguments.data is None else data_name(sample.data)
     base = Path.cwd() if arguments.model else None
     request = ask_request(snapshot, path, name, model=arguments.model, models_base=base)
     if not arguments.trust and request.is_model_of_folder:
-        require_trust(snapshot.roots, lambda: FolderCode(models=(request.model,)))
+        permission.require_trust(snapshot.roots, lambda: FolderCode(models=(request.model,)))
     outcome = render_once(job_for(snapshot, path, sample.data), limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
         print_failure(outcome, path)
@@ -111,10 +104,10 @@ def execute(arguments: argparse.Namespace) -> int:
     )
     access = request.access()
     with limited_to([access], arguments.allow_key):
-        ask_for_keys(access)
+        permission.ask_for_keys(access)
         if not arguments.yes and (question := request.question()) is not None:
             less = "limit the answer: `--max-tokens 200`"
-            confirm_spending(question, less, less)
+            permission.confirm_spending(question, less, less)
         previous = last_answer(Path(path), name)
         answer = asyncio.run(ask_once(request, None if arguments.json else _show))
     if not arguments.json:

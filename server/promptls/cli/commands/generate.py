@@ -11,15 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.cli import permission
 from promptls.cli.arguments import any_number, dollars, seconds, whole_number
-from promptls.cli.permission import (
-    add_allow_key,
-    add_trust_argument,
-    ask_before_spending,
-    keys_allowed,
-    require_trust,
-    sent_lines,
-)
 from promptls.cli.terminal import paint, print_json, printed_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
@@ -121,14 +114,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="maximum time per answer")
     parser.add_argument("--force", action="store_true", help="overwrite an existing dataset")
     parser.add_argument("--json", action="store_true", help="print the result or plan as JSON")
-    add_trust_argument(parser)
+    permission.add_trust_argument(parser)
     spending = parser.add_argument_group("cost")
     spending.add_argument(
         "--plan", "--dry-run", action="store_true", help="print the plan and its cost, and stop"
     )
     spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
-    add_allow_key(spending)
+    permission.add_allow_key(spending)
     spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
     spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
     spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
@@ -140,8 +133,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     request = request_of(arguments)
     if not arguments.trust:
-        require_trust([folder_of(request)], lambda: FolderCode(models=(model_of(request).name,)))
-    with keys_allowed([request], arguments.allow_key, asks=not arguments.plan):
+        permission.require_trust([folder_of(request)], lambda: FolderCode(models=(model_of(request).name,)))
+    with permission.keys_allowed([request], arguments.allow_key, asks=not arguments.plan):
         finished = asyncio.run(_generate(arguments))
     if finished is None:
         return 0
@@ -200,7 +193,7 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
                 print_json(_plan(ready))
             return None
         if not arguments.yes:
-            ask_before_spending([ready.planned], less="`--size 10`")
+            permission.ask_before_spending([ready.planned], less="`--size 10`")
         with shown_progress(quiet=arguments.json, noun="queries") as notify:
             return await generate(ready.plan, notify)
 
@@ -256,7 +249,7 @@ def _heading(ready: PreparedGeneration) -> list[str]:
         paint(printed_path(plan.output), "bold")
         + f": {plan.scenarios} queries by {plan.reference.name}: {_calls(planned)}",
     ]
-    lines += sent_lines(planned.sends, planned.environment)
+    lines += permission.sent_lines(planned.sends, planned.environment)
     if plan.drawn is not None:
         named = [each.name for each, _ in plan.drawn.scenarios]
         kinds = ", ".join(f"{named.count(name)} {name}" for name in dict.fromkeys(named))

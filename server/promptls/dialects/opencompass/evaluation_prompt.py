@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from promptls.dialects.opencompass import templates
 from promptls.dialects.opencompass.prompt_list import (
     Messages,
     OpenCompassError,
@@ -24,17 +25,9 @@ from promptls.dialects.opencompass.retriever import (
     picker,
     shortest,
 )
-from promptls.dialects.opencompass.templates import (
-    PromptTemplate,
-    RawPromptTemplate,
-    Reader,
-    build_prompt_template,
-    build_raw_prompt_template,
-    build_reader,
-)
 from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 
-AnyTemplate: TypeAlias = PromptTemplate | RawPromptTemplate
+AnyTemplate: TypeAlias = templates.PromptTemplate | templates.RawPromptTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +38,7 @@ class EvaluationConfig:
     prompt: AnyTemplate | None
     retriever: Retriever
     inferencer: Mapping[str, Any]
-    reader: Reader = field(default_factory=Reader)
+    reader: templates.Reader = field(default_factory=templates.Reader)
 
     @property
     def inferencer_class(self) -> str:
@@ -85,7 +78,7 @@ class EvaluationConfig:
         for template in (self.prompt, self.ice):
             if template is None or (template is self.ice and template.ice_token is None):
                 continue
-            if isinstance(template, RawPromptTemplate):
+            if isinstance(template, templates.RawPromptTemplate):
                 raise OpenCompassError(
                     f"`{self.inferencer_class}` weighs labels, and `{template.name}` is a list of messages, "
                     "which has none.",
@@ -117,7 +110,7 @@ class EvaluationConfig:
     @explained
     def joined(self, examples: Sequence[Prompt]) -> Prompt:
         """Return the examples as they appear in the prompt: texts with separators, or dialogue items."""
-        if isinstance(self.ice, RawPromptTemplate):
+        if isinstance(self.ice, templates.RawPromptTemplate):
             return Messages(
                 tuple(item for each in examples if isinstance(each, Messages) for item in each.items)
             )
@@ -256,7 +249,7 @@ def build_evaluation_prompt(
         prompt=_template("prompt_template", infer),
         retriever=build_retriever(infer.get("retriever")),
         inferencer=inferencer,
-        reader=build_reader(reader),
+        reader=templates.build_reader(reader),
     )
 
 
@@ -273,9 +266,9 @@ def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
         )
     kind = str(config.get("type", "PromptTemplate")).rsplit(".", 1)[-1]
     if kind == "RawPromptTemplate":
-        return build_raw_prompt_template(name, config)
+        return templates.build_raw_prompt_template(name, config)
     if kind == "PromptTemplate":
-        return build_prompt_template(name, config)
+        return templates.build_prompt_template(name, config)
     raise OpenCompassError(
         f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "
         "`PromptTemplate` and `RawPromptTemplate`.",

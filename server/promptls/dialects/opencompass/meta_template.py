@@ -8,26 +8,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
-from promptls.dialects.opencompass.prompt_list import (
-    ConfigPath,
-    Messages,
-    OpenCompassError,
-    Prompt,
-    PromptList,
-    explained,
-)
-from promptls.dialects.opencompass.vocabulary import (
-    API_MODELS,
-    BASE_MODELS,
-    CHAT_MODEL_TEMPLATE,
-    CHAT_MODELS,
-    MESSAGE_ROLES,
-)
+from promptls.dialects.opencompass import prompt_list, vocabulary
 
 Roles: TypeAlias = dict[Any, dict[str, Any]]
 """The definitions of roles in a meta template, by name."""
 
-HERE: ConfigPath = ("meta_template",)
+HERE: prompt_list.ConfigPath = ("meta_template",)
 
 
 def roles_of(meta: Mapping[str, Any], *, is_api: bool) -> Roles:
@@ -62,14 +48,14 @@ def merged_roles(roles: Roles, items: Any) -> Roles:
         if role not in roles:
             fallback = turn.get("fallback_role")
             if not fallback:
-                raise OpenCompassError(
+                raise prompt_list.OpenCompassError(
                     f"The meta template has no role `{role}`, and the turn has no `fallback_role`: add "
                     "one, such as `fallback_role: HUMAN`.",
                     cause="KeyError",
                     said=str(fallback),
                 )
             if fallback not in roles:
-                raise OpenCompassError(
+                raise prompt_list.OpenCompassError(
                     f"The meta template has neither a role `{role}` nor its fallback, `{fallback}`.",
                     cause="KeyError",
                     said=str(fallback),
@@ -91,7 +77,7 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
         if isinstance(turn, str):
             continue
         if isinstance(turn, Mapping) and "section" in turn and "role" not in turn:
-            raise OpenCompassError(
+            raise prompt_list.OpenCompassError(
                 "The examples are a dialogue in the midst of `round`, where no meta template can lay them "
                 "out: put the `ice_token` into `begin`.",
                 cause="KeyError",
@@ -108,9 +94,9 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
     return [*cuts, len(dialogue)]
 
 
-def past_the_end_section() -> OpenCompassError:
+def past_the_end_section() -> prompt_list.OpenCompassError:
     """Return the failure that occurs if a prompt reaches the `end` section of a dialogue."""
-    return OpenCompassError(
+    return prompt_list.OpenCompassError(
         "OpenCompass fails at the `end` of a dialogue under a meta template, as it opens that section with "
         "the mark that closes one: leave `end` out.",
         cause="IndexError",
@@ -118,13 +104,13 @@ def past_the_end_section() -> OpenCompassError:
     )
 
 
-def _add(roles: Roles, item: Mapping[str, Any], at: ConfigPath, *, is_api: bool) -> None:
+def _add(roles: Roles, item: Mapping[str, Any], at: prompt_list.ConfigPath, *, is_api: bool) -> None:
     if "role" not in item:
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             "A role of a meta template has no `role`.", cause="KeyError", said="role", at=at
         )
     if item["role"] in roles:
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             f"The meta template has the role `{item['role']}` twice.",
             cause="AssertionError",
             said="role in meta prompt must be unique!",
@@ -133,7 +119,7 @@ def _add(roles: Roles, item: Mapping[str, Any], at: ConfigPath, *, is_api: bool)
     roles[item["role"]] = dict(item)
     for key in () if is_api else ("begin", "end"):
         if isinstance(item.get(key, ""), list):
-            raise OpenCompassError(
+            raise prompt_list.OpenCompassError(
                 f"`{key}` of a role is one text: OpenCompass does not take a list there.",
                 cause="NotImplementedError",
                 said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
@@ -141,16 +127,16 @@ def _add(roles: Roles, item: Mapping[str, Any], at: ConfigPath, *, is_api: bool)
             )
 
 
-def _unknown_role(turn: Mapping[str, Any], *, uses_fallback: bool) -> OpenCompassError:
+def _unknown_role(turn: Mapping[str, Any], *, uses_fallback: bool) -> prompt_list.OpenCompassError:
     role = turn["role"]
     if uses_fallback:
         said = f"{turn} neither has an appropriate role nor a fallback role."
-        return OpenCompassError(
+        return prompt_list.OpenCompassError(
             f"`round` of the meta template has no role `{role}`, nor the turn's `fallback_role`.",
             cause="KeyError",
             said=said,
         )
-    return OpenCompassError(
+    return prompt_list.OpenCompassError(
         f"`round` of the meta template has no role `{role}`, and a base model's parser does not look at "
         "`fallback_role` there.",
         cause="KeyError",
@@ -158,8 +144,8 @@ def _unknown_role(turn: Mapping[str, Any], *, uses_fallback: bool) -> OpenCompas
     )
 
 
-def _wrong(message: str, said: str, *at: str | int) -> OpenCompassError:
-    return OpenCompassError(message, cause="AssertionError", said=said, at=(*HERE, *at))
+def _wrong(message: str, said: str, *at: str | int) -> prompt_list.OpenCompassError:
+    return prompt_list.OpenCompassError(message, cause="AssertionError", said=said, at=(*HERE, *at))
 
 
 Mode: TypeAlias = Literal["gen", "ppl"]
@@ -189,7 +175,7 @@ class LaidOut:
     ignored: tuple[str, ...] = ()
 
 
-@explained
+@prompt_list.explained
 def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
     """Return the meta template that `mapping` describes.
 
@@ -198,8 +184,10 @@ def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
     if not mapping:
         return MetaTemplate(None, is_api)
     if isinstance(mapping, list) and is_api:
-        if not all(isinstance(item, Mapping) and item.get("role") in MESSAGE_ROLES for item in mapping):
-            roles = ", ".join(MESSAGE_ROLES)
+        if not all(
+            isinstance(item, Mapping) and item.get("role") in vocabulary.MESSAGE_ROLES for item in mapping
+        ):
+            roles = ", ".join(vocabulary.MESSAGE_ROLES)
             raise _wrong(
                 f"A meta template that is a list has messages with a `role`: {roles}.",
                 f"meta_template is {mapping}, not a list of dicts",
@@ -217,11 +205,11 @@ def build_layout(config: Any) -> MetaTemplate:
     meta, name = config, ""
     if isinstance(config, Mapping) and "round" not in config and config.keys() & {"type", "meta_template"}:
         meta, name = config.get("meta_template"), str(config.get("type")).rsplit(".", 1)[-1]
-    if name in CHAT_MODELS:
-        return build_meta_template(meta or CHAT_MODEL_TEMPLATE, is_api=True)
+    if name in vocabulary.CHAT_MODELS:
+        return build_meta_template(meta or vocabulary.CHAT_MODEL_TEMPLATE, is_api=True)
     if name == "HuggingFaceBaseModel":
         meta = None  # OpenCompass does not pass it on.
-    is_api = name in API_MODELS or (name not in BASE_MODELS and _has_api_roles(meta))
+    is_api = name in vocabulary.API_MODELS or (name not in vocabulary.BASE_MODELS and _has_api_roles(meta))
     return build_meta_template(meta, is_api=is_api)
 
 
@@ -233,15 +221,15 @@ def _has_api_roles(meta: Any) -> bool:
     return any(isinstance(role, Mapping) and "api_role" in role for role in roles)
 
 
-@explained
-def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
+@prompt_list.explained
+def lay_out(prompt: prompt_list.Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
     """Return the prompt as sent to the model; failures are those of OpenCompass."""
     if isinstance(prompt, str):
         return LaidOut(prompt)
-    if isinstance(prompt, Messages):
+    if isinstance(prompt, prompt_list.Messages):
         return _messages(prompt, meta)
     if meta.messages:
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             "A meta template that is a list of messages is for a `RawPromptTemplate` only.",
             cause="TypeError",
             said="list indices must be integers or slices, not str",
@@ -254,15 +242,15 @@ def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
     return LaidOut(_for_base_model(prompt, meta, mode))
 
 
-def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
+def _messages(prompt: prompt_list.Messages, meta: MetaTemplate) -> LaidOut:
     """Return the messages unchanged, for an API; raises OpenCompassError for other models."""
     if prompt.items and not meta.is_api:
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             "Messages go only to a model with an API, and this is a base model's layout.",
             cause="AssertionError",
         )
     if not all(isinstance(item, Mapping) and {"role", "content"} <= item.keys() for item in prompt.items):
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             "What came in for the examples is not a message: write `ice_template` as messages too.",
             cause="AssertionError",
             at=("ice_template",),
@@ -287,7 +275,7 @@ def _with_meta_messages(
     yield from map(dict, rest)
 
 
-def show_without_model(messages: Messages) -> LaidOut:
+def show_without_model(messages: prompt_list.Messages) -> LaidOut:
     """Return messages as the Prompt Viewer shows them if no model is chosen.
 
     If some examples are not messages, which no model accepts, everything is printed as a Python list.
@@ -297,7 +285,7 @@ def show_without_model(messages: Messages) -> LaidOut:
     return LaidOut(messages.text)
 
 
-def _join(prompt: PromptList) -> str:
+def _join(prompt: prompt_list.PromptList) -> str:
     """Return the texts joined by line breaks.
 
     Empty texts are omitted, but a first empty text is followed by a line break.
@@ -313,7 +301,7 @@ def _join(prompt: PromptList) -> str:
     return made
 
 
-def _for_base_model(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> str:
+def _for_base_model(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode) -> str:
     assert meta.mapping is not None
     made = ""
     continues = True
@@ -339,7 +327,7 @@ def _for_base_model(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> str:
 
 
 def _rounds(
-    prompt: PromptList, open_sections: list[tuple[str, int]], place: int, meta: MetaTemplate
+    prompt: prompt_list.PromptList, open_sections: list[tuple[str, int]], place: int, meta: MetaTemplate
 ) -> list[tuple[tuple[Any, ...], bool]]:
     """Process a section mark; at the end of a dialogue, return its rounds and whether each is the last."""
     assert meta.mapping is not None
@@ -384,7 +372,7 @@ def _text_of(item: Any, roles: Roles, *, stops: bool) -> tuple[str, bool]:
     return begin + role.get("prompt", "") + role.get("end", ""), True
 
 
-def _for_api(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
+def _for_api(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
     assert meta.mapping is not None
     made: list[Any] = []
     ignored: list[str] = []
@@ -431,13 +419,13 @@ def _role_of(item: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
 def _merge(made: list[Any]) -> list[Any]:
     """Return the messages, with consecutive ones of the same role merged."""
     if not made:
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             "There is no message: nothing precedes the turn that the model writes.",
             cause="IndexError",
             said="list index out of range",
         )
     if made[0] is None:
-        raise OpenCompassError(
+        raise prompt_list.OpenCompassError(
             "`begin` has a turn of the role that the model writes, where nothing is left of it for an API.",
             cause="TypeError",
             said="'NoneType' object is not subscriptable",

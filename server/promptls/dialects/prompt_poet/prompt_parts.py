@@ -12,15 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from promptls.dialects.prompt_poet import vocabulary
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.vocabulary import (
-    DEFAULT_MARKERS,
-    DEFAULT_ROLE,
-    PART_KEYS,
-    Markers,
-    clean_content,
-    clean_section,
-)
 from promptls.text.format import shortened
 from promptls.text.suggest import nearest
 
@@ -35,7 +28,7 @@ class PromptSection:
     truncation_priority: Any = None
 
 
-def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSection, ...]:
+def build_sections(item: Mapping[Any, Any], markers: vocabulary.Markers) -> tuple[PromptSection, ...]:
     """Return the sections of the YAML mapping `item`, cleaned; raises PromptPoetError of kind `parts`."""
     raw = item.get("sections")
     part = f"The part {shortened(item.get('name', 'without a name'))}"
@@ -65,7 +58,7 @@ def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSec
     return tuple(
         PromptSection(
             name=section["name"],
-            content=clean_section(section["content"], markers),
+            content=vocabulary.clean_section(section["content"], markers),
             tokens=section.get("tokens"),
             truncation_priority=section.get("truncation_priority"),
         )
@@ -84,7 +77,7 @@ class PromptPart:
 
     name: Any
     content: Any
-    role: Any = DEFAULT_ROLE
+    role: Any = vocabulary.DEFAULT_ROLE
     expected_template_data_keys: Any = None
     tokens: Any = None
     truncation_priority: Any = 0
@@ -115,7 +108,7 @@ def build_parts(
     loaded: Any,
     data_names: Mapping[str, Any],
     *,
-    markers: Markers = DEFAULT_MARKERS,
+    markers: vocabulary.Markers = vocabulary.DEFAULT_MARKERS,
     allow_token_overrides: bool = False,
 ) -> tuple[PromptPart, ...]:
     """Return the parts in order, cleaned. `data_names` are the template data, reserved names included.
@@ -145,7 +138,7 @@ def build_parts(
         except PromptPoetError as failure:
             raise ItemError(index, failure) from failure
         if not part.sections and isinstance(part.content, str):
-            part = replace(part, content=clean_content(part.content, markers))
+            part = replace(part, content=vocabulary.clean_content(part.content, markers))
         parts.append(part)
     return tuple(parts)
 
@@ -173,7 +166,7 @@ def messages(parts: Sequence[PromptPart]) -> list[dict[str, Any]]:
     return [{"role": part.role, "content": part.content} for part in parts]
 
 
-def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
+def _build_part(index: int, item: Any, markers: vocabulary.Markers) -> PromptPart:
     """Return the part that the YAML value `item` describes; raises PromptPoetError."""
     if not isinstance(item, dict):
         what = "empty" if item is None else f"{_article(item)}, not a mapping"
@@ -190,7 +183,7 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
         fields["content"] = join_sections(sections)
         fields["sections"] = sections
     for key in fields:
-        if key not in PART_KEYS:
+        if key not in vocabulary.PART_KEYS:
             raise _WrongKeyError(_unknown_key(index, item, key), key, "TypeError")
     missing = [name for name in ("name", "content") if name not in fields]
     if missing:
@@ -244,8 +237,8 @@ def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
     """Return the message for an unknown key of a part."""
     if not isinstance(key, str):
         return f"{_label(index, item)} has the key {shortened(key)}, not a text: keys of a part are names."
-    near = nearest(key, PART_KEYS)
-    hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(PART_KEYS)}."
+    near = nearest(key, vocabulary.PART_KEYS)
+    hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(vocabulary.PART_KEYS)}."
     return f"{_label(index, item)} has the unknown key `{key}`: {hint}"
 
 

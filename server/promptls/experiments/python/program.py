@@ -15,17 +15,11 @@ from typing import Any, TypeAlias
 from promptls.datasets.backends import LocalBackend
 from promptls.datasets.cells import json_line
 from promptls.datasets.dataset_files import Row, open_dataset
+from promptls.experiments import manifest
 from promptls.experiments.access import sends_of
 from promptls.experiments.answer_cache import CallInFlight, describe_unsure_calls
 from promptls.experiments.budget import Budget
 from promptls.experiments.history import RunSummary, find_run, find_unfinished
-from promptls.experiments.manifest import (
-    FORMAT,
-    git_state,
-    hash_of_file,
-    prompt_stem,
-    results_folder,
-)
 from promptls.experiments.python.functions import experiment_module, value_of
 from promptls.experiments.python.program_manifest import (
     MODEL_PARAMETERS,
@@ -214,7 +208,7 @@ def _arguments(
     experiment: PythonExperiment, function: Callable[..., Any], request: RunRequest
 ) -> dict[str, Any]:
     prompt = Path(request.prompt)
-    known: dict[str, Any] = {_NAME_PARAMETER: prompt_stem(prompt)}
+    known: dict[str, Any] = {_NAME_PARAMETER: manifest.prompt_stem(prompt)}
     if experiment.prompt_parameter is not None:
         known[experiment.prompt_parameter] = str(prompt)
     model = request.models[0] if request.models else None
@@ -276,13 +270,13 @@ def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, An
     """Return the manifest of a run before its first row, without its name `run`."""
     plan, request = prepared.plan, prepared.request
     return {
-        "format": FORMAT,
+        "format": manifest.FORMAT,
         "run": "",
         "experiment": plan.experiment.name,
         **described_inputs(
             Path(plan.experiment.file),
             plan.prompt,
-            results_folder(plan.prompt),
+            manifest.results_folder(plan.prompt),
             plan.rows.path,
             prepared.planned.rows,
             plan.rows.choice.text or None,
@@ -297,7 +291,7 @@ def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, An
             "timeout": request.timeout,
             "engine": plan.engine,
         },
-        "git": git_state(plan.prompt.parent),
+        "git": manifest.git_state(plan.prompt.parent),
         "started": started.isoformat(timespec="seconds"),
         "continues": prepared.retried.name if prepared.retried is not None else None,
     }
@@ -447,7 +441,7 @@ def _question(plan: PythonPlan, calls: int) -> str | None:
 def _check_same(plan: PythonPlan, run: UnfinishedRun) -> None:
     """Raise UsageError if the run's inputs have changed."""
     changed = None
-    hashes = file_hashes((plan.prompt, Path(plan.experiment.file)), results_folder(plan.prompt))
+    hashes = file_hashes((plan.prompt, Path(plan.experiment.file)), manifest.results_folder(plan.prompt))
     header = run.header
     before = header["files"]
     for name, digest in hashes.items():
@@ -455,7 +449,7 @@ def _check_same(plan: PythonPlan, run: UnfinishedRun) -> None:
             changed = f"`{Path(name).name}`"
     dataset = header["dataset"]
     if dataset["sha256"] is not None and (
-        plan.rows.path is None or hash_of_file(plan.rows.path) != dataset["sha256"]
+        plan.rows.path is None or manifest.hash_of_file(plan.rows.path) != dataset["sha256"]
     ):
         changed = "the dataset"
     if changed is not None:

@@ -12,15 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import promptls
 from promptls.datasets.backends import LocalBackend
 from promptls.datasets.cells import flat_row, is_score
-from promptls.experiments.manifest import (
-    FORMAT,
-    ended_manifest,
-    git_state,
-    hash_of_file,
-    hash_of_text_file,
-    relative,
-    write_manifest,
-)
+from promptls.experiments import manifest
 from promptls.experiments.scores import RowResult, Score, Totals
 from promptls.metrics.metric import Metric
 from promptls.workspace.python_experiments import PROMPT_PARAMETERS, findings_in_file
@@ -84,17 +76,17 @@ def write_program_manifest(
     for number, (row, (_, error)) in enumerate(zip(rows, outcomes, strict=True), start=1):
         totals.add(_program_result(number, row, error, model, metrics))
     begun = {
-        "format": FORMAT,
+        "format": manifest.FORMAT,
         "run": table.stem,
         "experiment": name,
         **described_inputs(file, prompt, folder, _dataset_file(dataset), len(rows)),
         "models": [{"name": model}],
         "settings": {"metrics": list(metrics)},
-        "git": git_state(file.parent),
+        "git": manifest.git_state(file.parent),
         "started": started.isoformat(timespec="seconds"),
         "continues": None,
     }
-    write_manifest(table.with_suffix(".json"), ended_manifest(begun, totals.summary()))
+    manifest.write_manifest(table.with_suffix(".json"), manifest.ended_manifest(begun, totals.summary()))
 
 
 def described_inputs(
@@ -106,14 +98,14 @@ def described_inputs(
     """
     files = file_hashes((prompt, file), folder)
     return {
-        "written_in": relative(file, folder),
-        "prompt": relative(prompt, folder),
+        "written_in": manifest.relative(file, folder),
+        "prompt": manifest.relative(prompt, folder),
         "files": files,
-        "prompt_hash": files[relative(prompt, folder)],
+        "prompt_hash": files[manifest.relative(prompt, folder)],
         "rendered": {"rows": rows, "failing": 0, "over_limit": 0, "tokens": 0},
         "dataset": {
-            "path": relative(dataset, folder) if dataset is not None else None,
-            "sha256": hash_of_file(dataset) if dataset is not None else None,
+            "path": manifest.relative(dataset, folder) if dataset is not None else None,
+            "sha256": manifest.hash_of_file(dataset) if dataset is not None else None,
             "rows": chosen,
         },
         "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
@@ -122,7 +114,7 @@ def described_inputs(
 
 def file_hashes(files: Iterable[Path], folder: Path) -> dict[str, str]:
     """Return the hashes of the texts of files, by path relative to the folder."""
-    return {relative(file, folder): hash_of_text_file(file) for file in files}
+    return {manifest.relative(file, folder): manifest.hash_of_text_file(file) for file in files}
 
 
 def _file_of(called: Called) -> Path | None:

@@ -21,14 +21,8 @@ from promptls.security.files import joined
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean
+from promptls.workspace import python_experiments
 from promptls.workspace.disk import source_of, text_on_disk
-from promptls.workspace.python_experiments import (
-    PythonExperiment,
-    PythonFindings,
-    experiments_for,
-    findings_in_file,
-    scanned_experiments,
-)
 from promptls.workspace.settings import ProjectFile, find_project
 
 # Maximum number of files and folders that are searched without a project.
@@ -42,7 +36,7 @@ class PythonRequest(NamedTuple):
     """A request for a code-defined experiment, and the experiment."""
 
     request: RunRequest
-    experiment: PythonExperiment
+    experiment: python_experiments.PythonExperiment
 
 
 def python_request(request: RunRequest) -> PythonRequest | None:
@@ -107,7 +101,7 @@ def _check_declared(prompt: Path, unsaved: Mapping[str, str]) -> None:
         )
 
 
-def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperiment]:
+def _offered(prompt: Path, project: ProjectFile, name: str) -> list[python_experiments.PythonExperiment]:
     """Return the experiments in Python files that can be run on the prompt.
 
     Without a project, the search is not limited to a root folder: the prompt's folder is searched first, and
@@ -115,14 +109,16 @@ def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperi
     """
     is_bounded = project.path is not None
     roots = [project.root] if is_bounded else [prompt.parent, prompt.parent.parent]
-    scanned: dict[str, PythonFindings] = {}
+    scanned: dict[str, python_experiments.PythonFindings] = {}
     for root in roots:
-        for _ in islice(scanned_experiments([str(root)], scanned), None if is_bounded else _MAX_STEPS):
+        for _ in islice(
+            python_experiments.scanned_experiments([str(root)], scanned), None if is_bounded else _MAX_STEPS
+        ):
             pass
-        found = experiments_for(scanned, str(prompt))
+        found = python_experiments.experiments_for(scanned, str(prompt))
         if any(each.name == name for each in found):
             return list(found)
-    return list(experiments_for(scanned, str(prompt)))
+    return list(python_experiments.experiments_for(scanned, str(prompt)))
 
 
 def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> PythonRequest | None:
@@ -147,8 +143,8 @@ def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Pyth
     return PythonRequest(again, _in_file(path, header["experiment"]))
 
 
-def _in_file(path: Path, name: str) -> PythonExperiment:
-    found = {each.name: each for each in findings_in_file(str(path)).experiments}
+def _in_file(path: Path, name: str) -> python_experiments.PythonExperiment:
+    found = {each.name: each for each in python_experiments.findings_in_file(str(path)).experiments}
     if name not in found:
         raise UsageError(
             f"the file has no experiment `{name}`{did_you_mean(name, found)}",

@@ -21,16 +21,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.types.schemas import declared_over, shape_of_schema
 from promptls.semantic.types.shape import UNKNOWN
-from promptls.syntax.jinja.builtins import (
-    LOOP,
-    TAGS,
-    Signature,
-    end_documentation,
-    filter_documentation,
-    filter_signature,
-    test_documentation,
-    test_signature,
-)
+from promptls.syntax.jinja import builtins
 from promptls.text.escape import markdown_prose
 from promptls.text.format import plural
 from promptls.text.positions import NOWHERE
@@ -85,14 +76,14 @@ def documentation(
     return in_request(request, label, where) if in_request is not None else ""
 
 
-def _signed(signature: Signature, text: str) -> str:
+def _signed(signature: builtins.Signature, text: str) -> str:
     return f"```jinja\n{signature.text if signature.parameters else signature.name}\n```\n\n{text}".strip()
 
 
 def _tag(label: str) -> str:
     if label.startswith("end"):
-        return end_documentation(label[3:])
-    fact = TAGS.get(label)
+        return builtins.end_documentation(label[3:])
+    fact = builtins.TAGS.get(label)
     return fact.documentation if fact else ""
 
 
@@ -128,7 +119,7 @@ def _attribute(request: Request, label: str) -> str:
     owner = before.rsplit(".", 1)[0].split()[-1:] if "." in before else []
     name = owner[0].lstrip("{(%") if owner else ""
     if name == "loop":
-        return LOOP.get(label, "")
+        return builtins.LOOP.get(label, "")
     module = module_at(request.snapshot, request.path, request.offset, name)
     described = exported_macro(request.snapshot, module, label) if module else None
     return described_text(described) if described else member_documentation(request, label)
@@ -168,8 +159,8 @@ def _rule(label: str) -> str:
 
 _BY_LABEL: Final[dict[str, Callable[[str], str]]] = {
     "tag": _tag,
-    "filter": lambda label: _signed(filter_signature(label), filter_documentation(label)),
-    "test": lambda label: _signed(test_signature(label), test_documentation(label)),
+    "filter": lambda label: _signed(builtins.filter_signature(label), builtins.filter_documentation(label)),
+    "test": lambda label: _signed(builtins.test_signature(label), builtins.test_documentation(label)),
     "operator": lambda label: _WORDS.get(label, ""),
     "words": lambda label: _WORDS.get(label, ""),
     "rule": _rule,

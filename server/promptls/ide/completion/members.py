@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS, RESERVED_INPUTS
-from promptls.ide.callables import (
-    ESCAPE,
-    exported_macro,
-    exports_of,
-    functions_of,
-    macro_of,
-    module_at,
-    named_at,
-    tag_of,
-)
+from promptls.ide import callables
 from promptls.ide.completion.items import CompletionItem, ItemKind, Request, TagPlace, place_in
 from promptls.ide.completion.tags import own_block_items
 from promptls.ide.hover.markdown import code
@@ -112,10 +103,10 @@ def expression_items(request: Request, expected: Expected, tag: Tag, start: int)
         for name in inclusion.bound.keys() - bound.keys():
             yield CompletionItem(name, "variable", _INCLUDED, detail=f"from {Path(inclusion.path).name}")
     yield from _inputs(request, expected, set(bound))
-    for function in functions_of(request.snapshot, request.path):
+    for function in callables.functions_of(request.snapshot, request.path):
         parameters = Signature(function.name, function.parameters)
         yield _function(parameters, "function", _FUNCTION)
-    yield _function(Signature(ESCAPE), "Prompt Poet", _FUNCTION + 5, required=True)
+    yield _function(Signature(callables.ESCAPE), "Prompt Poet", _FUNCTION + 5, required=True)
     yield CompletionItem("token_limit", "constant", _FUNCTION + 6, detail="Prompt Poet")
     for signature, _ in FUNCTIONS.values():
         yield _function(signature, "Jinja", _GLOBAL)
@@ -129,11 +120,11 @@ def _bound_item(request: Request, name: str, binding: Binding) -> CompletionItem
     kind, detail, rank = _KINDS.get(binding.kind, ("variable", "variable", 12))
     rank += min(request.visible.scopes.get(name, 0), 1)
     if binding.kind == "macro":
-        found = macro_of(request.template, binding, "")
+        found = callables.macro_of(request.template, binding, "")
         if found is not None:
             return _function(found.signature, "macro", rank)
     if binding.kind == "import":
-        described = named_at(request.snapshot, request.path, request.offset, name)
+        described = callables.named_at(request.snapshot, request.path, request.offset, name)
         if described is not None:
             return _function(Signature(name, described.signature.parameters), "macro", rank)
     return CompletionItem(name, kind, rank, detail=detail)
@@ -473,12 +464,12 @@ def _of_name(request: Request, name: str) -> Iterator[CompletionItem]:
 
 
 def _of_module(request: Request, name: str) -> Iterator[CompletionItem]:
-    path = module_at(request.snapshot, request.path, request.offset, name)
+    path = callables.module_at(request.snapshot, request.path, request.offset, name)
     template = request.snapshot.template(path) if path else None
     if path is None or template is None:
         return
-    for exported, binding in exports_of(template).items():
-        described = exported_macro(request.snapshot, path, exported)
+    for exported, binding in callables.exports_of(template).items():
+        described = callables.exported_macro(request.snapshot, path, exported)
         kind: ItemKind = "function" if binding.kind == "macro" else "variable"
         if described is None:
             yield CompletionItem(exported, kind, _KNOWN + 5, detail=binding.kind)
@@ -497,7 +488,7 @@ def _of_module(request: Request, name: str) -> Iterator[CompletionItem]:
 
 def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[CompletionItem]:
     """Yield the variables of a `namespace(…)`: its arguments, and the attributes that are assigned."""
-    made = tag_of(request.template, binding)
+    made = callables.tag_of(request.template, binding)
     value = made[1].expressions[0] if made and made[1].expressions else None
     if (
         not isinstance(value, Call)

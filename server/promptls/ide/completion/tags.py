@@ -13,15 +13,7 @@ from promptls.ide.symbols.jinja import block_names, family
 from promptls.lint.registry import RULES
 from promptls.semantic.names.file_names import chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
-from promptls.syntax.jinja.builtins import (
-    FILTERS,
-    MIDDLES,
-    TAGS,
-    TESTS,
-    Signature,
-    filter_signature,
-    test_signature,
-)
+from promptls.syntax.jinja import builtins
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import NOWHERE, Span
@@ -60,16 +52,16 @@ _COMMON_TESTS: Final = frozenset(
 
 def filter_items() -> Iterator[CompletionItem]:
     """Yield every filter; with parentheses if it requires arguments."""
-    for name in sorted(FILTERS):
+    for name in sorted(builtins.FILTERS):
         rank = 10 if name in _COMMON_FILTERS else 40 if name in _HTML_FILTERS or name in _SHORT else 20
-        yield _item(filter_signature(name), "filter", rank)
+        yield _item(builtins.filter_signature(name), "filter", rank)
 
 
 def test_items(words: tuple[str, ...]) -> Iterator[CompletionItem]:
     """Yield every named test, and the `words` that are also allowed in its place."""
-    for name in sorted(TESTS):
+    for name in sorted(builtins.TESTS):
         if name.isidentifier():
-            yield _item(test_signature(name), "test", 10 if name in _COMMON_TESTS else 20)
+            yield _item(builtins.test_signature(name), "test", 10 if name in _COMMON_TESTS else 20)
     yield from word_items(words, 30)
 
 
@@ -79,7 +71,7 @@ def word_items(words: tuple[str, ...], rank: int = 10) -> Iterator[CompletionIte
         yield CompletionItem(word, "keyword", rank + index, text=f"{word} ")
 
 
-def _item(signature: Signature, detail: str, rank: int) -> CompletionItem:
+def _item(signature: builtins.Signature, detail: str, rank: int) -> CompletionItem:
     name = signature.name
     shown = ", ".join(each.text for each in signature.parameters)
     needs = signature.needs_arguments
@@ -111,7 +103,7 @@ def tag_items(request: Request, tag: Tag, start: int) -> Iterator[CompletionItem
             detail="due",
             is_preselected=True,
         )
-    for middle, owners in MIDDLES.items():
+    for middle, owners in builtins.MIDDLES.items():
         if innermost in owners:
             yield _tag(request, tag, start, middle, FIRST + 1 if middle == "else" else FIRST + 2)
     # If a block is closed already, its end keyword is offered in the tag that closes it.
@@ -120,14 +112,14 @@ def tag_items(request: Request, tag: Tag, start: int) -> Iterator[CompletionItem
         if keyword != visible.due:
             rank = FIRST if keyword == innermost else 30
             yield CompletionItem(f"end{keyword}", "keyword", rank, text=f"end{keyword}{close}")
-    for rank, keyword in enumerate(TAGS):
-        if keyword not in MIDDLES:
+    for rank, keyword in enumerate(builtins.TAGS):
+        if keyword not in builtins.MIDDLES:
             yield _tag(request, tag, start, keyword, 10 + rank)
 
 
 def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> CompletionItem:
     """Return a tag with its end tag, on lines of its own or inline like the tag being edited."""
-    fact = TAGS[keyword]
+    fact = builtins.TAGS[keyword]
     close = _close(request, tag, start)
     plain = f"{keyword}{close}" if fact.form == keyword and not fact.opens_block else f"{keyword} "
     snippet = _quote(fact.form)

@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from promptls.dialects.opencompass.vocabulary import (
-    DIALOGUE_ROLES,
-    INFERENCERS,
-    MESSAGE_ROLES,
-    MORE_INFERENCERS,
-    RETRIEVERS,
-    TEMPLATE_TYPES,
-    USUAL_ICE_MARK,
-)
+from promptls.dialects.opencompass import vocabulary
 from promptls.dialects.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.ide.completion.items import MAX_FILES, CompletionItem, Request, name_items, table_items
@@ -188,21 +180,23 @@ def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Comple
     """
     path = path[1:] if path[:1] == ("infer_cfg",) else path
     if path == ("retriever", "type"):
-        yield from table_items(RETRIEVERS)
+        yield from table_items(vocabulary.RETRIEVERS)
     elif path == ("inferencer", "type"):
-        yield from table_items(INFERENCERS)
-        yield from table_items(dict.fromkeys(sorted(MORE_INFERENCERS), ""), 40)
+        yield from table_items(vocabulary.INFERENCERS)
+        yield from table_items(dict.fromkeys(sorted(vocabulary.MORE_INFERENCERS), ""), 40)
     elif path[:1] == ("meta_template",) and path[-1:] == ("role",):
-        yield from table_items(DIALOGUE_ROLES)
+        yield from table_items(vocabulary.DIALOGUE_ROLES)
     elif path[:1] == ("meta_template",) and path[-1:] == ("api_role",):
-        yield from table_items(dict.fromkeys(DIALOGUE_ROLES, ""))
+        yield from table_items(dict.fromkeys(vocabulary.DIALOGUE_ROLES, ""))
     elif path[:1] in {("ice_template",), ("prompt_template",)}:
         if path[1:] == ("type",):
-            yield from table_items(TEMPLATE_TYPES)
+            yield from table_items(vocabulary.TEMPLATE_TYPES)
         elif path[1:] == ("ice_token",):
-            yield CompletionItem(USUAL_ICE_MARK, "value", 10, detail="by custom")
+            yield CompletionItem(vocabulary.USUAL_ICE_MARK, "value", 10, detail="by custom")
         elif path[-1] in {"role", "fallback_role"}:
-            yield from table_items(MESSAGE_ROLES if "messages" in path else DIALOGUE_ROLES)
+            yield from table_items(
+                vocabulary.MESSAGE_ROLES if "messages" in path else vocabulary.DIALOGUE_ROLES
+            )
     elif path in {("reader_cfg", "input_columns", ITEM), ("reader_cfg", "output_column")}:
         yield from name_items(dict.fromkeys(column_names(request)), "column")
 

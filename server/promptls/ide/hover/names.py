@@ -8,15 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any, Final
 
 from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
-from promptls.ide.callables import (
-    Described,
-    called_at,
-    exported_macro,
-    function_named,
-    macro_of,
-    module_at,
-    named_at,
-)
+from promptls.ide import callables
 from promptls.ide.hover.markdown import Hover, code, sample_text, shown_value
 from promptls.ide.key_facts import declared_schema, value_at
 from promptls.ide.symbols.inputs import column_places
@@ -35,29 +27,7 @@ from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
-from promptls.syntax.jinja.builtins import (
-    FILTERS,
-    LOOP,
-    TAGS,
-    TESTS,
-    Signature,
-    end_documentation,
-    filter_documentation,
-    filter_signature,
-    test_documentation,
-    test_signature,
-)
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Constant,
-    Expression,
-    Filter,
-    Keyword,
-    Name,
-    Test,
-    walk,
-)
+from promptls.syntax.jinja import builtins, nodes
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.escape import markdown_fence, markdown_prose, markdown_text
@@ -156,7 +126,7 @@ def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -
     return None
 
 
-def described_text(described: Described) -> str:
+def described_text(described: callables.Described) -> str:
     """Return a signature with its documentation and origin, in Markdown."""
     fence = "python" if described.code else "jinja"
     text = markdown_fence(described.code or described.signature.text, fence)
@@ -177,7 +147,7 @@ def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) ->
             return Hover(span.shifted(start), described_text(described)) if described else None
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
-        for node in walk(expression):
+        for node in nodes.walk(expression):
             found = _of_node(snapshot, path, node, place, offset)
             if found is not None:
                 return Hover(found[0].shifted(start), found[1])
@@ -185,44 +155,52 @@ def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) ->
 
 
 def _tag_text(keyword: str) -> str:
-    if keyword.startswith("end") and keyword[3:] in TAGS:
-        return end_documentation(keyword[3:])
-    fact = TAGS.get(keyword)
+    if keyword.startswith("end") and keyword[3:] in builtins.TAGS:
+        return builtins.end_documentation(keyword[3:])
+    fact = builtins.TAGS.get(keyword)
     return fact.documentation if fact else ""
 
 
 def _imported(
-    snapshot: Snapshot, path: str, keyword: str, template: Expression | None, name: str
-) -> Described | None:
-    if not isinstance(template, Constant) or not isinstance(template.value, str):
+    snapshot: Snapshot, path: str, keyword: str, template: nodes.Expression | None, name: str
+) -> callables.Described | None:
+    if not isinstance(template, nodes.Constant) or not isinstance(template.value, str):
         return None
     target = snapshot.resolve(path, TemplateReference(keyword, template.value, template.span))
-    return exported_macro(snapshot, target, name) if target else None
+    return callables.exported_macro(snapshot, target, name) if target else None
 
 
 def _of_node(
-    snapshot: Snapshot, path: str, node: Expression, place: int, offset: int
+    snapshot: Snapshot, path: str, node: nodes.Expression, place: int, offset: int
 ) -> tuple[Span, str] | None:
-    if isinstance(node, Filter) and node.name_span.contains(place) and node.name in FILTERS:
-        return node.name_span, _signed("|", filter_signature(node.name), filter_documentation(node.name))
-    if isinstance(node, Test) and node.name_span.contains(place) and node.name in TESTS:
-        return node.name_span, _signed("is", test_signature(node.name), test_documentation(node.name))
-    if isinstance(node, Attribute) and node.name_span.contains(place) and node.name:
+    if isinstance(node, nodes.Filter) and node.name_span.contains(place) and node.name in builtins.FILTERS:
+        return node.name_span, _signed(
+            "|", builtins.filter_signature(node.name), builtins.filter_documentation(node.name)
+        )
+    if isinstance(node, nodes.Test) and node.name_span.contains(place) and node.name in builtins.TESTS:
+        return node.name_span, _signed(
+            "is", builtins.test_signature(node.name), builtins.test_documentation(node.name)
+        )
+    if isinstance(node, nodes.Attribute) and node.name_span.contains(place) and node.name:
         text = _attribute_text(snapshot, path, node, offset)
         return (node.name_span, text) if text else None
-    if isinstance(node, Call):
+    if isinstance(node, nodes.Call):
         return _argument(snapshot, path, node, place, offset)
     return None
 
 
-def _argument(snapshot: Snapshot, path: str, node: Call, place: int, offset: int) -> tuple[Span, str] | None:
+def _argument(
+    snapshot: Snapshot, path: str, node: nodes.Call, place: int, offset: int
+) -> tuple[Span, str] | None:
     """Return the hover text of the parameter that a keyword argument refers to, with the called function."""
     for argument in node.arguments:
-        if not isinstance(argument, Keyword):
+        if not isinstance(argument, nodes.Keyword):
             continue
         start = argument.span.start
         span = Span(start, start + len(argument.name))
-        described = called_at(snapshot, path, offset, node.function) if span.contains(place) else None
+        described = (
+            callables.called_at(snapshot, path, offset, node.function) if span.contains(place) else None
+        )
         parameters = described.signature.parameters if described is not None else ()
         named = next((each for each in parameters if each.name == argument.name), None)
         if described is not None and named is not None:
@@ -230,21 +208,21 @@ def _argument(snapshot: Snapshot, path: str, node: Call, place: int, offset: int
     return None
 
 
-def _signed(before: str, signature: Signature, text: str) -> str:
+def _signed(before: str, signature: builtins.Signature, text: str) -> str:
     shown = signature.text if signature.parameters else signature.name
     return f"```jinja\n{before} {shown}\n```\n\n{text}".strip()
 
 
-def _attribute_text(snapshot: Snapshot, path: str, node: Attribute, offset: int) -> str:
+def _attribute_text(snapshot: Snapshot, path: str, node: nodes.Attribute, offset: int) -> str:
     """Return the hover text of a member of `loop` or of an import; empty for a key of a value."""
-    if not isinstance(node.target, Name):
+    if not isinstance(node.target, nodes.Name):
         return ""
-    if node.target.name == "loop" and node.name in LOOP:
-        return LOOP[node.name]
-    module = module_at(snapshot, path, offset, node.target.name)
+    if node.target.name == "loop" and node.name in builtins.LOOP:
+        return builtins.LOOP[node.name]
+    module = callables.module_at(snapshot, path, offset, node.target.name)
     if module is None:
         return ""
-    described = exported_macro(snapshot, module, node.name)
+    described = callables.exported_macro(snapshot, module, node.name)
     return described_text(described) if described else f"{code(node.name)} of {code(Path(module).name)}"
 
 
@@ -317,7 +295,7 @@ def _hover(
 
 
 def _input_texts(snapshot: Snapshot, path: str, name: str, latest: FileRendering | None) -> Iterator[str]:
-    described = function_named(snapshot, path, name)
+    described = callables.function_named(snapshot, path, name)
     if described is not None:
         yield described_text(described)
         return
@@ -352,9 +330,9 @@ def _called_texts(
 ) -> Iterator[str]:
     """Yield the signature and documentation of a macro, either the file's own or imported."""
     if binding.kind == "macro":
-        described = macro_of(template, binding, Path(path).name)
+        described = callables.macro_of(template, binding, Path(path).name)
     elif binding.kind == "import":
-        described = named_at(snapshot, path, max(span.start, binding.span.end), name)
+        described = callables.named_at(snapshot, path, max(span.start, binding.span.end), name)
     else:
         return
     if described is not None:

@@ -6,14 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.format.frame import is_blank, scalar_texts
-from promptls.ide.refactor.refactoring import (
-    Change,
-    Offer,
-    RefactorSelection,
-    fresh_name,
-    line_break,
-    refused,
-)
+from promptls.ide.refactor import refactoring
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, chunk_events
@@ -26,12 +19,12 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
 
-def wrap_in_if(place: RefactorSelection) -> Offer | None:
+def wrap_in_if(place: refactoring.RefactorSelection) -> refactoring.Offer | None:
     """Return the wrapping of the selected lines in an `if` block."""
     return _wrap(place, "Wrap the lines in `if`", "if condition", "endif")
 
 
-def wrap_in_for(place: RefactorSelection) -> Offer | None:
+def wrap_in_for(place: refactoring.RefactorSelection) -> refactoring.Offer | None:
     """Return the wrapping of the selected lines in a `for` block."""
     return _wrap(place, "Wrap the lines in `for`", "for item in items", "endfor")
 
@@ -48,21 +41,23 @@ class _Lines(NamedTuple):
     continues: bool
 
 
-def _wrap(place: RefactorSelection, title: str, opening: str, closing: str) -> Offer | None:
+def _wrap(
+    place: refactoring.RefactorSelection, title: str, opening: str, closing: str
+) -> refactoring.Offer | None:
     if place.kind is Kind.OTHER or not place.selected.strip():
         return None
     lines = _lines(place)
     reason = _wrap_obstacle(place, lines)
     if reason:
-        return refused(title, "refactor.rewrite", reason)
+        return refactoring.refused(title, "refactor.rewrite", reason)
 
-    def change() -> Change:
+    def change() -> refactoring.Change:
         start, end = lines.span
         source = place.template.source
-        newline = line_break(place.template)
+        newline = refactoring.line_break(place.template)
         before, after = f"{{% {opening} %}}", f"{{% {closing} %}}"
         if not lines.in_text:
-            return Change(
+            return refactoring.Change(
                 (
                     Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
                     Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
@@ -72,7 +67,7 @@ def _wrap(place: RefactorSelection, title: str, opening: str, closing: str) -> O
         last = source.line(source.line_column(end).line)
         if above.strip() and above == above.rstrip() and last == last.rstrip():
             before, after = before.replace("{%", "{%-"), after.replace("{%", "{%-")
-            return Change(
+            return refactoring.Change(
                 (
                     Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
                     Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
@@ -80,12 +75,12 @@ def _wrap(place: RefactorSelection, title: str, opening: str, closing: str) -> O
             )
         # A trimming tag would also remove white space of the text.
         at = source.line_span(source.line_column(end).line + 1).start if lines.continues else end
-        return Change((Edit(Span(start, start), before), Edit(Span(at, at), after)))
+        return refactoring.Change((Edit(Span(start, start), before), Edit(Span(at, at), after)))
 
-    return Offer(title, "refactor.rewrite", change)
+    return refactoring.Offer(title, "refactor.rewrite", change)
 
 
-def _lines(place: RefactorSelection) -> _Lines:
+def _lines(place: refactoring.RefactorSelection) -> _Lines:
     source = place.template.source
     first, last = source.line_column(place.span.start).line, source.line_column(place.span.end).line
     if last > first and source.line_column(place.span.end).column == 0:
@@ -116,7 +111,7 @@ def _texts(chunk: Chunk) -> Iterator[Span]:
     yield from scalar_texts(chunk)
 
 
-def _wrap_obstacle(place: RefactorSelection, lines: _Lines) -> str:
+def _wrap_obstacle(place: refactoring.RefactorSelection, lines: _Lines) -> str:
     """Return why the lines cannot be wrapped; else an empty text."""
     source = place.template.source
     header = place.template.header
@@ -183,7 +178,7 @@ _TITLE: Final = "Extract the selection into a macro"
 _NAME: Final = "excerpt"
 
 
-def extract_macro(place: RefactorSelection) -> Offer | None:
+def extract_macro(place: refactoring.RefactorSelection) -> refactoring.Offer | None:
     """Return the extraction of the selection to a macro, with the variables that it reads as parameters."""
     if place.kind not in {Kind.PARTS, Kind.SECTION, Kind.TEXT} or not place.selected.strip():
         return None
@@ -193,29 +188,29 @@ def extract_macro(place: RefactorSelection) -> Offer | None:
         return None
     reason = _extract_obstacle(found.chunk, inside)
     if reason:
-        return refused(_TITLE, "refactor.extract", reason)
+        return refactoring.refused(_TITLE, "refactor.extract", reason)
 
-    def change() -> Change:
+    def change() -> refactoring.Change:
         names = place.template.names
         taken = names.read_names | {binding.name for binding in names.bindings}
-        name = fresh_name(_NAME, taken)
+        name = refactoring.fresh_name(_NAME, taken)
         parameters = ", ".join(_parameters(place, found.chunk, inside))
-        end = line_break(place.template)
+        end = refactoring.line_break(place.template)
         macro = f"{{% macro {name}({parameters}) %}}{place.selected}{{% endmacro %}}"
         at = _top(place)
         before = end if at and not place.template.source.slice(Span(at - 1, at)).isspace() else ""
         after = "" if before else end
-        return Change(
+        return refactoring.Change(
             (
                 Edit(Span(at, at), f"{before}{macro}{after}"),
                 Edit(place.span, f"{{{{ {name}({parameters}) }}}}"),
             )
         )
 
-    return Offer(_TITLE, "refactor.extract", change)
+    return refactoring.Offer(_TITLE, "refactor.extract", change)
 
 
-def _top(place: RefactorSelection) -> int:
+def _top(place: refactoring.RefactorSelection) -> int:
     """Return the offset after the header, or the start of the file."""
     header = place.template.header
     if header is not None:
@@ -223,7 +218,7 @@ def _top(place: RefactorSelection) -> int:
     return 1 if place.template.source.first_chunk.text.startswith("\ufeff") else 0
 
 
-def _parameters(place: RefactorSelection, chunk: Chunk, inside: Span) -> list[str]:
+def _parameters(place: refactoring.RefactorSelection, chunk: Chunk, inside: Span) -> list[str]:
     """Return the variables that the selection reads without binding them, except for global ones."""
     called = {
         reference.name

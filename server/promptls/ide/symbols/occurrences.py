@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final
 
-from promptls.ide.symbols.columns import (
-    column_use_places,
-    data_column_places,
-    data_symbol_at,
-    datasets_of,
-    input_home,
-    is_data_file,
-    option_symbol_at,
-    reads_rows_of,
-)
+from promptls.ide.symbols import columns, inputs, jinja
 from promptls.ide.symbols.declared import (
     NAMED_KINDS,
     declared_symbol_at,
@@ -26,27 +17,6 @@ from promptls.ide.symbols.declared import (
     name_span,
     reference_at,
     settings_files,
-)
-from promptls.ide.symbols.inputs import (
-    data_places,
-    declared_at,
-    declared_places,
-    prompts_with,
-    python_places,
-    unread_input,
-)
-from promptls.ide.symbols.jinja import (
-    arguments_of,
-    attribute_at,
-    attribute_places,
-    block_places,
-    blocks_in,
-    macro_meant,
-    macro_of,
-    other_names,
-    parameters_of,
-    part_name_at,
-    part_places,
 )
 from promptls.ide.symbols.python_names import ENDING, function_meant, function_places
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind, Use
@@ -106,7 +76,7 @@ def _passed(snapshot: Snapshot, path: str, text: str, word: Span, name: str) -> 
         target = template_of(snapshot, call) if name in call.keys else None
         if target is None or word not in key_spans(text, call, (name,)):
             continue
-        home = input_home(snapshot, target, name)
+        home = columns.input_home(snapshot, target, name)
         if home is not None:
             return Symbol("input", name, path, word, home)
     return None
@@ -119,14 +89,14 @@ def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     if found is None or column is None:
         return None
     for stem in sorted(found.loaded):
-        for prompt in finished(prompts_with(snapshot, stem)):
+        for prompt in finished(inputs.prompts_with(snapshot, stem)):
             template = snapshot.template(prompt)
-            if template is None or not reads_rows_of(snapshot, path, column, prompt, template):
+            if template is None or not columns.reads_rows_of(snapshot, path, column, prompt, template):
                 continue
-            home = input_home(snapshot, prompt, column.name)
+            home = columns.input_home(snapshot, prompt, column.name)
             if home is not None:
                 return Symbol("input", column.name, path, column.span, home)
-            for file in datasets_of(snapshot, prompt, template):
+            for file in columns.datasets_of(snapshot, prompt, template):
                 if file.rpartition("/")[2].startswith(f"{stem}."):
                     return Symbol("column", column.name, path, column.span, file)
     return None
@@ -163,7 +133,7 @@ def _may_be_known(snapshot: Snapshot, name: str) -> bool:
     named = f":{name}"
     texts = (snapshot.template(path) for path in settings_files(snapshot))
     in_settings = any(each is not None and named in each.source.text for each in texts)
-    return in_settings or bool(finished(prompts_with(snapshot, named)))
+    return in_settings or bool(finished(inputs.prompts_with(snapshot, named)))
 
 
 _KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
@@ -189,7 +159,7 @@ def holds_prompt(snapshot: Snapshot, path: str) -> bool:
     """Return whether a file is parsed as a prompt, not as a program, data or settings."""
     if is_program(path) or is_settings_file(path):
         return False
-    return not is_data_file(path) or snapshot.kind(path) is not Kind.OTHER
+    return not columns.is_data_file(path) or snapshot.kind(path) is not Kind.OTHER
 
 
 def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
@@ -203,7 +173,7 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
         return python_symbol_at(snapshot, path, offset)
     if is_settings_file(path):
         return _named_in_settings(snapshot, path, offset)
-    return data_symbol_at(snapshot, path, offset)
+    return columns.data_symbol_at(snapshot, path, offset)
 
 
 def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
@@ -216,18 +186,20 @@ def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     mention = mention_at(template.source, offset)
     if mention is not None:
         mentioned = _mentioned(snapshot, path, template, mention)
-        return mentioned or attribute_at(template, path, offset) or key_symbol_at(template, path, offset)
+        return (
+            mentioned or jinja.attribute_at(template, path, offset) or key_symbol_at(template, path, offset)
+        )
     reference = reference_at(template, offset)
     if reference is not None:
         target = snapshot.resolve(path, reference)
         return Symbol("file", reference.name or "", path, name_span(reference), target) if target else None
-    declared = declared_at(template, path, offset)
+    declared = inputs.declared_at(template, path, offset)
     if declared is not None:
         return Symbol("input", template.source.slice(declared.span), path, declared.span, path)
     key = key_symbol_at(template, path, offset) or _named_in_header(snapshot, template, path, offset)
     if key is not None:
         return key
-    named = part_name_at(template, offset)
+    named = jinja.part_name_at(template, offset)
     return Symbol(named.kind, named.name, path, named.span, path, named.span) if named is not None else None
 
 
@@ -238,7 +210,7 @@ def _named_in_header(snapshot: Snapshot, template: Template, path: str, offset: 
 
 
 def _named_in_settings(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    return declared_symbol_at(snapshot, path, offset) or option_symbol_at(snapshot, path, offset)
+    return declared_symbol_at(snapshot, path, offset) or columns.option_symbol_at(snapshot, path, offset)
 
 
 def _variable(snapshot: Snapshot, path: str, template: Template, place: NamePlace) -> Symbol | None:
@@ -270,7 +242,7 @@ def symbol_variable(snapshot: Snapshot, symbol: Symbol) -> Variable | None:
         return None
     if symbol.anchor is not None:
         return variable_around(template, NamePlace(symbol.name, symbol.anchor))
-    return input_variable(template, symbol.name) or unread_input(symbol.name)
+    return input_variable(template, symbol.name) or inputs.unread_input(symbol.name)
 
 
 def _mentioned(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> Symbol | None:
@@ -292,8 +264,8 @@ def _parameter(snapshot: Snapshot, path: str, template: Template, mention: Menti
     called = name_at(template, mention.owner.start)
     owner = called if called is not None and called.span == mention.owner else None
     place = owner or mention_at(template.source, mention.owner.start)
-    macro = macro_meant(snapshot, path, place) if place is not None else None
-    span = parameters_of(snapshot, macro).get(mention.name) if macro is not None else None
+    macro = jinja.macro_meant(snapshot, path, place) if place is not None else None
+    span = jinja.parameters_of(snapshot, macro).get(mention.name) if macro is not None else None
     if macro is None or span is None:
         return None
     return Symbol("parameter", mention.name, path, mention.span, macro.path, span)
@@ -375,7 +347,7 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
     if template is None or (symbol.kind not in {"block", "file"} and is_elsewhere):
         return tuple(each for each in occurrences(snapshot, symbol) if each.path == symbol.path)
     if symbol.kind == "block":
-        return _order(blocks_in(template, symbol.path, symbol.name))
+        return _order(jinja.blocks_in(template, symbol.path, symbol.name))
     if symbol.kind == "key" and not flow_of(template).passes:
         return _order(key_places_in(template, symbol.path, symbol.key_path))
     if symbol.kind in NO_VARIABLES:
@@ -389,12 +361,12 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
         return ()
     found = list(_variable_places(symbol.path, variable))
     if variable.is_input:
-        found += declared_places(template, symbol.path, symbol.name)
+        found += inputs.declared_places(template, symbol.path, symbol.name)
     if symbol.kind == "parameter":
         calls = _calls(template, symbol.path, variable)
         found += (
             Occurrence(symbol.path, span, "read")
-            for span in arguments_of(template, symbol.name, calls.__contains__)
+            for span in jinja.arguments_of(template, symbol.name, calls.__contains__)
         )
     return _order(found)
 
@@ -403,7 +375,7 @@ def _places_of_others(
     snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
 ) -> Iterator[Occurrence | None]:
     if symbol.kind == "block":
-        for each in block_places(snapshot, symbol.home, symbol.name):
+        for each in jinja.block_places(snapshot, symbol.home, symbol.name):
             yield None
             yield each
     elif symbol.kind == "key":
@@ -413,14 +385,14 @@ def _places_of_others(
     elif symbol.kind == "experiment":
         yield from function_places(snapshot, symbol.home, symbol.name)
     elif symbol.kind == "column":
-        yield from data_column_places(snapshot, symbol)
+        yield from columns.data_column_places(snapshot, symbol)
     elif symbol.kind == "file":
         yield from file_places(snapshot, symbol.home)
     elif (template := snapshot.template(symbol.home)) is not None:
         if symbol.kind == "attribute":
-            yield from attribute_places(template, symbol)
+            yield from jinja.attribute_places(template, symbol)
         else:
-            yield from part_places(template, symbol.home, symbol.kind, symbol.name)
+            yield from jinja.part_places(template, symbol.home, symbol.kind, symbol.name)
 
 
 def _order(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
@@ -460,11 +432,11 @@ def _places_of_all(
         yield from _variable_places(path, variable)
         template = snapshot.template(path)
         if variable.is_input and template is not None:
-            yield from declared_places(template, path, name)
+            yield from inputs.declared_places(template, path, name)
             if in_data:
-                yield from data_places(snapshot, path, template, name)
-                yield from column_use_places(snapshot, path, template, name)
-            yield from python_places(snapshot, path, name)
+                yield from inputs.data_places(snapshot, path, template, name)
+                yield from columns.column_use_places(snapshot, path, template, name)
+            yield from inputs.python_places(snapshot, path, name)
 
 
 def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
@@ -479,7 +451,7 @@ def _arguments(
     snapshot: Snapshot, template: Template, symbol: Symbol, parameter: Variable
 ) -> Iterator[Occurrence | None]:
     """Yield the keyword arguments for a macro's parameter in all calls of the macro."""
-    macro = macro_of(template, symbol.home, parameter)
+    macro = jinja.macro_of(template, symbol.home, parameter)
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
     if called is None:
         return
@@ -495,13 +467,13 @@ def _arguments(
         if other is None:
             continue
         spans = {each.span for each in places if each.path == path}
-        spans.update([span for named in spans for span in other_names(other, named)])
-        for span in arguments_of(other, symbol.name, spans.__contains__):
+        spans.update([span for named in spans for span in jinja.other_names(other, named)])
+        for span in jinja.arguments_of(other, symbol.name, spans.__contains__):
             yield Occurrence(path, span, "read")
 
 
 def _calls(template: Template, path: str, parameter: Variable) -> frozenset[Span]:
     """Return the spans in the file itself where the macro of a parameter is read."""
-    macro = macro_of(template, path, parameter)
+    macro = jinja.macro_of(template, path, parameter)
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
     return frozenset(reference.span for reference in called.references) if called is not None else frozenset()

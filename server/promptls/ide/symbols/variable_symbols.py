@@ -19,15 +19,8 @@ from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.semantic.flow.paths import Each, Step, along, is_no_input, parameter_of
 from promptls.semantic.flow.read_keys import KeyPath, access_path_of, key_path_of, key_read_at, keys_named
 from promptls.semantic.flow.shapes import flow_of, resolved_at
+from promptls.semantic.names import variables
 from promptls.semantic.names.mentions import Mention, TemplateReference, mention_at, mentions_of
-from promptls.semantic.names.variables import (
-    NamePlace,
-    Variable,
-    exported_variable,
-    input_variable,
-    variable_at,
-    variables_named,
-)
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
@@ -42,11 +35,11 @@ class VariableIn(NamedTuple):
     """A variable, and its file."""
 
     path: str
-    variable: Variable
+    variable: variables.Variable
 
 
 def shared_variable(
-    snapshot: Snapshot, path: str, variable: Variable, *, by_data: bool = True
+    snapshot: Snapshot, path: str, variable: variables.Variable, *, by_data: bool = True
 ) -> tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]:
     """Return all variables that are the same symbol as the one in the file at `path`, and other references.
 
@@ -60,7 +53,7 @@ def shared_variable(
 def shared_variable_steps(
     snapshot: Snapshot,
     path: str,
-    variable: Variable,
+    variable: variables.Variable,
     *,
     by_data: bool = True,
     report: Callable[[VariableIn], object] | None = None,
@@ -102,7 +95,7 @@ def shared_variable_steps(
     return tuple(found.values()), tuple(references)
 
 
-def _identity(variable: Variable) -> Span | None:
+def _identity(variable: variables.Variable) -> Span | None:
     return None if variable.is_input else min(binding.span for binding in variable.bindings)
 
 
@@ -111,14 +104,14 @@ def has_context(reference: TemplateReference) -> bool:
     return reference.keyword == "extends" or reference.with_context
 
 
-def _below(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn]:
+def _below(snapshot: Snapshot, path: str, variable: variables.Variable) -> Iterator[VariableIn]:
     """Yield the variable in the files that this one includes."""
     for reference in variable.seen_by:
         target = snapshot.resolve(path, reference) if has_context(reference) else None
         template = snapshot.template(target) if target else None
         if target is None or template is None or not _takes(snapshot, target, variable.name):
             continue
-        seen = input_variable(template, variable.name)
+        seen = variables.input_variable(template, variable.name)
         if seen is not None:
             yield VariableIn(target, seen)
 
@@ -131,7 +124,7 @@ def _takes(snapshot: Snapshot, path: str, name: str) -> bool:
     )
 
 
-def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn | None]:
+def _above(snapshot: Snapshot, path: str, variable: variables.Variable) -> Iterator[VariableIn | None]:
     """Yield the variable in the files that include this one; None separates the files."""
     for includer in sorted(snapshot.includers(path)):
         yield None
@@ -143,14 +136,14 @@ def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[Variab
             for reference in template.references
             if has_context(reference) and snapshot.resolve(includer, reference) == path
         }
-        for other in variables_named(template, variable.name) if references else ():
+        for other in variables.variables_named(template, variable.name) if references else ():
             seen = (reference.span for reference in other.seen_by)
             if not other.is_implied and not references.isdisjoint(seen):
                 yield VariableIn(includer, other)
 
 
 def _imported_by(
-    snapshot: Snapshot, path: str, variable: Variable
+    snapshot: Snapshot, path: str, variable: variables.Variable
 ) -> Iterator[tuple[VariableIn | None, Occurrence] | None]:
     """Yield the references to the variable in importers, and the importer's variable if it has one.
 
@@ -164,7 +157,7 @@ def _imported_by(
             if mention.kind not in {"imported", "attribute"}:
                 continue
             if imported_file(snapshot, importer, template, mention) == path:
-                own = variable_at(template, NamePlace(mention.name, mention.span))
+                own = variables.variable_at(template, variables.NamePlace(mention.name, mention.span))
                 place = VariableIn(importer, own) if own is not None else None
                 yield place, Occurrence(importer, mention.span, "read")
 
@@ -185,7 +178,7 @@ def imported_file(snapshot: Snapshot, path: str, template: Template, mention: Me
 
 def _module(template: Template, name: str, span: Span) -> Mention | None:
     """Return the import that the name at `span` refers to."""
-    variable = variable_at(template, NamePlace(name, span))
+    variable = variables.variable_at(template, variables.NamePlace(name, span))
     for reference in variable.references if variable is not None else ():
         if reference.span == span and reference.binding is not None and reference.binding.kind == "import":
             mention = mention_at(template.source, reference.binding.span.start)
@@ -194,7 +187,7 @@ def _module(template: Template, name: str, span: Span) -> Mention | None:
 
 
 def _imported_from(
-    snapshot: Snapshot, path: str, template: Template, variable: Variable
+    snapshot: Snapshot, path: str, template: Template, variable: variables.Variable
 ) -> Iterator[VariableIn]:
     """Yield the variable in the files that this one imports it from without renaming it."""
     for binding in variable.bindings:
@@ -205,7 +198,7 @@ def _imported_from(
             continue
         target = imported_file(snapshot, path, template, mention)
         other = snapshot.template(target) if target else None
-        exported = exported_variable(other, variable.name) if other is not None else None
+        exported = variables.exported_variable(other, variable.name) if other is not None else None
         if target is not None and exported is not None:
             yield VariableIn(target, exported)
 

@@ -9,21 +9,10 @@ from typing import Final
 from promptls.semantic.flow.paths import Each, Path, Step, extended, path_of
 from promptls.semantic.flow.use import Compared, Condition, Conditions
 from promptls.semantic.types.shape import Need, Shape, conditional
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Collection,
-    Constant,
-    Expression,
-    Filter,
-    Item,
-    Name,
-    Operation,
-    Slice,
-    Test,
-)
+from promptls.syntax.jinja import nodes
 
 
-def compared(node: Operation) -> Iterator[tuple[Expression, tuple[Compared, ...]]]:
+def compared(node: nodes.Operation) -> Iterator[tuple[nodes.Expression, tuple[Compared, ...]]]:
     """Yield the values compared directly, without filters or defaults, each with the constants."""
     if len(node.operators) != 1 or len(node.operands) != 2:  # noqa: PLR2004 - two operands
         return
@@ -34,69 +23,73 @@ def compared(node: Operation) -> Iterator[tuple[Expression, tuple[Compared, ...]
                 if is_plain(value) and (constants := _constants(other)):
                     yield value, constants
         case "in" | "not in":
-            if is_plain(left) and isinstance(right, Collection) and right.kind != "dict":
+            if is_plain(left) and isinstance(right, nodes.Collection) and right.kind != "dict":
                 constants = tuple(constant for item in right.items for constant in _constants(item))
                 if constants:
                     yield left, constants
 
 
-def is_plain(node: Expression) -> bool:
+def is_plain(node: nodes.Expression) -> bool:
     """Return whether an expression is just a variable, or an attribute or element of one."""
     match node:
-        case Name():
+        case nodes.Name():
             return True
-        case Attribute(target=target):
+        case nodes.Attribute(target=target):
             return is_plain(target)
-        case Item(target=target, key=Constant()):
+        case nodes.Item(target=target, key=nodes.Constant()):
             return is_plain(target)
         case _:
             return False
 
 
-def is_cut(node: Expression) -> bool:
+def is_cut(node: nodes.Expression) -> bool:
     """Return whether an expression is a slice of a text or list."""
-    return isinstance(node, Item) and isinstance(node.key, Slice)
+    return isinstance(node, nodes.Item) and isinstance(node.key, nodes.Slice)
 
 
-def _constants(node: Expression) -> tuple[Compared, ...]:
-    return (Compared(node.value, node.span),) if isinstance(node, Constant) else ()
+def _constants(node: nodes.Expression) -> tuple[Compared, ...]:
+    return (Compared(node.value, node.span),) if isinstance(node, nodes.Constant) else ()
 
 
 _EQUAL: Final = frozenset({"==", "eq", "equalto"})
 _UNEQUAL: Final = frozenset({"!=", "ne"})
 
 
-def conditions_of(test: Expression, *, holds: bool = True) -> Conditions:
+def conditions_of(test: nodes.Expression, *, holds: bool = True) -> Conditions:
     """Return what is known of values if a condition is true, or if it is false."""
     match test:
-        case Operation(operators=("not", *rest), operands=(operand,)):
+        case nodes.Operation(operators=("not", *rest), operands=(operand,)):
             return conditions_of(operand, holds=holds is bool(len(rest) % 2))
-        case Operation(operators=("and" | "or" as word, *_), operands=operands):
+        case nodes.Operation(operators=("and" | "or" as word, *_), operands=operands):
             each = [conditions_of(operand, holds=holds) for operand in operands]
             return _all(each, operands if holds else ()) if (word == "and") is holds else _any(each)
-        case Operation(operators=("==" | "!=" as word,), operands=(left, right)):
+        case nodes.Operation(operators=("==" | "!=" as word,), operands=(left, right)):
             is_among = (word == "==") is holds
             return _about(left, right, is_among=is_among) or _about(right, left, is_among=is_among)
-        case Operation(operators=("in" | "not in" as word,), operands=(left, Collection() as right)):
+        case nodes.Operation(
+            operators=("in" | "not in" as word,), operands=(left, nodes.Collection() as right)
+        ):
             return _about(left, right, is_among=(word == "in") is holds)
-        case Test(name=name, target=target, arguments=(Constant() as constant,)) if name in _EQUAL | _UNEQUAL:
+        case nodes.Test(name=name, target=target, arguments=(nodes.Constant() as constant,)) if (
+            name in _EQUAL | _UNEQUAL
+        ):
             return _about(target, constant, is_among=(name in _EQUAL) is holds)
     return ()
 
 
-def selected(over: Expression, element: str) -> Iterator[Condition]:
+def selected(over: nodes.Expression, element: str) -> Iterator[Condition]:
     """Yield what is known of the variable of a loop over the result of `selectattr` and `rejectattr`."""
-    while isinstance(over, Filter) and over.target is not None:
+    while isinstance(over, nodes.Filter) and over.target is not None:
         match over:
-            case Filter(
+            case nodes.Filter(
                 name="selectattr" | "rejectattr" as name,
-                arguments=(Constant(value=str() as key), Constant(value=str() as test), operand),
+                arguments=(nodes.Constant(value=str() as key), nodes.Constant(value=str() as test), operand),
             ) if test in _EQUAL | _UNEQUAL | {"in"}:
                 values = _compared_constants(operand)
                 path: Path = (Step(element),)
                 for part in key.split("."):
                     path = extended(path, Step(part))
-                if values is not None and isinstance(operand, Collection) is (test == "in"):
+                if values is not None and isinstance(operand, nodes.Collection) is (test == "in"):
                     yield Condition(path, values, (name == "selectattr") is (test not in _UNEQUAL))
         over = over.target
 
@@ -165,7 +158,7 @@ def is_about_one(path: Path) -> bool:
     )
 
 
-def _about(value: Expression, constants: Expression, *, is_among: bool) -> Conditions:
+def _about(value: nodes.Expression, constants: nodes.Expression, *, is_among: bool) -> Conditions:
     found = _compared_constants(constants)
     if found is None or not is_plain(value):
         return ()
@@ -173,17 +166,17 @@ def _about(value: Expression, constants: Expression, *, is_among: bool) -> Condi
     return (Condition(path, found, is_among),) if path else ()
 
 
-def _compared_constants(node: Expression) -> frozenset[object] | None:
+def _compared_constants(node: nodes.Expression) -> frozenset[object] | None:
     """Return the constants that a value is compared with, or None if there may be others."""
-    if isinstance(node, Constant):
+    if isinstance(node, nodes.Constant):
         return frozenset({node.value})
-    if isinstance(node, Collection) and node.kind != "dict":
-        values = [item.value for item in node.items if isinstance(item, Constant)]
+    if isinstance(node, nodes.Collection) and node.kind != "dict":
+        values = [item.value for item in node.items if isinstance(item, nodes.Constant)]
         return frozenset(values) if values and len(values) == len(node.items) else None
     return None
 
 
-def _all(each: list[Conditions], operands: Sequence[Expression]) -> Conditions:
+def _all(each: list[Conditions], operands: Sequence[nodes.Expression]) -> Conditions:
     """Return what is known if all of some conditions are true; `operands` are those of the `and`."""
     found = tuple([condition for conditions in each for condition in conditions])
     unknown = [operand for conditions, operand in zip(each, operands, strict=False) if not conditions]
@@ -192,10 +185,10 @@ def _all(each: list[Conditions], operands: Sequence[Expression]) -> Conditions:
     return tuple([condition._replace(is_partial=True) for condition in found])
 
 
-def _is_implied(operand: Expression, found: Conditions) -> bool:
+def _is_implied(operand: nodes.Expression, found: Conditions) -> bool:
     """Return whether a condition only requires the existence of the mapping whose value is compared."""
-    is_test = isinstance(operand, Test) and operand.name in {"mapping", "defined"}
-    path = path_of(operand.target if isinstance(operand, Test) and is_test else operand)
+    is_test = isinstance(operand, nodes.Test) and operand.name in {"mapping", "defined"}
+    path = path_of(operand.target if isinstance(operand, nodes.Test) and is_test else operand)
     return bool(path) and all(
         len(path) < len(condition.path)
         and all(step.key == other.key for step, other in zip(path, condition.path, strict=False))

@@ -11,19 +11,7 @@ from enum import Enum
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.semantic.types.shape import NOWHERE, PAIR, UNKNOWN, Shape, element_of, fails_for_null, keys_of
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Constant,
-    Expression,
-    Filter,
-    Item,
-    Keyword,
-    Name,
-    Operation,
-    Slice,
-    Test,
-)
+from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.tag_context import BY_ELEMENTS_KEY
 
 
@@ -296,51 +284,55 @@ _LOOP_COUNTERS: Final = frozenset({"index", "index0", "revindex", "revindex0"})
 _EMPTY: Final[tuple[object, ...]] = (None, "", 0)
 
 
-def path_of(node: Expression) -> Path:
+def path_of(node: nodes.Expression) -> Path:
     """Return the path to an expression's value; empty if it is not an access path from a variable."""
     match node:
-        case Name(name=name):
+        case nodes.Name(name=name):
             return (Step(name),)
-        case Attribute(target=target, name=name) if name:
+        case nodes.Attribute(target=target, name=name) if name:
             return extended(path_of(target), Step(Each.INDEX if name.isdecimal() else name))
-        case Item(target=target, key=Constant(value=str() as key)):
+        case nodes.Item(target=target, key=nodes.Constant(value=str() as key)):
             return extended(path_of(target), Step(key))
-        case Item(target=target, key=Slice()):
+        case nodes.Item(target=target, key=nodes.Slice()):
             return path_of(target)
-        case Item(target=target, key=key) if _is_index(key):
+        case nodes.Item(target=target, key=key) if _is_index(key):
             return extended(path_of(target), Step(Each.INDEX))
-        case Item(target=target, key=Name(name=name)):
+        case nodes.Item(target=target, key=nodes.Name(name=name)):
             return extended(path_of(target), Step(View("looked up", (name,))))
-        case Filter(target=target) if target is not None:
+        case nodes.Filter(target=target) if target is not None:
             return _through_filter(path_of(target), node)
-        case Call(function=Attribute(target=target, name=name), arguments=()) if name in VIEWS:
+        case nodes.Call(function=nodes.Attribute(target=target, name=name), arguments=()) if name in VIEWS:
             return extended(path_of(target), Step(View(VIEWS[name])))
-        case Call(
-            function=Attribute(target=target, name="get"), arguments=(Constant(value=str() as key), *rest)
+        case nodes.Call(
+            function=nodes.Attribute(target=target, name="get"),
+            arguments=(nodes.Constant(value=str() as key), *rest),
         ):
             return extended(path_of(target), Step(key, optional=True, keeps_null=bool(rest)))
-        case Call(
-            function=Attribute(target=target, name="pop"), arguments=(Constant(value=str() as key), *rest)
+        case nodes.Call(
+            function=nodes.Attribute(target=target, name="pop"),
+            arguments=(nodes.Constant(value=str() as key), *rest),
         ):
             return extended(path_of(target), Step(key, optional=bool(rest), keeps_null=bool(rest)))
-        case Operation(operators=("or", *_), operands=(first, *_)):
+        case nodes.Operation(operators=("or", *_), operands=(first, *_)):
             return with_optional_end(path_of(first))
         case _:
             return ()
 
 
-def _is_index(node: Expression) -> bool:
+def _is_index(node: nodes.Expression) -> bool:
     """Return whether a key between brackets is a number: literal, or a loop's index."""
-    if isinstance(node, Operation) and len(node.operands) == 1:
+    if isinstance(node, nodes.Operation) and len(node.operands) == 1:
         node = node.operands[0]
-    if isinstance(node, Operation) and node.operators in {("+",), ("-",)}:
+    if isinstance(node, nodes.Operation) and node.operators in {("+",), ("-",)}:
         return all(map(_is_index, node.operands))
-    if isinstance(node, Attribute):
-        return isinstance(node.target, Name) and node.target.name == "loop" and node.name in _LOOP_COUNTERS
-    return isinstance(node, Constant) and type(node.value) is int
+    if isinstance(node, nodes.Attribute):
+        return (
+            isinstance(node.target, nodes.Name) and node.target.name == "loop" and node.name in _LOOP_COUNTERS
+        )
+    return isinstance(node, nodes.Constant) and type(node.value) is int
 
 
-def _through_filter(path: Path, node: Filter) -> Path:
+def _through_filter(path: Path, node: nodes.Filter) -> Path:
     name = node.name
     if name in DEFAULTS:
         return with_optional_end(path, keeps_null=not _replaces_false(node))
@@ -358,70 +350,74 @@ def _through_filter(path: Path, node: Filter) -> Path:
     return ()
 
 
-def _replaces_false(node: Filter) -> bool:
+def _replaces_false(node: nodes.Filter) -> bool:
     """Return whether a `default` also replaces None, according to its second argument."""
     for index, argument in enumerate(node.arguments):
-        value = argument.value if isinstance(argument, Keyword) else argument
-        if index == 1 or (isinstance(argument, Keyword) and argument.name == "boolean"):
-            return not isinstance(value, Constant) or bool(value.value)
+        value = argument.value if isinstance(argument, nodes.Keyword) else argument
+        if index == 1 or (isinstance(argument, nodes.Keyword) and argument.name == "boolean"):
+            return not isinstance(value, nodes.Constant) or bool(value.value)
     return False
 
 
-def named_key(node: Filter) -> str:
+def named_key(node: nodes.Filter) -> str:
     """Return the key of each element that a filter uses, in its first argument or in `attribute=`."""
     for index, argument in enumerate(node.arguments):
-        value = argument.value if isinstance(argument, Keyword) else argument
-        names = argument.name == "attribute" if isinstance(argument, Keyword) else index == 0
-        if not isinstance(value, Constant) or not isinstance(value.value, str):
+        value = argument.value if isinstance(argument, nodes.Keyword) else argument
+        names = argument.name == "attribute" if isinstance(argument, nodes.Keyword) else index == 0
+        if not isinstance(value, nodes.Constant) or not isinstance(value.value, str):
             continue
-        if names and (node.name in BY_ELEMENTS_KEY or isinstance(argument, Keyword)):
+        if names and (node.name in BY_ELEMENTS_KEY or isinstance(argument, nodes.Keyword)):
             return value.value
     return ""
 
 
-def present_if_true(test: Expression) -> tuple[Path, ...]:
+def present_if_true(test: nodes.Expression) -> tuple[Path, ...]:
     """Return the values that exist whenever a condition is true."""
     match test:
-        case Operation(operators=("and", *_), operands=operands):
+        case nodes.Operation(operators=("and", *_), operands=operands):
             return tuple(path for operand in operands for path in present_if_true(operand))
-        case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
+        case nodes.Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
             return present_if_false(operand)
-        case Operation(operators=("in",), operands=(Constant(value=str() as key), target)):
+        case nodes.Operation(operators=("in",), operands=(nodes.Constant(value=str() as key), target)):
             return (*_some(path_of(target)), *_holding(target, key))
-        case Operation(operators=("==" | ">" | ">=" | "in",), operands=operands):
+        case nodes.Operation(operators=("==" | ">" | ">=" | "in",), operands=operands):
             return _sized(*operands)
-        case Operation(operators=("!=",), operands=(first, Constant(value=value))) if value in _EMPTY:
+        case nodes.Operation(operators=("!=",), operands=(first, nodes.Constant(value=value))) if (
+            value in _EMPTY
+        ):
             return _sized(first)
-        case Test(name="defined", target=target):
+        case nodes.Test(name="defined", target=target):
             return _some(_keeping_null(path_of(target)))
-        case Filter(name="length" | "count" | "trim", target=target):
+        case nodes.Filter(name="length" | "count" | "trim", target=target):
             return _some(path_of(target)) if target is not None else ()
-        case Test(name="string" | "number" | "mapping" | "true", target=target):
+        case nodes.Test(name="string" | "number" | "mapping" | "true", target=target):
             return _some(path_of(target))
         case _:
             return _some(path_of(test))
 
 
-def present_if_false(test: Expression) -> tuple[Path, ...]:
+def present_if_false(test: nodes.Expression) -> tuple[Path, ...]:
     """Return the values that exist whenever a condition is false."""
     match test:
-        case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
+        case nodes.Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
             return present_if_true(operand)
-        case Operation(operators=("or", *_), operands=operands):
+        case nodes.Operation(operators=("or", *_), operands=operands):
             return tuple(path for operand in operands for path in present_if_false(operand))
-        case Operation(operators=("==",), operands=(first, Constant(value=value))) if value in _EMPTY:
+        case nodes.Operation(operators=("==",), operands=(first, nodes.Constant(value=value))) if (
+            value in _EMPTY
+        ):
             return _sized(first)
-        case Operation(operators=("not in",), operands=(Constant(value=str() as key), target)):
+        case nodes.Operation(operators=("not in",), operands=(nodes.Constant(value=str() as key), target)):
             return _holding(target, key)
-        case Test(name="none", target=target):
+        case nodes.Test(name="none", target=target):
             return _some(path_of(target))
-        case Test(name="undefined", target=target):
+        case nodes.Test(name="undefined", target=target):
             return _some(_keeping_null(path_of(target)))
         case _:
             return ()
 
 
-def _holding(target: Expression, key: str) -> tuple[Path, ...]:
+def _holding(target: nodes.Expression, key: str) -> tuple[Path, ...]:
     """Return the value under a key of a mapping that contains it."""
     return _some(_keeping_null(extended(path_of(target), Step(key))))
 
@@ -431,12 +427,12 @@ def _keeping_null(path: Path) -> Path:
     return (*path[:-1], path[-1]._replace(keeps_null=True)) if path else ()
 
 
-def _sized(*operands: Expression) -> tuple[Path, ...]:
+def _sized(*operands: nodes.Expression) -> tuple[Path, ...]:
     """Return the values that are compared, directly or by their length."""
     found: list[Path] = []
     for operand in operands:
-        is_size = isinstance(operand, Filter) and operand.name in {"length", "count"}
-        sized = operand.target if isinstance(operand, Filter) and is_size else operand
+        is_size = isinstance(operand, nodes.Filter) and operand.name in {"length", "count"}
+        sized = operand.target if isinstance(operand, nodes.Filter) and is_size else operand
         found += _some(path_of(sized)) if sized is not None else ()
     return tuple(found)
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
+from promptls.semantic.flow import paths
 from promptls.semantic.flow.analysis import FlowAnalysis
-from promptls.semantic.flow.paths import (
-    VIEWS,
-    Each,
-    Path,
-    Step,
-    View,
-    extended,
-    is_macro,
-    named_key,
-    path_of,
-    without_views,
-)
 from promptls.semantic.flow.shapes import resolved_at, stretches
 from promptls.semantic.flow.tag_flow import chunk_uses
 from promptls.semantic.flow.use import Use
@@ -47,7 +36,7 @@ class KeyPlace(NamedTuple):
 
     name: str
     span: Span
-    path: Path
+    path: paths.Path
     is_quoted: bool
 
 
@@ -103,7 +92,7 @@ class _Reader:
 
     def read(self, node: Expression) -> None:
         """Collect the keys of an expression."""
-        if path_of(node):
+        if paths.path_of(node):
             self._visit_path(node)
             return
         match node:
@@ -126,16 +115,16 @@ class _Reader:
         while True:
             match node:
                 case Attribute(target=target, name=name):
-                    self._key(name, node.name_span, path_of(node), is_quoted=False)
+                    self._key(name, node.name_span, paths.path_of(node), is_quoted=False)
                     node = target
                 case Item(target=target, key=key):
-                    self._constant(key, path_of(node))
+                    self._constant(key, paths.path_of(node))
                     node = target
                 case Call(function=Attribute(target=target), arguments=(key, *rest)):
-                    self._constant(key, path_of(node))
+                    self._constant(key, paths.path_of(node))
                     self._read_all(tuple(rest))
                     node = target
-                case Call(function=Attribute(target=target, name=name)) if name in VIEWS:
+                case Call(function=Attribute(target=target, name=name)) if name in paths.VIEWS:
                     node = target
                 case Filter(target=target) if target is not None:
                     self._filter(node)
@@ -148,27 +137,27 @@ class _Reader:
 
     def _filter(self, node: Filter) -> None:
         """Visit the key that is passed to a filter, and the other arguments."""
-        key = named_key(node)
-        path = path_of(node.target) if node.target is not None else ()
+        key = paths.named_key(node)
+        path = paths.path_of(node.target) if node.target is not None else ()
         for argument in node.arguments:
             value = argument.value if isinstance(argument, Keyword) else argument
             if key and path and isinstance(value, Constant) and value.value == key:
-                self._dotted(value, extended(path, Step(Each.ELEMENT)))
+                self._dotted(value, paths.extended(path, paths.Step(paths.Each.ELEMENT)))
                 key = ""
             else:
                 self.read(value)
 
-    def _dotted(self, node: Constant, path: Path) -> None:
+    def _dotted(self, node: Constant, path: paths.Path) -> None:
         """Visit the keys of a text such as `author.name`, one after the other."""
         inside = self._span_inside_quotes(node)
         begin = inside.start if inside is not None else 0
         for name in str(node.value).split("."):
-            path = extended(path, Step(name))
+            path = paths.extended(path, paths.Step(name))
             if inside is not None:
                 self._key(name, Span(begin, begin + len(name)), path, is_quoted=True)
             begin += len(name) + 1
 
-    def _constant(self, node: Expression, path: Path) -> None:
+    def _constant(self, node: Expression, path: paths.Path) -> None:
         """Visit a quoted key; numbers and other keys are ignored."""
         if isinstance(node, Constant) and isinstance(node.value, str):
             inside = self._span_inside_quotes(node)
@@ -182,12 +171,12 @@ class _Reader:
         span = Span(node.span.start + 1, node.span.end - 1)
         return span if self._text[span.start : span.end] == node.value else None
 
-    def _key(self, name: str, span: Span, path: Path, *, is_quoted: bool) -> None:
+    def _key(self, name: str, span: Span, path: paths.Path, *, is_quoted: bool) -> None:
         if name and path:
             self.keys.append(KeyPlace(name, span.shifted(self._start), path, is_quoted))
 
 
-KeyPath: TypeAlias = tuple[str | Each, ...]
+KeyPath: TypeAlias = tuple[str | paths.Each, ...]
 """The path from an input to a value; an element by index is treated like any element."""
 
 _NO_INPUTS: Final = GLOBALS | INJECTED | {"self", "loop", "caller", "varargs", "kwargs"}
@@ -202,23 +191,28 @@ class KeyRead(NamedTuple):
     is_quoted: bool
 
 
-def key_path_of(path: Path) -> KeyPath:
+def key_path_of(path: paths.Path) -> KeyPath:
     """Return the keys and elements along a path.
 
     Empty if it does not begin at an input, or does not end at a value from the caller.
     """
-    if not path or path[0].key in _NO_INPUTS or is_macro(path[0].key) or without_views(path) != path:
+    if (
+        not path
+        or path[0].key in _NO_INPUTS
+        or paths.is_macro(path[0].key)
+        or paths.without_views(path) != path
+    ):
         return ()
     return tuple(
-        Each.ELEMENT if step.key is Each.INDEX else step.key
+        paths.Each.ELEMENT if step.key is paths.Each.INDEX else step.key
         for step in path
-        if not isinstance(step.key, View)
+        if not isinstance(step.key, paths.View)
     )
 
 
-def access_path_of(key_path: KeyPath) -> Path:
+def access_path_of(key_path: KeyPath) -> paths.Path:
     """Return the path with these keys and elements."""
-    return tuple(Step(key) for key in key_path)
+    return tuple(paths.Step(key) for key in key_path)
 
 
 def keys_named(template: Template, name: str) -> Iterator[KeyRead]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from promptls.semantic.flow import use
 from promptls.semantic.flow.conditions import conditions_of, is_cut, selected
 from promptls.semantic.flow.paths import (
     NUMBERS_ROOT,
@@ -22,18 +23,6 @@ from promptls.semantic.flow.paths import (
     present_if_false,
     present_if_true,
     with_optional_end,
-)
-from promptls.semantic.flow.use import (
-    Bind,
-    Close,
-    Condition,
-    Event,
-    Middle,
-    Narrowed,
-    Open,
-    TagUses,
-    Use,
-    type_tests,
 )
 from promptls.semantic.flow.uses import LIST, MAPPING, SCALAR, ExpressionUses
 from promptls.semantic.types.shape import UNKNOWN
@@ -55,15 +44,15 @@ class TagReader:
         self._uses: Final = ExpressionUses()
         self._events: Final = self._uses.events
 
-    def statement(self, statement: Statement) -> list[Event]:
+    def statement(self, statement: Statement) -> list[use.Event]:
         """Return the events of a tag."""
         keyword = statement.keyword
         if keyword.startswith("end"):
-            self._events.append(Close(keyword[3:]))
+            self._events.append(use.Close(keyword[3:]))
         elif keyword in {"if", "elif"}:
             self._condition(statement)
         elif keyword == "else":
-            self._events.append(Middle(keyword))
+            self._events.append(use.Middle(keyword))
         elif keyword == "for":
             self._loop(statement)
         elif keyword in {"set", "with"}:
@@ -77,15 +66,15 @@ class TagReader:
 
     def _condition(self, statement: Statement) -> None:
         if statement.keyword == "elif":
-            self._events.append(Middle("elif"))
+            self._events.append(use.Middle("elif"))
         tested: list[Path] = []
         refused: list[Path] = []
-        holds: list[Narrowed] = []
-        fails: list[Narrowed] = []
-        where: list[Condition] = []
-        where_else: list[Condition] = []
+        holds: list[use.Narrowed] = []
+        fails: list[use.Narrowed] = []
+        where: list[use.Condition] = []
+        where_else: list[use.Condition] = []
         for test in statement.expressions:
-            types = type_tests(test)
+            types = use.type_tests(test)
             with self._uses.telling(types, is_last=statement.keyword == "elif"):
                 self._uses.truth(test)
             tested += present_if_true(test)
@@ -98,13 +87,13 @@ class TagReader:
             tuple(tested), tuple(refused), tuple(holds), tuple(fails), tuple(where), tuple(where_else)
         )  # fmt: skip
         self._events.append(
-            Open("if", (), *conditions) if statement.keyword == "if" else Middle("elif", *conditions)
+            use.Open("if", (), *conditions) if statement.keyword == "if" else use.Middle("elif", *conditions)
         )
 
     def _loop(self, statement: Statement) -> None:
         target = statement.targets[0] if statement.targets else None
-        bound = [Bind("loop", ())]
-        where: list[Condition] = []
+        bound = [use.Bind("loop", ())]
+        where: list[use.Condition] = []
         for over in statement.expressions:
             bound += self._bound_in_loop(over, target)
             if isinstance(target, Name):
@@ -113,11 +102,11 @@ class TagReader:
         if statement.loop_test is not None:
             tested = present_if_true(statement.loop_test)
             where += conditions_of(statement.loop_test)
-        self._events.append(Open("for", tuple(bound), tested, where=tuple(where)))
+        self._events.append(use.Open("for", tuple(bound), tested, where=tuple(where)))
         if statement.loop_test is not None:
             self._uses.truth(statement.loop_test)
 
-    def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[Bind]:
+    def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[use.Bind]:
         mapping, view = _iterated_mapping(over)
         if mapping is None:
             path = self._uses.use(over, LIST, "iterated")
@@ -131,14 +120,14 @@ class TagReader:
         elif isinstance(over, Call) and over.function == Name(over.function.span, "range"):
             element = (Step(NUMBERS_ROOT),)
         if isinstance(target, Name):
-            yield Bind(target.name, element)
+            yield use.Bind(target.name, element)
             return
         items = target.items if isinstance(target, Collection) else ()
         if element and mapping is None:
             self._uses.emit(element, LIST, over)
         for index, item in enumerate(items):
             if isinstance(item, Name):
-                yield Bind(item.name, extended(element, Step(_PAIR[index])) if index < len(_PAIR) else ())
+                yield use.Bind(item.name, extended(element, Step(_PAIR[index])) if index < len(_PAIR) else ())
 
     def _assignment(self, statement: Statement) -> None:
         paths = [
@@ -149,18 +138,18 @@ class TagReader:
         targets = statement.targets
         if len(paths) != len(targets) or (statement.keyword == "set" and statement.opens_block):
             paths = [()] * len(targets)
-        bound: list[Bind] = []
+        bound: list[use.Bind] = []
         for target, path in zip(targets, paths, strict=True):
             if isinstance(target, Name):
-                bound.append(Bind(target.name, path))
+                bound.append(use.Bind(target.name, path))
             else:
-                bound += [Bind(name, ()) for name in _names_in(target)]
+                bound += [use.Bind(name, ()) for name in _names_in(target)]
         if statement.keyword == "with":
-            self._events.append(Open("with", tuple(bound)))
+            self._events.append(use.Open("with", tuple(bound)))
             return
         self._events.extend(bound)
         if statement.opens_block:
-            self._events.append(Open("set"))
+            self._events.append(use.Open("set"))
 
     def _other(self, statement: Statement) -> None:
         """Visit any other tag: what it reads, and what it binds for other tags or inside its block."""
@@ -172,17 +161,17 @@ class TagReader:
             self._uses.use(expression, UNKNOWN)
         defined = [statement.name] if statement.name and statement.keyword in {"macro", "import"} else []
         for name in (*defined, *(imported.alias for imported in statement.imported)):
-            self._events.append(Bind(name, (Step(macro_root(name)),)))
+            self._events.append(use.Bind(name, (Step(macro_root(name)),)))
         if statement.opens_block:
-            self._events.append(Open(statement.keyword, tuple(self._bound_inside(statement))))
+            self._events.append(use.Open(statement.keyword, tuple(self._bound_inside(statement))))
 
-    def _bound_inside(self, statement: Statement) -> Iterator[Bind]:
+    def _bound_inside(self, statement: Statement) -> Iterator[use.Bind]:
         """Yield the bindings inside a block: parameters of a macro or call block, and Jinja's own names."""
         owner = statement.name if statement.keyword == "macro" else self._text
         for index, item in enumerate(statement.parameters):
-            yield Bind(item.name, (Step(MacroParameter(owner, index, item.name).root),) if owner else ())
+            yield use.Bind(item.name, (Step(MacroParameter(owner, index, item.name).root),) if owner else ())
         for name in _IMPLIED.get(statement.keyword, ()):
-            yield Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
+            yield use.Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
 
 
 def _iterated_mapping(over: Expression) -> tuple[Expression | None, ViewKind]:
@@ -208,7 +197,7 @@ TagText: TypeAlias = tuple[str, int, int]
 """The text of a tag, and the span of what is inside its delimiters."""
 
 
-def unplaced_events(chunk: Chunk) -> Iterator[Event]:
+def unplaced_events(chunk: Chunk) -> Iterator[use.Event]:
     """Yield what the chunk's tags use and bind, in order; spans count from the start of each tag."""
     for tag in _flow_tags(chunk):
         yield from events_of(tag.text, tag.inner_start, tag.inner_end)
@@ -224,10 +213,10 @@ def _flow_tags(chunk: Chunk) -> list[Tag]:
 
 
 @chunk_fact
-def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
+def chunk_uses(chunk: Chunk) -> tuple[use.TagUses, ...]:
     """Return what the chunk's tags use and bind, tag by tag; spans count from the chunk's start."""
     return tuple(
-        TagUses(
+        use.TagUses(
             *tag.span,
             tuple(
                 _place(event, tag.span.start) for event in events_of(tag.text, tag.inner_start, tag.inner_end)
@@ -238,13 +227,13 @@ def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
 
 
 @lru_cache(maxsize=4096)
-def events_of(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
+def events_of(text: str, inner_start: int, inner_end: int) -> tuple[use.Event, ...]:
     """Return what a tag uses and binds; spans count from its start."""
     return tuple(TagReader(text).statement(parse_tag(text, inner_start, inner_end).statement))
 
 
-def _place(event: Event, start: int) -> Event:
-    if not isinstance(event, Use):
+def _place(event: use.Event, start: int) -> use.Event:
+    if not isinstance(event, use.Use):
         return event
     compared = tuple([each._replace(span=each.span.shifted(start)) for each in event.compared])
     return event._replace(span=event.span.shifted(start), compared=compared)

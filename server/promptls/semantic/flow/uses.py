@@ -6,23 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from promptls.semantic.flow import paths
 from promptls.semantic.flow.conditions import compared, conditions_of
-from promptls.semantic.flow.paths import (
-    DEFAULTS,
-    ONE_ELEMENT,
-    SAME_LIST,
-    VIEWS,
-    Each,
-    Path,
-    Step,
-    along,
-    named_key,
-    path_of,
-    present_if_false,
-    present_if_true,
-    under_question,
-    with_optional_end,
-)
 from promptls.semantic.flow.use import (
     TYPE_TESTS,
     Conditions,
@@ -35,22 +20,7 @@ from promptls.semantic.flow.use import (
     type_tests,
 )
 from promptls.semantic.types.shape import OTHERS, UNKNOWN, Arguments, Shape, refusing_null
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Collection,
-    Conditional,
-    Constant,
-    Expression,
-    Filter,
-    Item,
-    Keyword,
-    Name,
-    Operation,
-    Slice,
-    Test,
-    children,
-)
+from promptls.syntax.jinja import nodes
 
 SCALAR: Final = Shape("scalar")
 SEQUENCE: Final = Shape("sequence")
@@ -75,7 +45,7 @@ _TAKES_TEXT: Final = frozenset(
 TEXT_FILTERS: Final = _TAKES_TEXT - {"int", "float", "wordcount"} | {"join", "tojson", "format"}
 """Filters that return text."""
 FILTER_NEEDS: Final = {
-    **dict.fromkeys(sorted(SAME_LIST | _TAKES_LIST), "iterated"),
+    **dict.fromkeys(sorted(paths.SAME_LIST | _TAKES_LIST), "iterated"),
     **dict.fromkeys(("abs", "round"), "number"),
     **dict.fromkeys(("dictsort", "items"), "mapping"),
 }
@@ -126,7 +96,7 @@ METHOD_SHAPES: Final = {
 }
 
 
-def operand_shapes(node: Operation) -> list[Shape]:
+def operand_shapes(node: nodes.Operation) -> list[Shape]:
     """Return the shape that an operator other than `and`, `or` and `not` requires of each operand."""
     if len(node.operators) == 1 and len(node.operands) > 1:
         left, right = node.operands
@@ -136,7 +106,7 @@ def operand_shapes(node: Operation) -> list[Shape]:
     return [NUMBER if is_sign else UNKNOWN for _ in node.operands]
 
 
-def operand_need(node: Operation, shape: Shape) -> str:
+def operand_need(node: nodes.Operation, shape: Shape) -> str:
     """Return what an operand must be for the operation to succeed; empty if any type is valid."""
     operator = node.operators[0] if len(node.operators) == 1 else ""
     if operator in _ARITHMETIC and shape == NUMBER:
@@ -146,7 +116,9 @@ def operand_need(node: Operation, shape: Shape) -> str:
     return ""
 
 
-def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool = False) -> Shape:
+def _beside(
+    operator: str, other: nodes.Expression, own: nodes.Expression, *, is_right: bool = False
+) -> Shape:
     """Return the required shape of an operand whose other operand is `other`."""
     known = _constant_shape(other)
     if operator == "~":
@@ -155,43 +127,43 @@ def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool
         return known or UNKNOWN
     if operator in {"in", "not in"}:
         is_texts = (
-            isinstance(other, Collection)
+            isinstance(other, nodes.Collection)
             and bool(other.items)
-            and all(isinstance(item, Constant) and isinstance(item.value, str) for item in other.items)
+            and all(isinstance(item, nodes.Constant) and isinstance(item.value, str) for item in other.items)
         )
         return CONTAINER if is_right else TEXT if is_texts else UNKNOWN
     if operator in _ARITHMETIC or (operator in _ORDER and known is not None):
         return known if known is not None and operator in _ORDER else NUMBER
     if operator == "*":
         return NUMBER
-    if operator == "%" and isinstance(own, Constant):
+    if operator == "%" and isinstance(own, nodes.Constant):
         return UNKNOWN
     if operator == "%":
         return NUMBER if known is NUMBER and not is_right else UNKNOWN
     if operator == "+":
-        is_list = isinstance(other, Collection) and other.kind == "list"
+        is_list = isinstance(other, nodes.Collection) and other.kind == "list"
         return known or _summed(other) or (LIST if is_list else UNKNOWN)
     return UNKNOWN
 
 
-def _summed(node: Expression) -> Shape | None:
+def _summed(node: nodes.Expression) -> Shape | None:
     """Return the shape of an expression in a sum if it is certainly a text or a number.
 
     None if it may be of a different type.
     """
     match node:
-        case Filter(name=name) if name in TEXT_FILTERS:
+        case nodes.Filter(name=name) if name in TEXT_FILTERS:
             return TEXT
-        case Operation(operators=("~",)):
+        case nodes.Operation(operators=("~",)):
             return TEXT
-        case Operation(operators=("+",), operands=(left, right)):
+        case nodes.Operation(operators=("+",), operands=(left, right)):
             return _constant_shape(left) or _constant_shape(right) or _summed(left) or _summed(right)
         case _:
             return None
 
 
-def _constant_shape(node: Expression) -> Shape | None:
-    if isinstance(node, Constant):
+def _constant_shape(node: nodes.Expression) -> Shape | None:
+    if isinstance(node, nodes.Constant):
         if isinstance(node.value, bool):
             return BOOLEAN
         if isinstance(node.value, (int, float)):
@@ -201,31 +173,31 @@ def _constant_shape(node: Expression) -> Shape | None:
     return None
 
 
-def filter_shape(node: Filter) -> Shape | None:
+def filter_shape(node: nodes.Filter) -> Shape | None:
     """Return the shape that a filter requires of its value, or None if it accepts any."""
     name = node.name
-    if name in DEFAULTS:
+    if name in paths.DEFAULTS:
         first = node.arguments[0] if node.arguments else None
-        if isinstance(first, Collection):
+        if isinstance(first, nodes.Collection):
             return MAPPING if first.kind == "dict" else LIST
         known = _constant_shape(first) if first is not None else None
         return known if known in (NUMBER, BOOLEAN) else UNKNOWN
-    if name == "join" and not named_key(node):
+    if name == "join" and not paths.named_key(node):
         return _PRINTED
-    if name == "sum" and not named_key(node):
+    if name == "sum" and not paths.named_key(node):
         return _NUMBERS
     if name == "map" and _filter_named(node) in _TAKES_TEXT:
         return _PRINTED
-    if name in ONE_ELEMENT and not named_key(node):
+    if name in paths.ONE_ELEMENT and not paths.named_key(node):
         return SEQUENCE
-    if name in SAME_LIST | _TAKES_LIST or (name in ONE_ELEMENT and named_key(node)):
+    if name in paths.SAME_LIST | _TAKES_LIST or (name in paths.ONE_ELEMENT and paths.named_key(node)):
         return LIST
     if name in _TAKES_TEXT:
         return SCALAR
     return _BY_FILTER.get(name, UNKNOWN)
 
 
-def shape_of_named_key(node: Filter) -> Shape:
+def shape_of_named_key(node: nodes.Filter) -> Shape:
     """Return the shape that a filter which uses a key of each element requires of the value under it."""
     if node.name == "sum":
         return NUMBER
@@ -233,22 +205,22 @@ def shape_of_named_key(node: Filter) -> Shape:
         return SCALAR
     if node.name in {"selectattr", "rejectattr"} and len(node.arguments) > _TESTED_WITH:
         test, value = node.arguments[1:3]
-        if isinstance(test, Constant) and test.value in _COMPARING:
+        if isinstance(test, nodes.Constant) and test.value in _COMPARING:
             return _constant_shape(value) or UNKNOWN
     return UNKNOWN
 
 
-def _filter_named(node: Filter) -> object:
+def _filter_named(node: nodes.Filter) -> object:
     """Return the filter whose name is passed to `map`."""
     first = node.arguments[0] if node.arguments else None
-    return first.value if isinstance(first, Constant) else None
+    return first.value if isinstance(first, nodes.Constant) else None
 
 
-def arguments_of(node: Call) -> Arguments:
+def arguments_of(node: nodes.Call) -> Arguments:
     """Return how many arguments a call passes, and under which names."""
-    unpacks = any(isinstance(each, Keyword) and each.name in {"*", "**"} for each in node.arguments)
-    count = sum(not isinstance(each, Keyword) for each in node.arguments)
-    keywords = {each.name for each in node.arguments if isinstance(each, Keyword)} - {"*", "**"}
+    unpacks = any(isinstance(each, nodes.Keyword) and each.name in {"*", "**"} for each in node.arguments)
+    count = sum(not isinstance(each, nodes.Keyword) for each in node.arguments)
+    keywords = {each.name for each in node.arguments if isinstance(each, nodes.Keyword)} - {"*", "**"}
     return Arguments(count, None if unpacks else count, tuple(sorted(keywords)))
 
 
@@ -268,23 +240,23 @@ class ExpressionUses:
     def __init__(self) -> None:
         self.events: Final[list[Event]] = []
         self.call_block = ""
-        self._present: list[Path] = []
+        self._present: list[paths.Path] = []
         self._typed: list[Narrowed] = []
         self._where: Conditions = ()
         self._types = TypeTests()
         self._is_last = False
         self.branches = 0
 
-    def emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
+    def emit(self, path: paths.Path, shape: Shape, node: nodes.Expression, need: str = "") -> None:
         """Record that the value at `path`, which is the value of `node`, is used as `shape`."""
         if not path:
             return
-        if path[-1].key is Each.INDEX:
+        if path[-1].key is paths.Each.INDEX:
             path, shape, need = path[:-1], SEQUENCE, ""  # text can be indexed by numbers too
         if need and shape.kind in {"text", "number"}:
             shape = refusing_null(shape)
         for tested in self._present:
-            path = under_question(path, tested)
+            path = paths.under_question(path, tested)
         for narrow in self._typed:
             if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
                 shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
@@ -303,16 +275,16 @@ class ExpressionUses:
         yield
         self._types, self._is_last = before
         for test in types.others:
-            self.emit(with_optional_end(path_of(test.target)), OTHERS, test.target)
+            self.emit(paths.with_optional_end(paths.path_of(test.target)), OTHERS, test.target)
 
-    def use(self, node: Expression, shape: Shape, need: str = "") -> Path:
+    def use(self, node: nodes.Expression, shape: Shape, need: str = "") -> paths.Path:
         """Record that the value of `node` is used as `shape`, which requires `need`; return its path.
 
         While a filter is being typed, the value counts as used without it.
         """
-        if isinstance(node, Filter) and not node.name and node.target is not None:
+        if isinstance(node, nodes.Filter) and not node.name and node.target is not None:
             node = node.target
-        path = path_of(node)
+        path = paths.path_of(node)
         if path:
             self.emit(path, shape, node, need)
             self._visit_path(node)
@@ -320,17 +292,17 @@ class ExpressionUses:
             self._inside(node, shape)
         return path
 
-    def truth(self, node: Expression) -> None:
+    def truth(self, node: nodes.Expression) -> None:
         """Record that only the truth of a value is tested."""
-        if isinstance(node, Operation) and node.operators[0] in {"and", "or", "not"}:
+        if isinstance(node, nodes.Operation) and node.operators[0] in {"and", "or", "not"}:
             self._logic(node, None)
-        elif path := path_of(node):
-            self.emit(with_optional_end(path), UNKNOWN, node)
+        elif path := paths.path_of(node):
+            self.emit(paths.with_optional_end(path), UNKNOWN, node)
             self._visit_path(node)
         else:
             self._inside(node, UNKNOWN)
 
-    def _logic(self, node: Operation, shape: Shape | None) -> None:
+    def _logic(self, node: nodes.Operation, shape: Shape | None) -> None:
         """Visit the operands of `and`, `or` and `not`: `and` implies the earlier ones, `or` refutes them."""
         tested, where = len(self._present), self._where
         is_all = node.operators[0] == "and"
@@ -341,7 +313,7 @@ class ExpressionUses:
             else:
                 self.use(operand, shape)
             if len(self._present) < _MAX_CONDITIONS:
-                self._present += present_if_true(operand) if is_all else present_if_false(operand)
+                self._present += paths.present_if_true(operand) if is_all else paths.present_if_false(operand)
             if index < last and len(self._where) < _MAX_CONDITIONS:
                 self._where += conditions_of(operand, holds=is_all)
             self.branches += index == 0
@@ -349,150 +321,150 @@ class ExpressionUses:
         self._where = where
         self.branches -= 1
 
-    def _visit_path(self, node: Expression) -> None:
+    def _visit_path(self, node: nodes.Expression) -> None:
         """Visit the uses inside a path expression: in its filters and arguments."""
         match node:
-            case Attribute(target=target):
+            case nodes.Attribute(target=target):
                 self._visit_path(target)
-            case Item(target=target, key=key):
-                if isinstance(key, Slice):
-                    self.emit(path_of(target), SEQUENCE, target)
+            case nodes.Item(target=target, key=key):
+                if isinstance(key, nodes.Slice):
+                    self.emit(paths.path_of(target), SEQUENCE, target)
                 self._visit_path(target)
                 self._inside(key, UNKNOWN)
-            case Filter(target=target) if target is not None:
-                self._filter(node, path_of(target))
+            case nodes.Filter(target=target) if target is not None:
+                self._filter(node, paths.path_of(target))
                 self._visit_path(target)
-            case Call(function=Attribute(target=target, name=name), arguments=arguments):
-                if name in VIEWS:
-                    self.emit(path_of(target), MAPPING, target, f".{name}")
+            case nodes.Call(function=nodes.Attribute(target=target, name=name), arguments=arguments):
+                if name in paths.VIEWS:
+                    self.emit(paths.path_of(target), MAPPING, target, f".{name}")
                 self._visit_path(target)
                 for argument in arguments:
                     self.use(argument, UNKNOWN)
-            case Operation(operands=operands):
+            case nodes.Operation(operands=operands):
                 self._visit_path(operands[0])
                 for operand in operands[1:]:
                     self.use(operand, UNKNOWN)
 
-    def _inside(self, node: Expression, shape: Shape) -> None:
+    def _inside(self, node: nodes.Expression, shape: Shape) -> None:
         """Visit the uses inside an expression that is not a path."""
         match node:
-            case Operation(operators=("and" | "or" | "not" as word, *_)):
+            case nodes.Operation(operators=("and" | "or" | "not" as word, *_)):
                 self._logic(node, None if word == "not" else shape)
-            case Operation():
+            case nodes.Operation():
                 is_sum = node.operators == ("+",) and shape.kind in {"text", "number"}
                 for operand, tested in zip(node.operands, operand_shapes(node), strict=True):
                     needed = shape if is_sum and tested is UNKNOWN else tested
                     self.use(operand, needed, operand_need(node, needed))
                 self._comparison(node)
-            case Conditional():
+            case nodes.Conditional():
                 self._conditional(node, shape)
-            case Test():
+            case nodes.Test():
                 self._test(node)
-            case Filter(target=target):
-                path = path_of(target) if target is not None else ()
+            case nodes.Filter(target=target):
+                path = paths.path_of(target) if target is not None else ()
                 self._filter(node, path)
                 if target is not None:
                     self._visit_path(target) if path else self._inside(target, UNKNOWN)
-            case Call():
+            case nodes.Call():
                 self._call(node)
             case _:
-                for child in children(node):
+                for child in nodes.children(node):
                     self.use(child, UNKNOWN)
 
-    def _comparison(self, node: Operation) -> None:
+    def _comparison(self, node: nodes.Operation) -> None:
         """Record what a value is compared with, if it is compared directly."""
         for value, constants in compared(node):
-            self.events.append(Use(path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
+            self.events.append(Use(paths.path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
 
-    def _conditional(self, node: Conditional, shape: Shape) -> None:
+    def _conditional(self, node: nodes.Conditional, shape: Shape) -> None:
         types = type_tests(node.test)
         with self.telling(types):
             self.truth(node.test)
         tested, typed, where = len(self._present), len(self._typed), self._where
         self._where += conditions_of(node.test)
-        self._present += present_if_true(node.test)
+        self._present += paths.present_if_true(node.test)
         self._typed += types.holds
         self.branches += 1
         self.use(node.then, shape)
         del self._present[tested:], self._typed[typed:]
         if node.otherwise is not None:
             for each in types.decisive:
-                self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
+                self.emit(paths.with_optional_end(paths.path_of(each.target)), OTHERS, each.target)
             self._where = where + conditions_of(node.test, holds=False)
-            self._present += present_if_false(node.test)
+            self._present += paths.present_if_false(node.test)
             self._typed += types.fails
             self.use(node.otherwise, shape)
             del self._present[tested:], self._typed[typed:]
         self._where = where
         self.branches -= 1
 
-    def _test(self, node: Test) -> None:
-        path = path_of(node.target)
+    def _test(self, node: nodes.Test) -> None:
+        path = paths.path_of(node.target)
         if not path:
             self._inside(node.target, UNKNOWN)
         elif node.name in {"defined", "undefined", "none"}:
-            self.emit(with_optional_end(path), UNKNOWN, node.target)
+            self.emit(paths.with_optional_end(path), UNKNOWN, node.target)
             self._visit_path(node.target)
         else:
             is_decisive = any(node is each for each in self._types.decisive)
             is_refused = any(node is each for each in self._types.refused)
             shape = _tested_type(node.name, is_decisive=is_decisive, is_refused=is_refused)
             may_lack = is_decisive and not self._is_last
-            self.emit(with_optional_end(path) if may_lack else path, shape, node.target)
+            self.emit(paths.with_optional_end(path) if may_lack else path, shape, node.target)
             self._visit_path(node.target)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
 
-    def _filter(self, node: Filter, path: Path) -> None:
+    def _filter(self, node: nodes.Filter, path: paths.Path) -> None:
         """Record the shape that a filter requires of the value at `path`, and visit its arguments."""
         target = node.target
         if path and target is not None and (shape := filter_shape(node)) is not None:
-            element = with_optional_end(path) if node.name in DEFAULTS else path
+            element = paths.with_optional_end(path) if node.name in paths.DEFAULTS else path
             self.emit(element, shape, target, FILTER_NEEDS.get(node.name, ""))
-            if key := named_key(node):
-                element = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
+            if key := paths.named_key(node):
+                element = paths.along(path, paths.Step(paths.Each.ELEMENT), *map(paths.Step, key.split(".")))
                 if element:
                     self.emit(element, shape_of_named_key(node), target)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
 
-    def _call(self, node: Call) -> None:
+    def _call(self, node: nodes.Call) -> None:
         match node.function:
-            case Name(name="range"):
+            case nodes.Name(name="range"):
                 self._arguments(node, NUMBER, "number")
-            case Name(name="loop"):
+            case nodes.Name(name="loop"):
                 self._arguments(node, LIST, "iterated")
-            case Name(name="escape_special_characters"):
+            case nodes.Name(name="escape_special_characters"):
                 self._arguments(node, TEXT, "text")
-            case Attribute(target=target, name=name) if name in METHOD_SHAPES:
+            case nodes.Attribute(target=target, name=name) if name in METHOD_SHAPES:
                 self.use(target, METHOD_SHAPES[name], f".{name}")
                 self._arguments(node, UNKNOWN)
             case function:
                 self.use(function, Shape("callable", arguments=arguments_of(node)), "called")
-                self._passes(node, path_of(function))
+                self._passes(node, paths.path_of(function))
                 self._arguments(node, UNKNOWN)
 
-    def _passes(self, node: Call, callee: Path) -> None:
+    def _passes(self, node: nodes.Call, callee: paths.Path) -> None:
         """Record the arguments of a call whose callee may be a macro."""
         block, self.call_block = self.call_block, ""
         if not 0 < len(callee) <= _MAX_NAMES:
             return
         tested = tuple(self._present)
         for index, argument in enumerate(node.arguments):
-            named = argument if isinstance(argument, Keyword) else None
-            path = path_of(named.value if named is not None else argument)
+            named = argument if isinstance(argument, nodes.Keyword) else None
+            path = paths.path_of(named.value if named is not None else argument)
             place = named.name if named is not None else index
             self.events.append(Pass(path, callee, place, block, tested, self._where))
 
-    def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
+    def _arguments(self, node: nodes.Call, shape: Shape, need: str = "") -> None:
         for argument in node.arguments:
-            if isinstance(argument, Keyword):
+            if isinstance(argument, nodes.Keyword):
                 self.use(argument.value, shape)
             else:
                 self.use(argument, shape, need)
 
 
-def _same_key(step: Step, other: Step) -> bool:
+def _same_key(step: paths.Step, other: paths.Step) -> bool:
     return step.key == other.key
 
 

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from promptls.semantic.names.scopes import (
-    GLOBALS,
-    INJECTED,
-    Binding,
-    Bound,
-    NameEvent,
-    NameReference,
-    Resolver,
-    ScopedBinding,
-    chunk_events,
-)
+from promptls.semantic.names import scopes
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, placed_fact, summary, union
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
@@ -32,10 +22,10 @@ class Zone(NamedTuple):
     """
 
     reads: frozenset[str]
-    binds: tuple[ScopedBinding, ...]
+    binds: tuple[scopes.ScopedBinding, ...]
 
 
-Outline = tuple[Zone | NameEvent, ...]
+Outline = tuple[Zone | scopes.NameEvent, ...]
 
 
 def outline(piece: Piece) -> Outline:
@@ -53,21 +43,21 @@ def _file_outline(chunks: ChunkList) -> Outline:
     return _reduce(list(_group_steps(chunks)))
 
 
-def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
+def pass_outline(resolver: scopes.Resolver, piece: Piece, start: int) -> None:
     """Advance `resolver` over a piece that begins at offset `start`."""
     for step in outline(piece):
-        if isinstance(step, NameEvent):
+        if isinstance(step, scopes.NameEvent):
             resolver.pass_event(step, start)
         else:
             for binding, certain, offset in step.binds:
                 resolver.bind((binding, certain, offset + start))
 
 
-def free_names(resolver: Resolver, steps: Outline) -> set[str]:
+def free_names(resolver: scopes.Resolver, steps: Outline) -> set[str]:
     """Advance `resolver` over some steps; return the names they read that may come from the context."""
     free: set[str] = set()
     for step in steps:
-        if isinstance(step, NameEvent):
+        if isinstance(step, scopes.NameEvent):
             resolver.pass_event(step)
             continue
         free.update([name for name in step.reads if not resolver.is_bound(name)])
@@ -80,8 +70,8 @@ def _bare_of_chunk(chunk: Chunk) -> Outline:
     return tuple([_bare(step) for step in outline(chunk)])
 
 
-def _bare(step: Zone | NameEvent) -> Zone | NameEvent:
-    if isinstance(step, NameEvent):
+def _bare(step: Zone | scopes.NameEvent) -> Zone | scopes.NameEvent:
+    if isinstance(step, scopes.NameEvent):
         return step._replace(span=NOWHERE, bound=tuple((name, NOWHERE, kind) for name, _, kind in step.bound))
     binds = tuple([(binding._replace(span=NOWHERE), certain, 0) for binding, certain, _ in step.binds])
     return Zone(step.reads, binds)
@@ -95,24 +85,24 @@ bare_outline: Final = summary(_bare_of_chunk, _bare_of_group)
 """The outline of a piece without positions, which is unchanged if an edit only moves tags."""
 
 
-def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:
-    for event in chunk_events(chunk):
+def _chunk_steps(chunk: Chunk) -> Iterator[Zone | scopes.NameEvent]:
+    for event in scopes.chunk_events(chunk):
         if event.action == "read":
             yield Zone(frozenset((event.name,)), ())
         elif event.action == "bind":
-            yield Zone(frozenset(), ((Binding(event.name, event.span, event.detail), True, 0),))
+            yield Zone(frozenset(), ((scopes.Binding(event.name, event.span, event.detail), True, 0),))
         else:
             yield event
 
 
-def _group_steps(chunks: ChunkList) -> Iterator[Zone | NameEvent]:
+def _group_steps(chunks: ChunkList) -> Iterator[Zone | scopes.NameEvent]:
     for start, child in zip(chunks.starts, chunks.chunks, strict=False):
         for step in outline(child):
             yield _shift(step, start) if start else step
 
 
-def _shift(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
-    if isinstance(step, NameEvent):
+def _shift(step: Zone | scopes.NameEvent, by: int) -> Zone | scopes.NameEvent:
+    if isinstance(step, scopes.NameEvent):
         bound = tuple((name, span.shifted(by), kind) for name, span, kind in step.bound)
         return step._replace(span=step.span.shifted(by), bound=bound)
     if not step.binds:
@@ -121,11 +111,11 @@ def _shift(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
     return Zone(step.reads, binds)
 
 
-def _reduce(steps: list[Zone | NameEvent]) -> Outline:
+def _reduce(steps: list[Zone | scopes.NameEvent]) -> Outline:
     """Return the steps with each block that begins and ends among them merged into the surrounding zone."""
     loose = _loose(steps)
-    reduced: list[Zone | NameEvent] = []
-    resolver, reads = Resolver(), set[str]()
+    reduced: list[Zone | scopes.NameEvent] = []
+    resolver, reads = scopes.Resolver(), set[str]()
 
     def end_zone() -> None:
         bound = resolver.scopes[0].bound
@@ -136,19 +126,19 @@ def _reduce(steps: list[Zone | NameEvent]) -> Outline:
         if index in loose:
             end_zone()
             reduced.append(step)
-            resolver, reads = Resolver(), set()
+            resolver, reads = scopes.Resolver(), set()
         else:
             reads |= free_names(resolver, (step,))
     end_zone()
     return tuple(reduced)
 
 
-def _loose(steps: Iterable[Zone | NameEvent]) -> frozenset[int]:
+def _loose(steps: Iterable[Zone | scopes.NameEvent]) -> frozenset[int]:
     """Return the indexes of the block tags whose partner is not among the steps."""
     loose: list[int] = []
     stack: list[tuple[str, list[int]]] = []
     for index, step in enumerate(steps):
-        if not isinstance(step, NameEvent):
+        if not isinstance(step, scopes.NameEvent):
             continue
         if step.action == "open":
             stack.append((step.name, [index]))
@@ -177,9 +167,9 @@ class FileNames:
 
     @property
     @placed_fact
-    def _late(self) -> Bound:
+    def _late(self) -> scopes.Bound:
         """The bindings at the end of the file."""
-        resolver = Resolver()
+        resolver = scopes.Resolver()
         pass_outline(resolver, self._root, 0)
         return resolver.scopes[0].bound
 
@@ -192,7 +182,7 @@ class FileNames:
         return _input_names(self._root)
 
     @property
-    def bound_at_end(self) -> Bound:
+    def bound_at_end(self) -> scopes.Bound:
         """The bindings at the end of the file, outside of all blocks."""
         return self._late
 
@@ -215,7 +205,7 @@ class FileNames:
         """The names that are bound anywhere, in any way."""
         return union(list(_bound_names(self._root).values()))
 
-    def references_of(self, name: str) -> Iterator[NameReference]:
+    def references_of(self, name: str) -> Iterator[scopes.NameReference]:
         """Yield the references of a variable, in order."""
         for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
             yield from resolver.references(located.chunk, located.start, name)
@@ -224,36 +214,36 @@ class FileNames:
         """Return the chunks in which a variable is read, in order."""
         return self._root.where(lambda piece: name in _read_names(piece))
 
-    def bindings_of(self, kind: str) -> Iterator[Binding]:
+    def bindings_of(self, kind: str) -> Iterator[scopes.Binding]:
         """Yield the names bound in a certain way: `set`, `for`, `macro`, `import`, `with` or `parameter`."""
         for located in self._root.where(lambda piece: kind in _bound_names(piece)):
             for binding in chunk_bindings(located.chunk):
                 if binding.kind == kind:
                     yield binding._replace(span=binding.span.shifted(located.start))
 
-    def references_in(self, offset: int) -> tuple[NameReference, ...]:
+    def references_in(self, offset: int) -> tuple[scopes.NameReference, ...]:
         """Return the references in the chunk that contains `offset`."""
         resolver, located = self.scopes_at(offset)
         return tuple(resolver.references(located.chunk, located.start))
 
-    def reference_at(self, span: Span) -> NameReference | None:
+    def reference_at(self, span: Span) -> scopes.NameReference | None:
         """Return the reference at exactly this span, or None."""
         return self._references_by_span.get(span)
 
     @property
     @placed_fact
-    def _references_by_span(self) -> dict[Span, NameReference]:
+    def _references_by_span(self) -> dict[Span, scopes.NameReference]:
         return {reference.span: reference for reference in reversed(self.references)}
 
-    def scopes_at(self, offset: int) -> tuple[Resolver, Located]:
+    def scopes_at(self, offset: int) -> tuple[scopes.Resolver, Located]:
         """Return the scopes at the beginning of the chunk that contains `offset`, and the chunk."""
-        resolver = Resolver(self._late)
+        resolver = scopes.Resolver(self._late)
         located = self._root.at_offset(offset)
         for start, chunk in zip(self._root.starts, self._root.chunks[: located.index], strict=False):
             pass_outline(resolver, chunk, start)
         return resolver, located
 
-    def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, Resolver]]:
+    def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, scopes.Resolver]]:
         """Yield the chunks for which `holds` is true, in order, each with the scopes at its beginning.
 
         Groups for which `holds` is false are skipped. The caller must advance the resolver over each chunk,
@@ -261,7 +251,7 @@ class FileNames:
         """
         if not holds(self._root):
             return
-        resolver = Resolver(self._late)
+        resolver = scopes.Resolver(self._late)
         for located in self._root.placed():
             if holds(located.chunk):
                 yield located, resolver
@@ -270,7 +260,7 @@ class FileNames:
 
     @property
     @placed_fact
-    def references(self) -> tuple[NameReference, ...]:
+    def references(self) -> tuple[scopes.NameReference, ...]:
         """All references of variables, in order."""
         return tuple(
             reference
@@ -280,16 +270,16 @@ class FileNames:
 
     @property
     @placed_fact
-    def references_by_name(self) -> Mapping[str, Sequence[NameReference]]:
+    def references_by_name(self) -> Mapping[str, Sequence[scopes.NameReference]]:
         """All references of each variable, in order, for callers that need those of many variables."""
-        found: dict[str, list[NameReference]] = {}
+        found: dict[str, list[scopes.NameReference]] = {}
         for reference in self.references:
             found.setdefault(reference.name, []).append(reference)
         return found
 
     @property
     @placed_fact
-    def bindings(self) -> tuple[Binding, ...]:
+    def bindings(self) -> tuple[scopes.Binding, ...]:
         """Every name that the file binds, in order."""
         return tuple(
             binding._replace(span=binding.span.shifted(located.start))
@@ -297,7 +287,7 @@ class FileNames:
             for binding in chunk_bindings(located.chunk)
         )
 
-    def inputs(self) -> dict[str, list[NameReference]]:
+    def inputs(self) -> dict[str, list[scopes.NameReference]]:
         """Return the references of each variable that may come from the caller."""
         return {
             name: [each for each in self.references_by_name.get(name, ()) if each.is_input]
@@ -311,19 +301,21 @@ def file_names(source: Source) -> FileNames:
 
 
 @chunk_fact
-def chunk_bindings(chunk: Chunk) -> tuple[Binding, ...]:
+def chunk_bindings(chunk: Chunk) -> tuple[scopes.Binding, ...]:
     """Return the names that the chunk binds, in order; spans count from its start."""
-    found: list[Binding] = []
-    for event in chunk_events(chunk):
+    found: list[scopes.Binding] = []
+    for event in scopes.chunk_events(chunk):
         if event.action == "bind":
-            found.append(Binding(event.name, event.span, event.detail))
+            found.append(scopes.Binding(event.name, event.span, event.detail))
         elif event.action == "open":
-            found += [Binding(name, span, kind) for name, span, kind in event.bound if kind != "implied"]
+            found += [
+                scopes.Binding(name, span, kind) for name, span, kind in event.bound if kind != "implied"
+            ]
     return tuple(found)
 
 
 def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
-    return frozenset(event.name for event in chunk_events(chunk) if event.action == "read")
+    return frozenset(event.name for event in scopes.chunk_events(chunk) if event.action == "read")
 
 
 _read_names: Final = summary(_chunk_read_names, union)
@@ -332,7 +324,9 @@ _read_names: Final = summary(_chunk_read_names, union)
 
 _called_names: Final = summary(
     lambda chunk: frozenset(
-        event.name for event in chunk_events(chunk) if event.action == "read" and event.detail == "call"
+        event.name
+        for event in scopes.chunk_events(chunk)
+        if event.action == "read" and event.detail == "call"
     ),
     union,
 )
@@ -356,7 +350,9 @@ _bound_names: Final = summary(_chunk_bound_names, _merge)
 
 
 def _free(steps: Outline) -> frozenset[str]:
-    return frozenset(free_names(Resolver(), steps) - GLOBALS - INJECTED - FOREIGN_CONSTANTS.keys())
+    return frozenset(
+        free_names(scopes.Resolver(), steps) - scopes.GLOBALS - scopes.INJECTED - FOREIGN_CONSTANTS.keys()
+    )
 
 
 _input_names: Final = file_fact(lambda chunks: _free(bare_outline(chunks)))

@@ -8,21 +8,7 @@ from typing import Final, Literal, NamedTuple
 from promptls.semantic.types.shape import Need
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Collection,
-    Conditional,
-    Constant,
-    Expression,
-    Filter,
-    Keyword,
-    Missing,
-    Name,
-    Operation,
-    Statement,
-    walk,
-)
+from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.source import Source
@@ -82,7 +68,7 @@ def mention_at(source: Source, offset: int) -> Mention | None:
     return None
 
 
-def _in_statement(statement: Statement) -> Iterator[Mention]:
+def _in_statement(statement: nodes.Statement) -> Iterator[Mention]:
     if statement.keyword in {"block", "endblock"} and statement.name:
         yield Mention("block", statement.name, statement.name_span)
     if statement.template is not None:
@@ -91,33 +77,37 @@ def _in_statement(statement: Statement) -> Iterator[Mention]:
         if statement.keyword == "import" and statement.name:
             yield Mention("module", statement.name, statement.name_span, statement.template.span)
     for target in statement.targets:
-        if isinstance(target, Attribute):
+        if isinstance(target, nodes.Attribute):
             yield from _in_node(target)
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
-        for node in walk(expression):
+        for node in nodes.walk(expression):
             yield from _in_node(node)
 
 
-def _in_node(node: Expression) -> Iterator[Mention]:
-    if isinstance(node, Attribute) and isinstance(node.target, Name) and node.name:
+def _in_node(node: nodes.Expression) -> Iterator[Mention]:
+    if isinstance(node, nodes.Attribute) and isinstance(node.target, nodes.Name) and node.name:
         if node.target.name == "self":
             yield Mention("block", node.name, node.name_span)
         else:
             yield Mention("attribute", node.name, node.name_span, node.target.span)
-    elif isinstance(node, Call):
+    elif isinstance(node, nodes.Call):
         called = _called(node.function)
         for argument in node.arguments:
-            if called is not None and isinstance(argument, Keyword) and not argument.name.startswith("*"):
+            if (
+                called is not None
+                and isinstance(argument, nodes.Keyword)
+                and not argument.name.startswith("*")
+            ):
                 start = argument.span.start
                 yield Mention("argument", argument.name, Span(start, start + len(argument.name)), called)
 
 
-def _called(function: Expression) -> Span | None:
+def _called(function: nodes.Expression) -> Span | None:
     """Return the span of the callee's name."""
-    if isinstance(function, Name):
+    if isinstance(function, nodes.Name):
         return function.span
-    return function.name_span if isinstance(function, Attribute) else None
+    return function.name_span if isinstance(function, nodes.Attribute) else None
 
 
 class TemplateReference(NamedTuple):
@@ -158,10 +148,10 @@ def _references(tag: Tag) -> Iterator[TemplateReference]:
     for named in sorted(choices(template), key=lambda each: each.span):
         name: str | None = None
         alternatives: tuple[str, ...] = ()
-        if isinstance(named, Constant) and isinstance(named.value, str):
+        if isinstance(named, nodes.Constant) and isinstance(named.value, str):
             name = named.value
-        elif isinstance(named, Collection):
-            texts = [item.value for item in named.items if isinstance(item, Constant)]
+        elif isinstance(named, nodes.Collection):
+            texts = [item.value for item in named.items if isinstance(item, nodes.Constant)]
             if len(texts) == len(named.items) and all(isinstance(text, str) for text in texts):
                 alternatives = tuple(texts)
                 name = texts[0] if texts else None
@@ -172,25 +162,27 @@ def _references(tag: Tag) -> Iterator[TemplateReference]:
             alternatives,
             statement.ignore_missing,
             statement.with_context,
-            is_unfinished=bool(tag.unclosed) or isinstance(named, Missing),
+            is_unfinished=bool(tag.unclosed) or isinstance(named, nodes.Missing),
             is_choice=named is not template,
         )
 
 
-def choices(expression: Expression) -> Iterator[Expression]:
+def choices(expression: nodes.Expression) -> Iterator[nodes.Expression]:
     """Yield the possible values of an expression, by its conditions and defaults.
 
     For any other expression, the expression itself.
     """
     match expression:
-        case Conditional(then=then, otherwise=otherwise):
+        case nodes.Conditional(then=then, otherwise=otherwise):
             yield from choices(then)
             if otherwise is not None:
                 yield from choices(otherwise)
-        case Filter(name="default" | "d", target=target, arguments=(Constant() as given, *_)) if target:
+        case nodes.Filter(name="default" | "d", target=target, arguments=(nodes.Constant() as given, *_)) if (
+            target
+        ):
             yield from choices(target)
             yield given
-        case Operation(operators=("or", *_), operands=operands):
+        case nodes.Operation(operators=("or", *_), operands=operands):
             for operand in operands:
                 yield from choices(operand)
         case _:

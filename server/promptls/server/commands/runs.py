@@ -14,15 +14,8 @@ from uuid import uuid4
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from promptls.ide import experiments
 from promptls.ide.code_lenses import Running, changed_text, plan_text, progress_text
-from promptls.ide.experiments import (
-    ExperimentTests,
-    dataset_of,
-    experiment_names,
-    prompt_tests,
-    prompts_with_experiments,
-    row_tests,
-)
 from promptls.server import command_types
 from promptls.server.folder_trust import may_send_keys
 from promptls.server.locations import prompt_path
@@ -101,7 +94,7 @@ def experiment_of(context: Context, request: RunRequest) -> str:
     """
     if request.experiment is not None or not request.prompt:
         return request.experiment or ""
-    return next(iter(experiment_names(context.snapshot, request.prompt)), "")
+    return next(iter(experiments.experiment_names(context.snapshot, request.prompt)), "")
 
 
 def title_of(context: Context, request: RunRequest) -> str:
@@ -473,13 +466,13 @@ async def experiment_tests(
     With `allPrompts`, prompts without experiments are among them.
     """
     if "uri" in arguments:
-        one = prompt_tests(context.snapshot, prompt_path(context, arguments))
+        one = experiments.prompt_tests(context.snapshot, prompt_path(context, arguments))
         found = [one] if one is not None else []
     else:
         await scan.finished()
         found = await in_slices(
             context,
-            prompts_with_experiments(
+            experiments.prompts_with_experiments(
                 context.snapshot, all_prompts=optional(arguments, "allPrompts", bool) is True
             ),
             token,
@@ -523,7 +516,7 @@ async def experiment_rows(context: Context, arguments: dict[str, Any]) -> comman
     experiment = optional(arguments, "experiment", str)
     if experiment is None:
         raise UsageError("the command needs the experiment", remedy='pass {"uri": …, "experiment": "<name>"}')
-    dataset = dataset_of(context.snapshot, path, experiment)
+    dataset = experiments.dataset_of(context.snapshot, path, experiment)
     unsaved = context.snapshot.unsaved()
     # Reading a long dataset takes time, so a thread does it; it does not access the session.
     found = await asyncio.to_thread(_rows, path, experiment, dataset, unsaved)
@@ -540,7 +533,7 @@ async def row_verdicts(arguments: dict[str, Any]) -> command_types.RowVerdictsRe
     return {"verdicts": found}
 
 
-def _prompt(context: Context, found: ExperimentTests) -> command_types.PromptTestsJson:
+def _prompt(context: Context, found: experiments.ExperimentTests) -> command_types.PromptTestsJson:
     template = context.snapshot.template(found.path)
     assert template is not None
     return {
@@ -565,7 +558,7 @@ def _rows(
     of_examples = list(_readable(latest_verdicts(run for run in runs if is_of_examples(run.rows_chosen))))
     listed: list[command_types.RowTestJson]
     if dataset is not None:
-        rows, more = row_tests(dataset)
+        rows, more = experiments.row_tests(dataset)
         listed = [{"number": row.number, "line": row.line, "label": row.label} for row in rows]
     else:
         more = False

@@ -8,23 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Collection,
-    Conditional,
-    Constant,
-    Expression,
-    Filter,
-    Item,
-    Keyword,
-    Missing,
-    Name,
-    Operation,
-    Problem,
-    Slice,
-    Test,
-)
+from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.tag_tokens import Token, advice_on_pair, advice_on_sign, shown
 from promptls.text.positions import Span
 
@@ -38,7 +22,7 @@ class TokenCursor:
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.position = 0
-        self.problems: list[Problem] = []
+        self.problems: list[nodes.Problem] = []
         self._problem_starts: set[int] = set()
 
     @property
@@ -84,7 +68,7 @@ class TokenCursor:
         """Report a problem; of two problems at one position only the first is reported."""
         if span.start not in self._problem_starts:
             self._problem_starts.add(span.start)
-            self.problems.append(Problem(span, message, expected, opened))
+            self.problems.append(nodes.Problem(span, message, expected, opened))
 
     def expect(self, text: str, opened: Token | None = None) -> None:
         """Move past the operator `text`, or report that it is missing."""
@@ -96,7 +80,7 @@ class TokenCursor:
         behind = f" to close `{opened.text}`" if opened else ""
         self.problem(span, f"expected `{text}`{behind}, found {found}", text, place)
 
-    def missing(self, expected: str) -> Missing:
+    def missing(self, expected: str) -> nodes.Missing:
         """Report a missing expression and return a node for it."""
         span = Span(self.previous_end, max(self.token.start, self.previous_end))
         before = self.tokens[self.position - 1] if self.position else self.token
@@ -106,10 +90,10 @@ class TokenCursor:
             if advice is not None:
                 place = Span(before.start, self.token.end)
                 self.problem(place, f"`{signs}` means nothing in Jinja{advice}", expected)
-                return Missing(span)
+                return nodes.Missing(span)
         found = f", found `{self.token.text}`" if self.token.kind != "end" else ""
         self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}", expected)
-        return Missing(span)
+        return nodes.Missing(span)
 
 
 def number_value(token: Token) -> int | float:
@@ -138,33 +122,33 @@ class OperandParser(TokenCursor, ABC):
     """Parses the operands at the cursor's position; `expression` parses the contents of brackets."""
 
     @abstractmethod
-    def expression(self, *, conditional: bool = True) -> Expression:
+    def expression(self, *, conditional: bool = True) -> nodes.Expression:
         """Return the expression at the position."""
 
     @abstractmethod
-    def conjunction(self) -> Expression:
+    def conjunction(self) -> nodes.Expression:
         """Return the expression at the position up to an `or`."""
 
     @abstractmethod
     def tuple_or_expression(
         self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
-    ) -> Expression:
+    ) -> nodes.Expression:
         """Return one expression, or several between commas as a tuple; `stops` are keywords that end it."""
 
-    def primary(self) -> Expression:
+    def primary(self) -> nodes.Expression:
         """Return a name, a constant, or something between brackets."""
         token = self.token
         span = Span(token.start, token.end)
         if token.kind == "name":
             self.position += 1
             if token.text in _CONSTANTS:
-                return Constant(span, _CONSTANTS[token.text])
-            return Name(span, token.text)
+                return nodes.Constant(span, _CONSTANTS[token.text])
+            return nodes.Name(span, token.text)
         if token.kind == "string":
             return self._string()
         if token.kind in {"integer", "float"}:
             self.position += 1
-            return Constant(span, number_value(token))
+            return nodes.Constant(span, number_value(token))
         if token.kind == "operator" and token.text in _CLOSING:
             return self._bracketed()
         if token.kind == "unknown":
@@ -178,23 +162,23 @@ class OperandParser(TokenCursor, ABC):
             self.problem(span, message, token.text if opened else "an expression")
             if opened:
                 self.position = len(self.tokens) - 1
-            return Missing(span)
+            return nodes.Missing(span)
         return self.missing("an expression")
 
-    def _string(self) -> Constant:
+    def _string(self) -> nodes.Constant:
         start = self.token.start
         parts = []
         while self.token.kind == "string":
             parts.append(string_value(self.advance().text))
-        return Constant(Span(start, self.previous_end), "".join(parts))
+        return nodes.Constant(Span(start, self.previous_end), "".join(parts))
 
-    def _bracketed(self) -> Expression:
+    def _bracketed(self) -> nodes.Expression:
         opened = self.advance()
         if opened.text == "(":
             node = self.tuple_or_expression(empty=True)
             self.expect(")", opened)
             return node
-        items: list[Expression] = []
+        items: list[nodes.Expression] = []
         closing = _CLOSING[opened.text]
         while not self.at_operator(closing) and self.token.kind != "end":
             if self.at_operator(")", "]", "}"):
@@ -207,9 +191,9 @@ class OperandParser(TokenCursor, ABC):
                 break
         self.expect(closing, opened)
         kind = "list" if opened.text == "[" else "dict"
-        return Collection(Span(opened.start, self.previous_end), kind, tuple(items))
+        return nodes.Collection(Span(opened.start, self.previous_end), kind, tuple(items))
 
-    def _postfix(self, node: Expression) -> Expression:
+    def _postfix(self, node: nodes.Expression) -> nodes.Expression:
         start = node.span.start
         while True:
             if self.at_operator("."):
@@ -217,32 +201,32 @@ class OperandParser(TokenCursor, ABC):
                 if self.token.kind in {"name", "integer"}:
                     part = self.advance()
                     name_span = Span(part.start, part.end)
-                    node = Attribute(Span(start, part.end), node, part.text, name_span)
+                    node = nodes.Attribute(Span(start, part.end), node, part.text, name_span)
                 else:
                     at = self.previous_end
                     self.problem(Span(at - 1, at), "expected an attribute's name behind `.`", "a name")
-                    node = Attribute(Span(start, at), node, "", Span(at, at))
+                    node = nodes.Attribute(Span(start, at), node, "", Span(at, at))
             elif self.at_operator("["):
                 node = self._subscript(node)
             elif self.at_operator("("):
-                node = Call(Span(start, start), node, self.arguments())
-                node = Call(Span(start, self.previous_end), node.function, node.arguments)
+                node = nodes.Call(Span(start, start), node, self.arguments())
+                node = nodes.Call(Span(start, self.previous_end), node.function, node.arguments)
             else:
                 return node
 
-    def _subscript(self, node: Expression) -> Expression:
+    def _subscript(self, node: nodes.Expression) -> nodes.Expression:
         opened = self.advance()
         keys = [self._subscribed()]
         while self.skip_operator(","):
             keys.append(self._subscribed())
         self.expect("]", opened)
         inner = Span(keys[0].span.start, keys[-1].span.end)
-        key = keys[0] if len(keys) == 1 else Collection(inner, "tuple", tuple(keys))
-        return Item(Span(node.span.start, self.previous_end), node, key)
+        key = keys[0] if len(keys) == 1 else nodes.Collection(inner, "tuple", tuple(keys))
+        return nodes.Item(Span(node.span.start, self.previous_end), node, key)
 
-    def _subscribed(self) -> Expression:
+    def _subscribed(self) -> nodes.Expression:
         start = self.token.start
-        bounds: list[Expression] = []
+        bounds: list[nodes.Expression] = []
         if not self.at_operator(":"):
             first = self.expression()
             if not self.at_operator(":"):
@@ -251,23 +235,23 @@ class OperandParser(TokenCursor, ABC):
         while self.skip_operator(":"):
             if not self.at_operator("]", ",", ":"):
                 bounds.append(self.expression())
-        return Slice(Span(start, self.previous_end), tuple(bounds))
+        return nodes.Slice(Span(start, self.previous_end), tuple(bounds))
 
-    def arguments(self) -> tuple[Expression, ...]:
+    def arguments(self) -> tuple[nodes.Expression, ...]:
         """Return the arguments of a call, filter or test, including both parentheses."""
         opened = self.advance()
-        found: list[Expression] = []
+        found: list[nodes.Expression] = []
         while not self.at_operator(")") and self.token.kind != "end":
             start = self.token.start
             if self.at_operator("*", "**"):
                 star = self.advance().text
                 value = self.expression()
-                found.append(Keyword(Span(start, self.previous_end), star, value))
+                found.append(nodes.Keyword(Span(start, self.previous_end), star, value))
             elif self.token.kind == "name" and self._next_operator("="):
                 name = self.advance().text
                 self.position += 1
                 value = self.expression()
-                found.append(Keyword(Span(start, self.previous_end), name, value))
+                found.append(nodes.Keyword(Span(start, self.previous_end), name, value))
             else:
                 found.append(self.expression())
             if not self.skip_operator(","):
@@ -279,7 +263,7 @@ class OperandParser(TokenCursor, ABC):
         following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
         return following.kind == "operator" and following.text == text
 
-    def filters(self, node: Expression) -> Expression:
+    def filters(self, node: nodes.Expression) -> nodes.Expression:
         """Return `node` with the filters, tests and calls after it."""
         while True:
             if self.at_operator("|"):
@@ -291,22 +275,22 @@ class OperandParser(TokenCursor, ABC):
             elif self.at_operator("("):
                 start = node.span.start
                 arguments = self.arguments()
-                node = Call(Span(start, self.previous_end), node, arguments)
+                node = nodes.Call(Span(start, self.previous_end), node, arguments)
             else:
                 return node
 
-    def filter(self, target: Expression | None) -> Expression:
+    def filter(self, target: nodes.Expression | None) -> nodes.Expression:
         """Return the filter whose name is at the position, applied to `target`."""
         start = target.span.start if target else self.token.start
         if self.at_operator("|"):
             here = Span(self.token.start, self.token.end)
             self.problem(here, f"expected a filter's name, found `|`{advice_on_sign('|')}", "a filter's name")
             self.advance()
-            operands = (target or Missing(Span(start, start)), self.conjunction())
-            return Operation(Span(start, self.previous_end), ("or",), operands)
+            operands = (target or nodes.Missing(Span(start, start)), self.conjunction())
+            return nodes.Operation(Span(start, self.previous_end), ("or",), operands)
         name, name_span = self._dotted("a filter's name")
         arguments = self.arguments() if self.at_operator("(") else ()
-        return Filter(Span(start, max(start, self.previous_end)), target, name, name_span, arguments)
+        return nodes.Filter(Span(start, max(start, self.previous_end)), target, name, name_span, arguments)
 
     def _dotted(self, expected: str) -> tuple[str, Span]:
         if self.token.kind != "name":
@@ -321,11 +305,11 @@ class OperandParser(TokenCursor, ABC):
             name, end = f"{name}.{token.text}", token.end
         return name, Span(end - len(name), end)
 
-    def _test(self, target: Expression) -> Expression:
+    def _test(self, target: nodes.Expression) -> nodes.Expression:
         start = target.span.start
         negated = self.skip_name("not")
         name, name_span = self._dotted("a test's name")
-        arguments: tuple[Expression, ...] = ()
+        arguments: tuple[nodes.Expression, ...] = ()
         if self.at_operator("("):
             arguments = self.arguments()
         elif self._at_test_argument():
@@ -333,8 +317,10 @@ class OperandParser(TokenCursor, ABC):
                 span = Span(self.token.start, self.token.end)
                 self.problem(span, "a test cannot follow a test; write `and` between them", "`and`")
             arguments = (self._postfix(self.primary()),)
-        node: Expression = Test(Span(start, self.previous_end), target, name, name_span, arguments)
-        return Operation(node.span, ("not",), (node,)) if negated else node
+        node: nodes.Expression = nodes.Test(
+            Span(start, self.previous_end), target, name, name_span, arguments
+        )
+        return nodes.Operation(node.span, ("not",), (node,)) if negated else node
 
     def _at_test_argument(self) -> bool:
         if self.token.kind in {"string", "integer", "float"} or self.at_operator("(", "[", "{"):
@@ -356,12 +342,12 @@ class ExpressionParser(OperandParser):
         super().__init__(tokens)
         self._depth = 0
 
-    def expression(self, *, conditional: bool = True) -> Expression:
+    def expression(self, *, conditional: bool = True) -> nodes.Expression:
         """Return the expression at the position."""
         start = self.token.start
         with self.nested() as is_shallow:
             if not is_shallow:
-                return Missing(Span(start, start))
+                return nodes.Missing(Span(start, start))
             return self._conditional() if conditional else self._or()
 
     @contextmanager
@@ -381,11 +367,11 @@ class ExpressionParser(OperandParser):
 
     def tuple_or_expression(
         self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
-    ) -> Expression:
+    ) -> nodes.Expression:
         """Return one expression, or several between commas as a tuple; `stops` are keywords that end it."""
         start = self.token.start
         if empty and self._at_tuple_end(stops):
-            return Collection(Span(start, start), "tuple", ())
+            return nodes.Collection(Span(start, start), "tuple", ())
         first = self.expression(conditional=conditional)
         if not self.at_operator(","):
             return first
@@ -394,48 +380,48 @@ class ExpressionParser(OperandParser):
             if self._at_tuple_end(stops):
                 break
             items.append(self.expression(conditional=conditional))
-        return Collection(Span(start, self.previous_end), "tuple", tuple(items))
+        return nodes.Collection(Span(start, self.previous_end), "tuple", tuple(items))
 
     def _at_tuple_end(self, stops: tuple[str, ...]) -> bool:
         return (
             self.token.kind == "end" or self.at_operator(")", "=") or (bool(stops) and self.at_name(*stops))
         )
 
-    def _conditional(self) -> Expression:
+    def _conditional(self) -> nodes.Expression:
         start = self.token.start
         node = self._or()
         while self.skip_name("if"):
             test = self._or()
             otherwise = self.expression() if self.skip_name("else") else None
-            node = Conditional(Span(start, self.previous_end), node, test, otherwise)
+            node = nodes.Conditional(Span(start, self.previous_end), node, test, otherwise)
         return node
 
-    def _or(self) -> Expression:
+    def _or(self) -> nodes.Expression:
         return self._operation("or", self.conjunction)
 
-    def conjunction(self) -> Expression:
+    def conjunction(self) -> nodes.Expression:
         """Return the expression at the position up to an `or`."""
         return self._operation("and", self._not)
 
-    def _operation(self, word: str, operand: Callable[[], Expression]) -> Expression:
+    def _operation(self, word: str, operand: Callable[[], nodes.Expression]) -> nodes.Expression:
         start = self.token.start
         operands = [operand()]
         while self.skip_name(word):
             operands.append(operand())
         if len(operands) == 1:
             return operands[0]
-        return Operation(Span(start, self.previous_end), (word,) * (len(operands) - 1), tuple(operands))
+        return nodes.Operation(Span(start, self.previous_end), (word,) * (len(operands) - 1), tuple(operands))
 
-    def _not(self) -> Expression:
+    def _not(self) -> nodes.Expression:
         start, count = self.token.start, 0
         while self.skip_name("not"):
             count += 1
         node = self._comparison()
         if not count:
             return node
-        return Operation(Span(start, self.previous_end), ("not",) * count, (node,))
+        return nodes.Operation(Span(start, self.previous_end), ("not",) * count, (node,))
 
-    def _comparison(self) -> Expression:
+    def _comparison(self) -> nodes.Expression:
         start = self.token.start
         operands = [self._binary(0)]
         operators: list[str] = []
@@ -452,13 +438,13 @@ class ExpressionParser(OperandParser):
             operands.append(self._binary(0))
         if not operators:
             return operands[0]
-        return Operation(Span(start, self.previous_end), tuple(operators), tuple(operands))
+        return nodes.Operation(Span(start, self.previous_end), tuple(operators), tuple(operands))
 
     def _next_is(self, word: str) -> bool:
         following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
         return following.kind == "name" and following.text == word
 
-    def _binary(self, level: int) -> Expression:
+    def _binary(self, level: int) -> nodes.Expression:
         if level == len(_BINARY_LEVELS):
             return self._power()
         start = self.token.start
@@ -466,26 +452,26 @@ class ExpressionParser(OperandParser):
         while self.at_operator(*_BINARY_LEVELS[level]):
             operator = self.advance().text
             right = self._binary(level + 1)
-            node = Operation(Span(start, self.previous_end), (operator,), (node, right))
+            node = nodes.Operation(Span(start, self.previous_end), (operator,), (node, right))
         return node
 
-    def _power(self) -> Expression:
+    def _power(self) -> nodes.Expression:
         start = self.token.start
         node = self._unary()
         while self.skip_operator("**"):
             right = self._unary()
-            node = Operation(Span(start, self.previous_end), ("**",), (node, right))
+            node = nodes.Operation(Span(start, self.previous_end), ("**",), (node, right))
         return node
 
-    def _unary(self, *, filters: bool = True) -> Expression:
+    def _unary(self, *, filters: bool = True) -> nodes.Expression:
         start = self.token.start
-        node: Expression
+        node: nodes.Expression
         if self.at_operator("-", "+"):
             signs = []
             while self.at_operator("-", "+"):
                 signs.append(self.advance().text)
             operand = self._postfix(self.primary())
-            node = Operation(Span(start, self.previous_end), tuple(signs), (operand,))
+            node = nodes.Operation(Span(start, self.previous_end), tuple(signs), (operand,))
         else:
             node = self.primary()
         node = self._postfix(node)

@@ -7,21 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import BLOCKS, KEYWORDS
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Constant,
-    Expression,
-    Filter,
-    Keyword,
-    Name,
-    Problem,
-    Statement,
-    TagTree,
-    Test,
-    walk,
-)
 from promptls.syntax.jinja.scanner import Tag, jinja_objection
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.problem import Related, SyntaxProblem
@@ -32,63 +19,67 @@ CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
 
 
 @lru_cache(maxsize=4096)
-def refusal(text: str, inner_start: int, inner_end: int) -> Problem | None:
+def refusal(text: str, inner_start: int, inner_end: int) -> nodes.Problem | None:
     """Return the first invalid parameter, target, import, call block or argument of a tag, or None."""
     return next(_refusals(parse_tag(text, inner_start, inner_end).statement), None)
 
 
-def _refusals(statement: Statement) -> Iterator[Problem]:
+def _refusals(statement: nodes.Statement) -> Iterator[nodes.Problem]:
     yield from _in_parameters(statement)
     yield from _in_targets(statement)
     for each in statement.imported:
         if each.name.startswith("_"):
-            yield Problem(each.span, f"`{each.name}` begins with `_`, and Jinja imports no such names")
+            yield nodes.Problem(each.span, f"`{each.name}` begins with `_`, and Jinja imports no such names")
     called = statement.expressions[-1:] if statement.keyword == "call" else ()
     for node in called:
-        if isinstance(node, (Name, Attribute, Constant, Filter)):
-            yield Problem(node.span, "a `call` block calls a macro: expected its `()`")
+        if isinstance(node, (nodes.Name, nodes.Attribute, nodes.Constant, nodes.Filter)):
+            yield nodes.Problem(node.span, "a `call` block calls a macro: expected its `()`")
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
-        for node in walk(expression):
-            if isinstance(node, (Call, Filter, Test)):
+        for node in nodes.walk(expression):
+            if isinstance(node, (nodes.Call, nodes.Filter, nodes.Test)):
                 yield from refused_arguments(node.arguments)
 
 
-def _in_targets(statement: Statement) -> Iterator[Problem]:
+def _in_targets(statement: nodes.Statement) -> Iterator[nodes.Problem]:
     for target in statement.targets:
-        for node in walk(target):
-            if isinstance(node, Attribute) and statement.keyword in {"for", "with"}:
-                yield Problem(node.span, f"only a name is allowed here: `{node.name}` is an attribute")
-            if not isinstance(node, Name):
+        for node in nodes.walk(target):
+            if isinstance(node, nodes.Attribute) and statement.keyword in {"for", "with"}:
+                yield nodes.Problem(node.span, f"only a name is allowed here: `{node.name}` is an attribute")
+            if not isinstance(node, nodes.Name):
                 continue
             if node.name in CONSTANTS:
-                yield Problem(node.span, f"`{node.name}` is a constant: nothing can be assigned to it")
+                yield nodes.Problem(node.span, f"`{node.name}` is a constant: nothing can be assigned to it")
             elif node.name == "loop" and statement.keyword == "for":
-                yield Problem(node.span, "`loop` is Jinja's own variable in a loop: choose another name")
+                yield nodes.Problem(
+                    node.span, "`loop` is Jinja's own variable in a loop: choose another name"
+                )
 
 
-def _in_parameters(statement: Statement) -> Iterator[Problem]:
+def _in_parameters(statement: nodes.Statement) -> Iterator[nodes.Problem]:
     seen: set[str] = set()
     has_default = False
     for each in statement.parameters:
         if each.name in seen:
-            yield Problem(each.span, f"the parameter `{each.name}` occurs twice")
+            yield nodes.Problem(each.span, f"the parameter `{each.name}` occurs twice")
         if has_default and each.default is None:
-            yield Problem(each.span, f"`{each.name}` needs a default, because it follows one that has one")
+            yield nodes.Problem(
+                each.span, f"`{each.name}` needs a default, because it follows one that has one"
+            )
         seen.add(each.name)
         has_default = has_default or each.default is not None
 
 
-def refused_arguments(arguments: tuple[Expression, ...]) -> Iterator[Problem]:
+def refused_arguments(arguments: tuple[nodes.Expression, ...]) -> Iterator[nodes.Problem]:
     """Yield the arguments that are not allowed in their position, or are passed twice by keyword."""
     seen: set[str] = set()
     for each in arguments:
-        if not isinstance(each, Keyword):
+        if not isinstance(each, nodes.Keyword):
             if seen:
-                yield Problem(each.span, "a positional argument cannot follow a named one")
+                yield nodes.Problem(each.span, "a positional argument cannot follow a named one")
             continue
         if each.name in seen and each.name not in {"*", "**"}:
-            yield Problem(each.span, f"the argument `{each.name}` is given twice")
+            yield nodes.Problem(each.span, f"the argument `{each.name}` is given twice")
         seen.add(each.name)
 
 
@@ -134,12 +125,12 @@ _OPENED: Final = {"}}": "{{", "%}": "{%", "#}": "{#", "{% endraw %}": "{% raw %}
 _NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment", "raw": "raw block"}
 
 
-def tag_tree(tag: Tag) -> TagTree:
+def tag_tree(tag: Tag) -> nodes.TagTree:
     """Return the tree of an output or statement tag."""
     return parse_tag(tag.text, tag.inner_start, tag.inner_end)
 
 
-def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
+def expressions_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Expression]]:
     """Yield every expression in the chunk's tags, including nested ones, each with the start of its tag."""
     for tag in chunk.tags:
         if tag.kind in {"output", "statement"}:
@@ -149,11 +140,11 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
 
 
 @lru_cache(maxsize=4096)
-def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[Expression, ...]:
+def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[nodes.Expression, ...]:
     """Return every expression in a tag; cached by the tag's text, like its tree."""
     statement = parse_tag(text, inner_start, inner_end).statement
     tests = () if statement.loop_test is None else (statement.loop_test,)
-    return tuple(node for expression in (*statement.expressions, *tests) for node in walk(expression))
+    return tuple(node for expression in (*statement.expressions, *tests) for node in nodes.walk(expression))
 
 
 @chunk_fact

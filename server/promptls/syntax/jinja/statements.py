@@ -6,32 +6,22 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.expressions import ExpressionParser
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Collection,
-    Expression,
-    ImportedName,
-    Name,
-    Parameter,
-    Statement,
-    TagTree,
-    height,
-)
 from promptls.syntax.jinja.tag_tokens import STEPS, Token, advice_on_sign, shown, tokenize
 from promptls.text.positions import Span
 
 
-def read_parameters(parser: ExpressionParser) -> tuple[Parameter, ...]:
+def read_parameters(parser: ExpressionParser) -> tuple[nodes.Parameter, ...]:
     """Return the parameters of a macro or of a `call` block, including both parentheses."""
     opened = parser.token
     parser.expect("(")
-    found: list[Parameter] = []
+    found: list[nodes.Parameter] = []
     while parser.token.kind == "name":
         token = parser.advance()
         default = parser.expression() if parser.skip_operator("=") else None
-        found.append(Parameter(token.text, Span(token.start, token.end), default))
+        found.append(nodes.Parameter(token.text, Span(token.start, token.end), default))
         if not parser.skip_operator(","):
             break
     if opened.text == "(":
@@ -52,7 +42,9 @@ def read_defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Spa
     return token.text, Span(token.start, token.end)
 
 
-def read_target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False) -> Expression:
+def read_target(
+    parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False
+) -> nodes.Expression:
     """Return the target of an assignment: a name, an attribute, or several between commas as a tuple.
 
     `stops` are keywords that end it; if `single`, a comma does too.
@@ -66,10 +58,10 @@ def read_target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single
         names.append(_target_name(parser, stops))
     if len(names) == 1:
         return names[0]
-    return Collection(Span(start, parser.previous_end), "tuple", tuple(names))
+    return nodes.Collection(Span(start, parser.previous_end), "tuple", tuple(names))
 
 
-def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression:
+def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> nodes.Expression:
     if parser.at_operator("("):
         opened: Token = parser.advance()
         with parser.nested() as is_shallow:
@@ -79,28 +71,28 @@ def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression
     if parser.token.kind != "name" or (stops and parser.at_name(*stops)):
         return parser.missing("a name to assign to")
     token = parser.advance()
-    node: Expression = Name(Span(token.start, token.end), token.text)
+    node: nodes.Expression = nodes.Name(Span(token.start, token.end), token.text)
     if parser.at_operator(".") and parser.tokens[parser.position + 1].kind == "name":
         parser.advance()
         part = parser.advance()
-        node = Attribute(Span(token.start, part.end), node, part.text, Span(part.start, part.end))
+        node = nodes.Attribute(Span(token.start, part.end), node, part.text, Span(part.start, part.end))
     return node
 
 
-def read_include(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def read_include(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return an `include`, with its context modifier."""
     statement = read_extends(parser, keyword, span)
     ignored = parser.skip_name("ignore") and parser.skip_name("missing")
     return replace(statement, ignore_missing=ignored, with_context=_context(parser, default=True))
 
 
-def read_extends(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def read_extends(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return `extends`, or the common beginning of the other tags: the name of the template."""
     template = parser.expression()
-    return Statement(keyword, span, expressions=(template,), template=template)
+    return nodes.Statement(keyword, span, expressions=(template,), template=template)
 
 
-def read_import(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def read_import(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return an `import … as …`."""
     statement = read_extends(parser, keyword, span)
     if not parser.skip_name("as"):
@@ -110,12 +102,12 @@ def read_import(parser: ExpressionParser, keyword: str, span: Span) -> Statement
     return replace(statement, name=name, name_span=name_span, with_context=context)
 
 
-def read_from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def read_from(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return a `from … import …`, with the imported names and their aliases."""
     statement = read_extends(parser, keyword, span)
     if not parser.skip_name("import"):
         parser.missing("`import`")
-    imported: list[ImportedName] = []
+    imported: list[nodes.ImportedName] = []
     while parser.token.kind == "name":
         if parser.at_name("with", "without") and _context_follows(parser):
             break
@@ -124,7 +116,7 @@ def read_from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
         name_span = alias_span = Span(token.start, token.end)
         if parser.skip_name("as"):
             alias, alias_span = read_defined_name(parser, "the name to import as")
-        imported.append(ImportedName(name, name_span, alias, alias_span))
+        imported.append(nodes.ImportedName(name, name_span, alias, alias_span))
         if not parser.skip_operator(","):
             break
     if not imported:
@@ -151,7 +143,7 @@ more than about three hundred levels."""
 
 
 @lru_cache(maxsize=8192)
-def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
+def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
     """Return the tree of a tag whose inside is `text[inner_start:inner_end]`.
 
     Spans count from the tag's start.
@@ -160,7 +152,7 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
     parser = ExpressionParser(tokens)
     if text.startswith("{{"):
         expression = parser.tuple_or_expression()
-        statement = Statement("output", Span(0, inner_start), expressions=(expression,))
+        statement = nodes.Statement("output", Span(0, inner_start), expressions=(expression,))
     else:
         statement = _statement(parser)
     if parser.token.kind != "end":
@@ -171,25 +163,25 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
             f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}",
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
-    return TagTree(_shallow(statement), tuple(parser.problems))
+    return nodes.TagTree(_shallow(statement), tuple(parser.problems))
 
 
-def _shallow(statement: Statement) -> Statement:
+def _shallow(statement: nodes.Statement) -> nodes.Statement:
     """Return the statement.
 
     Its expressions are dropped if one of them is nested too deep for recursion in Python.
     """
     read = (*statement.expressions, *([statement.loop_test] if statement.loop_test else []))
-    if all(height(expression) <= _MAX_HEIGHT for expression in read):
+    if all(nodes.height(expression) <= _MAX_HEIGHT for expression in read):
         return statement
-    return Statement(statement.keyword, statement.keyword_span, opens_block=statement.opens_block)
+    return nodes.Statement(statement.keyword, statement.keyword_span, opens_block=statement.opens_block)
 
 
-def _statement(parser: ExpressionParser) -> Statement:
+def _statement(parser: ExpressionParser) -> nodes.Statement:
     token = parser.token
     if token.kind != "name":
         parser.missing("a tag's name")
-        return Statement("", Span(token.start, token.start))
+        return nodes.Statement("", Span(token.start, token.start))
     parser.advance()
     span = Span(token.start, token.end)
     read = _READERS.get(token.text)
@@ -200,33 +192,33 @@ def _statement(parser: ExpressionParser) -> Statement:
         parser.position = len(parser.tokens) - 1
     elif token.text == "endblock" and parser.at_name():
         named = parser.advance()
-        return Statement(token.text, span, name=named.text, name_span=Span(named.start, named.end))
-    return Statement(token.text, span)
+        return nodes.Statement(token.text, span, name=named.text, name_span=Span(named.start, named.end))
+    return nodes.Statement(token.text, span)
 
 
-def _for(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _for(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     target = read_target(parser, stops=("in",))
     if not parser.skip_name("in"):
         parser.missing("`in`")
     iterable = parser.tuple_or_expression(conditional=False, stops=("recursive", "if"))
     test = parser.expression() if parser.skip_name("if") else None
     parser.skip_name("recursive")
-    return Statement(
+    return nodes.Statement(
         keyword, span, expressions=(iterable,), targets=(target,), loop_test=test, opens_block=True
     )
 
 
-def _if(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _if(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     test = parser.tuple_or_expression(conditional=False)
-    return Statement(keyword, span, expressions=(test,), opens_block=keyword == "if")
+    return nodes.Statement(keyword, span, expressions=(test,), opens_block=keyword == "if")
 
 
-def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _set(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     target = read_target(parser, stops=("in",))
     if parser.skip_operator("="):
         value = parser.tuple_or_expression()
-        return Statement(keyword, span, expressions=(value,), targets=(target,))
-    filters: tuple[Expression, ...] = ()
+        return nodes.Statement(keyword, span, expressions=(value,), targets=(target,))
+    filters: tuple[nodes.Expression, ...] = ()
     first, second = (*parser.tokens[parser.position : parser.position + 2], parser.token)[:2]
     if first.text + second.text in STEPS:
         message = f"{shown(first.text + second.text)} means nothing in Jinja; write `x = x {first.text} …`"
@@ -235,25 +227,25 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
         parser.advance()
         filters = (parser.filters(parser.filter(None)),)
     opens_block = parser.token.kind == "end"
-    return Statement(keyword, span, expressions=filters, targets=(target,), opens_block=opens_block)
+    return nodes.Statement(keyword, span, expressions=filters, targets=(target,), opens_block=opens_block)
 
 
-def _with(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    targets: list[Expression] = []
-    values: list[Expression] = []
+def _with(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+    targets: list[nodes.Expression] = []
+    values: list[nodes.Expression] = []
     more = parser.token.kind != "end"
     while more:
         targets.append(read_target(parser, single=True))
         parser.expect("=")
         values.append(parser.expression())
         more = parser.skip_operator(",")
-    return Statement(keyword, span, expressions=tuple(values), targets=tuple(targets), opens_block=True)
+    return nodes.Statement(keyword, span, expressions=tuple(values), targets=tuple(targets), opens_block=True)
 
 
-def _macro(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _macro(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     name, name_span = read_defined_name(parser, "the macro's name")
     parameters = read_parameters(parser)
-    return Statement(
+    return nodes.Statement(
         keyword,
         span,
         name=name,
@@ -264,31 +256,35 @@ def _macro(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     )
 
 
-def _call(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _call(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     parameters = read_parameters(parser) if parser.at_operator("(") else ()
     called = parser.expression()
     defaults = tuple(item.default for item in parameters if item.default)
-    return Statement(keyword, span, expressions=(*defaults, called), parameters=parameters, opens_block=True)
+    return nodes.Statement(
+        keyword, span, expressions=(*defaults, called), parameters=parameters, opens_block=True
+    )
 
 
-def _filter(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    return Statement(keyword, span, expressions=(parser.filters(parser.filter(None)),), opens_block=True)
+def _filter(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+    return nodes.Statement(
+        keyword, span, expressions=(parser.filters(parser.filter(None)),), opens_block=True
+    )
 
 
-def _block(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _block(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     name, name_span = read_defined_name(parser, "the block's name")
     while parser.skip_name("scoped", "required"):
         pass
-    return Statement(keyword, span, name=name, name_span=name_span, opens_block=True)
+    return nodes.Statement(keyword, span, name=name, name_span=name_span, opens_block=True)
 
 
-def _one_expression(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+def _one_expression(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     opens = keyword == "autoescape"
-    return Statement(keyword, span, expressions=(parser.tuple_or_expression(),), opens_block=opens)
+    return nodes.Statement(keyword, span, expressions=(parser.tuple_or_expression(),), opens_block=opens)
 
 
-def _bare(_parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    return Statement(keyword, span)
+def _bare(_parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+    return nodes.Statement(keyword, span)
 
 
 _READERS: Final = {

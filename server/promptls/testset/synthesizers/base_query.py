@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptls.api.model_calls import run_in_own_loop
 from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.grading import NoVerdictError, read_verdict
-from promptls.testset.scenarios import (
-    ANSWER,
-    LENGTHS,
-    QUERY,
-    SAMPLE_SCHEMA,
-    STYLES,
-    Draw,
-    Group,
-    Scenario,
-    sample_messages,
-)
+from promptls.testset import scenarios
 from promptls.testset.transforms.extractors import STOP_WORDS, subject_words, words
 from promptls.text.errors import UserError
 
@@ -63,10 +53,10 @@ class Draft(NamedTuple):
 def read_sample(text: str, contexts: Sequence[str]) -> Draft | str:
     """Return the query and reference in a model's answer, or a sentence that says what is wrong with it."""
     try:
-        found = read_verdict(text, SAMPLE_SCHEMA)
+        found = read_verdict(text, scenarios.SAMPLE_SCHEMA)
     except NoVerdictError:
         return "no JSON with a query and an answer" if text.strip() else "an empty answer"
-    draft = Draft(*(" ".join(str(found[name]).split()) for name in (QUERY, ANSWER)))
+    draft = Draft(*(" ".join(str(found[name]).split()) for name in (scenarios.QUERY, scenarios.ANSWER)))
     return _problem(draft, contexts) or draft
 
 
@@ -169,7 +159,7 @@ DEFAULT_TRIES: Final = 3
 """Maximum number of attempts per query."""
 
 
-def _no_groups(_graph: KnowledgeGraph) -> Sequence[Group]:
+def _no_groups(_graph: KnowledgeGraph) -> Sequence[scenarios.Group]:
     return ()
 
 
@@ -184,7 +174,7 @@ class QuerySynthesizer:
     name: str = ""
     """The name in distributions and in the rows of the dataset; by default the name of the class."""
     task: str = "Write one question that the texts answer."
-    groups: Callable[[KnowledgeGraph], Sequence[Group]] = _no_groups
+    groups: Callable[[KnowledgeGraph], Sequence[scenarios.Group]] = _no_groups
     llm: Any = None
 
     def __post_init__(self) -> None:
@@ -192,25 +182,25 @@ class QuerySynthesizer:
 
     async def generate_scenarios(
         self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any = None
-    ) -> list[Scenario]:
+    ) -> list[scenarios.Scenario]:
         """Return `n` scenarios, or fewer if the graph does not provide more."""
         made = await self._generate_scenarios(n, knowledge_graph, callbacks)
         return [replace(each, synthesizer=each.synthesizer or self.name) for each in made]
 
     async def generate_sample(
-        self, scenario: Scenario, callbacks: Any = None
+        self, scenario: scenarios.Scenario, callbacks: Any = None
     ) -> SingleTurnSample | MultiTurnSample:
         """Generate the query of a scenario with its reference; raises UserError if no answer is valid."""
         return await self._generate_sample(scenario, callbacks)
 
     async def _generate_scenarios(
         self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any
-    ) -> Sequence[Scenario]:
+    ) -> Sequence[scenarios.Scenario]:
         del callbacks
-        return Draw().take(self.name, self.groups(knowledge_graph), n)
+        return scenarios.Draw().take(self.name, self.groups(knowledge_graph), n)
 
     async def _generate_sample(
-        self, scenario: Scenario, callbacks: Any
+        self, scenario: scenarios.Scenario, callbacks: Any
     ) -> SingleTurnSample | MultiTurnSample:
         from promptls.api.judge import as_judge
 
@@ -222,7 +212,7 @@ class QuerySynthesizer:
             )
         return made
 
-    def drawn(self, graph: KnowledgeGraph, count: int, draw: Draw) -> list[Scenario]:
+    def drawn(self, graph: KnowledgeGraph, count: int, draw: scenarios.Draw) -> list[scenarios.Scenario]:
         """Return at most `count` scenarios; those of the groups are selected by `draw`."""
         if self._overrides("_generate_scenarios"):
             return run_in_own_loop(lambda: self.generate_scenarios(count, graph))[:count]
@@ -231,22 +221,22 @@ class QuerySynthesizer:
     def _overrides(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(QuerySynthesizer, method)
 
-    def messages(self, scenario: Scenario) -> list[dict[str, str]]:
+    def messages(self, scenario: scenarios.Scenario) -> list[dict[str, str]]:
         """Return the messages that request a scenario's query; the answer must match `SAMPLE_SCHEMA`."""
         persona = scenario.persona
-        return sample_messages(
+        return scenarios.sample_messages(
             [node.text for node in scenario.nodes],
             self.task,
             scenario.theme,
             [
                 ("Who asks", f"{persona.name} ({persona.description})"),
-                ("Style", STYLES.get(scenario.style, scenario.style)),
-                ("Length", LENGTHS.get(scenario.length, scenario.length)),
+                ("Style", scenarios.STYLES.get(scenario.style, scenario.style)),
+                ("Length", scenarios.LENGTHS.get(scenario.length, scenario.length)),
             ],
         )
 
     async def request_sample(
-        self, scenario: Scenario, asker: Asker, tries: int = DEFAULT_TRIES
+        self, scenario: scenarios.Scenario, asker: Asker, tries: int = DEFAULT_TRIES
     ) -> SingleTurnSample | MultiTurnSample | str:
         """Request the query of a scenario with its reference; return it, or why the last answer was rejected.
 
@@ -260,7 +250,7 @@ class QuerySynthesizer:
         problem = "not asked"
         for attempt in range(1, tries + 1):
             found = read_sample(
-                await asker.ask(messages, json_schema=SAMPLE_SCHEMA, sample=attempt), contexts
+                await asker.ask(messages, json_schema=scenarios.SAMPLE_SCHEMA, sample=attempt), contexts
             )
             if isinstance(found, Draft):
                 return SingleTurnSample(
