@@ -393,7 +393,7 @@ def test_a_line_that_is_too_long_is_refused(
 
 
 def test_json_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promptls.datasets.cells.MAX_CHARACTERS", 10)
+    monkeypatch.setattr("promptls.datasets.json_file.MAX_CHARACTERS", 10)
     (tmp_path / "a.json").write_text('[{"a": "b"}]')
 
     failure = known_columns(tmp_path / "a.json").failure

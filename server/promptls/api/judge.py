@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from typing_extensions import Self
 
 from promptls.api.model_calls import TextRequest, asking
 from promptls.metrics.grading import Embedder
 from promptls.metrics.grading import JudgeModel as AsksJudge
 from promptls.text.errors import UsageError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 DEFAULT_JUDGE: Final = "PROMPTLS_JUDGE"
 """The environment variable that names the default judge."""

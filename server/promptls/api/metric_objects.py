@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
@@ -17,6 +18,7 @@ from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
 from promptls.metrics.loading import asks_for, metric_parameters
 from promptls.metrics.metric import PASS_OR_FAIL, AllowedValues, Kind, Metric, MetricResult
+from promptls.metrics.ragas_metrics import RAGAS_METRICS, prompts_of
 from promptls.metrics.values import needed
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
@@ -71,8 +73,6 @@ class MetricObject:
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]], **common: Any) -> list[MetricResult]:
         """Run `batch_score` concurrently."""
-        import asyncio
-
         return list(await asyncio.gather(*(self.ascore(**{**common, **each}) for each in inputs)))
 
     async def single_turn_ascore(self, sample: SingleTurnSample) -> Any:
@@ -276,8 +276,6 @@ class ReadyMetric(MetricObject):
 
     def get_prompts(self) -> dict[str, str]:
         """Return the instructions of Ragas's prompts by name; requires the package ragas."""
-        from promptls.metrics.ragas_metrics import prompts_of
-
         return prompts_of(self.ready, self.metric.options)
 
     def set_prompts(self, **instructions: Any) -> None:
@@ -456,8 +454,6 @@ _OTHER_NAMES: Final = {
 
 
 def _ready_classes() -> dict[str, type[MetricObject]]:
-    from promptls.metrics.ragas_metrics import RAGAS_METRICS
-
     names = {**{row.kind: row.name for row in RAGAS_METRICS}, **_OTHER_NAMES}
     return {
         kind: type(kind, (ReadyMetric,), {"ready": name, "__doc__": f"The built-in metric `{name}`."})

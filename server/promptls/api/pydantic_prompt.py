@@ -27,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from promptls.api.model_calls import PromptValue, TextRequest, prompt_value
+from promptls.api.model_calls import PromptValue, TextRequest, asking, prompt_value
 from promptls.dialects.ragas.prompt_object import (
     DEFAULT_LANGUAGE,
     DEFAULT_OUTPUT_TYPE,
@@ -313,8 +313,6 @@ class Prompt(BaseModel):
             if self._release.keeps_adapted:
                 self.language, self.examples = saved.language, saved.examples
             return saved
-        from promptls.api.model_calls import asking
-
         self.examples = translated_examples(self._object(self._release), language, asking(llm))
         self.language = language
         if self._release.keeps_adapted:

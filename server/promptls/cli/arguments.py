@@ -103,7 +103,6 @@ def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> 
 
 def _rule_names(option: str, values: Iterable[str]) -> frozenset[str]:
     from promptls.lint.registry import RULES_BY_NAME
-    from promptls.text.suggest import nearest
 
     names = [name for value in values for part in value.split(",") if (name := part.strip())]
     if not names:

@@ -16,6 +16,7 @@ from typing import Final
 from promptls.datasets.atomic import replaced
 from promptls.security.files import reading_within, restrict_reading, scope_of
 from promptls.security.trust import covers_home
+from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import MAX_BYTES, has_prompt_name, prompt_paths
@@ -153,8 +154,6 @@ def _example_in(folder: Path) -> str:
 
 def refuse_other_files(snapshot: Snapshot, path: str) -> None:
     """Raise UsageError for a file that is not a prompt."""
-    from promptls.semantic.kind import Kind
-
     template = snapshot.template(path)
     if template is not None and (refusal := template.source.refusal) is not None:
         raise UsageError(refusal.message, FilePlace(path), "split the file, or correct it there")

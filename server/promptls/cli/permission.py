@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import shlex
 import sys
@@ -13,9 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import promptls
 from promptls.cli.terminal import shown_path
 from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
-from promptls.security.trust import FolderCode, TrustStore, covers_home, printable
+from promptls.security.trust import FolderCode, KeyGrant, TrustStore, covers_home, printable
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.settings import folder_to_trust
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.experiments.access import Access, KeyQuestion
     from promptls.experiments.run_protocol import Planned, ProcessRequest
-    from promptls.security.trust import KeyGrant
     from promptls.workspace.workspace import Workspace
 
 
@@ -206,7 +207,6 @@ def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -
 
 def _ask_for_key(question: KeyQuestion) -> None:
     from promptls.models.keys import NotAllowedError
-    from promptls.security.trust import TrustStore
 
     sys.stderr.write(f"{question.text()} [y/N] ")
     sys.stderr.flush()
@@ -216,8 +216,6 @@ def _ask_for_key(question: KeyQuestion) -> None:
 
 
 def _grant(text: str) -> KeyGrant:
-    from promptls.security.trust import KeyGrant
-
     try:
         return KeyGrant.parse(text)
     except ValueError as error:
@@ -273,10 +271,8 @@ def installed_model(failure: UserError) -> bool:
 
 def install_model(name: str) -> bool:
     """Install a model of this machine; return whether that succeeded. The installer prints what it does."""
-    import importlib
     import subprocess
 
-    import promptls
     from promptls.models.local import installation
 
     # `-m` puts the working directory first on the import path; this one contains only promptls.

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 import yaml
 
 from promptls.convert.conversation import Conversation, Converted
+from promptls.syntax.chunk import cut
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
+from promptls.text.positions import Span
 
 if TYPE_CHECKING:
     from promptls.convert.opencompass_python import Files
@@ -160,9 +162,7 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
 
     Raises UserError for other texts, and for templates with Jinja.
     """
-    from promptls.syntax.chunk import cut
     from promptls.syntax.yaml.compose import compose
-    from promptls.text.positions import Span
 
     (chunk,) = cut(text if path.endswith(".j2") else "", at_items=False)
     if any(tag.kind != "comment" for tag in chunk.tags):

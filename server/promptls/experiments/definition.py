@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptls.experiments.budget import Budget
 from promptls.experiments.experiment import Experiment, RateLimit
@@ -22,14 +22,12 @@ from promptls.security.processes import readable_variables
 from promptls.semantic.evaluation_file import evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
+from promptls.settings.header import ExperimentKey, Header, NamedMetric
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.positions import line_column, line_starts
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import source_of
 from promptls.workspace.settings import ProjectFile, find_project
-
-if TYPE_CHECKING:
-    from promptls.settings.header import ExperimentKey, Header, NamedMetric
 
 
 def evaluation_rows(

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from promptls.experiments.budget import NO_BUDGET, Budget
 from promptls.models.model import ModelReference
 from promptls.rendering.job import EvaluationJob
 from promptls.rendering.job import Kind as RenderKind
-from promptls.settings.header import Engine
-
-if TYPE_CHECKING:
-    from promptls.settings.header import NamedMetric
+from promptls.settings.header import Engine, NamedMetric
 
 
 @dataclass(frozen=True, slots=True)

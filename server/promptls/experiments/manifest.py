@@ -19,6 +19,7 @@ from promptls.datasets.atomic import replaced
 from promptls.experiments.plan import Plan
 from promptls.models.keys import SECRET_NAME
 from promptls.models.model import ModelReference
+from promptls.models.openai_compatible import without_secrets as url_without_secrets
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
 from promptls.text.errors import FilePlace, UserError, parse_json
@@ -232,8 +233,6 @@ def hash_of_file(path: Path) -> str:
 
 def described_model(reference: ModelReference) -> dict[str, Any]:
     """Return the model's description for a manifest, without secrets."""
-    from promptls.models.openai_compatible import without_secrets as url_without_secrets
-
     return {
         "name": reference.name,
         "provider": reference.provider,

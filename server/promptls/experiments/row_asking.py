@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
 from promptls.experiments import answer_cache
@@ -24,12 +24,10 @@ from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.opening import MINILM, open_embeddings, open_model, opened_model
 from promptls.models.providers import Price, cost_of, is_paid, price_of
+from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
 from promptls.models.steady import Pace
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
 from promptls.text.format import plural
-
-if TYPE_CHECKING:
-    from promptls.models.ray_cluster import RayCluster, RayModel
 
 
 class AnswerCheck:
@@ -417,8 +415,6 @@ class _Opener:
     def _on_cluster(self, reference: ModelReference) -> RayModel | None:
         if self.cluster is None:
             return None
-        from promptls.models.ray_cluster import RayModel
-
         return RayModel(self.cluster, reference.name)
 
     def _pace(self, reference: ModelReference) -> Pace:
@@ -447,8 +443,6 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
     experiment = plan.experiment
     if experiment.engine == "local" or not plan.calls:
         return None
-    from promptls.models.ray_cluster import connected_cluster
-
     judging = (
         each for each in judging_references(plan.asks) if (each.provider, each.model) != ("local", MINILM)
     )

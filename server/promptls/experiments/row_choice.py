@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from jinja2 import StrictUndefined
+from jinja2 import StrictUndefined, TemplateError
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
@@ -174,8 +174,6 @@ def _up_to(rows: Iterable[Row], last: int) -> Iterator[Row]:
 
 
 def _condition(expression: str) -> Callable[[Row], bool]:
-    from jinja2 import TemplateError
-
     remedy = 'write a condition over the columns, such as `priority == "P0" and text | length > 200`'
     try:
         condition = ConditionEnvironment().compile_expression(expression, undefined_to_none=False)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
+from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import score_text
 from promptls.experiments.store import Store
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
@@ -72,8 +73,6 @@ class KnownRun:
 
 def run_notes(run: KnownRun) -> str:
     """Return what is unusual about the run: failures, chosen rows, answers from the cache."""
-    from promptls.experiments.row_choice import is_of_examples
-
     notes: list[str] = []
     if run.status != "finished":
         notes.append(run.status)

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from promptls.datasets.atomic import replaced
 from promptls.experiments.access import Access
 from promptls.experiments.manifest import prompt_stem, results_folder
+from promptls.experiments.process import MayGo, Notify
 from promptls.experiments.run_protocol import AnswerText, Finished, Planned, to_json
 from promptls.models.keys import key_mask
 from promptls.models.local import SUFFIX
@@ -21,15 +22,12 @@ from promptls.models.model import Messages, ModelReference
 from promptls.models.opening import find_model, open_model
 from promptls.models.providers import cost_of, price_of
 from promptls.models.testing import digest_of
+from promptls.rendering.outcome import Rendering
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UserError, parse_json
 from promptls.text.format import in_dollars
 from promptls.workspace.settings import find_project
-
-if TYPE_CHECKING:
-    from promptls.experiments.process import MayGo, Notify
-    from promptls.rendering.outcome import Rendering
-    from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.snapshot import Snapshot
 
 MAX_STORED: Final = 20
 """Number of stored answers per prompt."""

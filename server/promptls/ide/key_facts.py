@@ -15,6 +15,7 @@ from promptls.semantic.flow.paths import Each, Path
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
+from promptls.settings.header import BudgetKey, ExperimentKey, Header, InputKey, NamedMetric
 from promptls.syntax.yaml.expected import ITEM
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
@@ -93,8 +94,6 @@ def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | 
 
 
 def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
-    from promptls.settings.header import BudgetKey, ExperimentKey, InputKey, NamedMetric
-
     if not path:
         return _header_keys()
     if path[0] == "input_keys" and len(path) > 1:
@@ -154,8 +153,6 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
 
 @lru_cache(maxsize=1)
 def _header_keys() -> Mapping[str, KeyFact]:
-    from promptls.settings.header import Header
-
     return _model_keys(Header)
 
 

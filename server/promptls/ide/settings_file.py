@@ -13,6 +13,8 @@ from promptls.ide.completion.items import SETTING, CompletionItem, CompletionLis
 from promptls.ide.completion.yaml_values import file_paths
 from promptls.ide.hover.markdown import Hover, code
 from promptls.lint.analysis.declared_experiments import taken_by
+from promptls.models.providers import TABLE
+from promptls.settings.project import Project
 from promptls.text.escape import markdown_text
 from promptls.text.positions import Span
 from promptls.workspace.python_functions import functions_in
@@ -168,8 +170,6 @@ Schema = Mapping[str, Any]
 @lru_cache(maxsize=1)
 def settings_schema() -> Schema:
     """Return the JSON Schema of all settings."""
-    from promptls.settings.project import Project
-
     return Project.model_json_schema()
 
 
@@ -329,8 +329,6 @@ def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _key_names() -> Iterator[tuple[str, str]]:
-    from promptls.models.providers import TABLE
-
     for provider, row in TABLE.items():
         yield from ((name, provider) for name in row.key_envs)
 

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 from promptls.cli.chosen_files import ChosenFiles, rewrite
 from promptls.cli.terminal import shown_path
 from promptls.mcp.folder import Answer, Folder
+from promptls.rendering.job import RenderJob
+from promptls.rendering.make import code_of_rendering, limits_for
+from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
+from promptls.rendering.samples import Sample
+from promptls.rendering.worker import RenderWorker
+from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_dollars, plural
 from promptls.tokens.tokenizer_files import encoding_title
+from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from promptls.cli.checked import CheckedFile
     from promptls.preview.preview_answers import Commit
-    from promptls.rendering.job import RenderJob
-    from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
-    from promptls.rendering.samples import Sample
-    from promptls.workspace.snapshot import Snapshot
 
 MAX_FINDINGS: Final = 50
 """The number of findings in the text of an answer."""
@@ -38,8 +41,6 @@ async def check_prompts(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 def _check(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import checked_files
-    from promptls.rendering.make import code_of_rendering
-    from promptls.semantic.kind import Kind
 
     files, incomplete, _ = checked_files(chosen, chosen_rules(rules, None))
     found = [each for file in files for each in _findings(file)]
@@ -116,7 +117,6 @@ async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 
 def _job(folder: Folder, arguments: Mapping[str, Any]) -> tuple[Snapshot, RenderJob, Sample]:
     from promptls.preview.preview_result import RenderingChoice, chosen_sample, preview_job
-    from promptls.rendering.samples import Sample
 
     chosen, path = folder.choose_prompt(arguments["file"])
     folder.require_trust_to_render(chosen, [path])
@@ -130,9 +130,6 @@ def _job(folder: Folder, arguments: Mapping[str, Any]) -> tuple[Snapshot, Render
 
 
 async def _outcome(snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
-    from promptls.rendering.make import limits_for
-    from promptls.rendering.worker import RenderWorker
-
     worker = RenderWorker(limits_for(snapshot, job.path))
     try:
         return await worker.render(job)
@@ -183,8 +180,6 @@ def _content(part: RenderedPart) -> str:
 
 def _succeeded(job: RenderJob, outcome: Rendering | RenderFailure) -> Rendering:
     """Return the rendering; raises UserError with the place of the failure."""
-    from promptls.rendering.outcome import RenderFailure
-
     if isinstance(outcome, RenderFailure):
         raise UsageError(
             f"the prompt does not render: {outcome.message}",

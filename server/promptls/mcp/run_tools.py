@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 
 from promptls.cli.terminal import shown_path
 from promptls.mcp.folder import Answer, Folder, not_trusted
+from promptls.security.trust import TrustStore
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_dollars, plural
+from promptls.workspace.settings import find_project
 
 if TYPE_CHECKING:
     from promptls.experiments.access import Access
@@ -80,7 +82,6 @@ def _request(folder: Folder, arguments: Mapping[str, Any]) -> RunRequest:
     """Return the request; raises UsageError for an untrusted folder, a missing budget, or another model."""
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.run_protocol import RunRequest
-    from promptls.security.trust import TrustStore
 
     request = RunRequest(
         prompt=str(folder.file(arguments["file"])),
@@ -179,8 +180,6 @@ class _Consent:
 
     async def ask(self, planned: Planned) -> bool:
         """Return whether the budget keeps the run below what the user allows without a question."""
-        from promptls.workspace.settings import find_project
-
         limit = find_project(Path(self._request.prompt)).settings.ask_above
         cost, calls = self._request.max_cost, self._request.max_calls
         has_price = planned.longest_cost is not None or planned.prompt_cost is not None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from promptls.experiments import single_answer
 from promptls.experiments.client import run_in_process
-from promptls.experiments.run_protocol import AnswerText
+from promptls.experiments.run_protocol import AnswerText, Event, Planned
+from promptls.experiments.single_answer import SingleAnswer
+from promptls.models.editor_model import AskEditor
 from promptls.models.local import LOCAL_MODELS
 from promptls.models.testing import digest_of
 from promptls.preview import preview_wire
@@ -18,11 +20,6 @@ from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import Sample
 from promptls.text.errors import FilePlace, UserError
 from promptls.workspace.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from promptls.experiments.run_protocol import Event, Planned
-    from promptls.experiments.single_answer import SingleAnswer
-    from promptls.models.editor_model import AskEditor
 
 Confirm = Callable[[str, str], Awaitable[bool]]
 """Asks the user a question, with the label of the button that agrees."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel
 from typing_extensions import TypeVarTuple, Unpack
 
 from promptls.semantic.object_data import holds_printed
@@ -24,11 +25,6 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, k
 from promptls.text.format import plural
 from promptls.text.positions import NOWHERE, Span, line_end
 from promptls.text.suggest import did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from promptls.settings.valid_part import Invalid
 
 OPENING: Final = "{#---"
 CLOSING: Final = "---#}"
@@ -143,8 +139,6 @@ def _without_none(kind: Any) -> Any:
 
 
 def _is_model(kind: Any) -> bool:
-    from pydantic import BaseModel
-
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec
+from pathlib import Path
+from typing import Any, Generic, ParamSpec
 
 from lsprotocol import types
+from pygls.lsp.server import LanguageServer
 
 from promptls.semantic.kind import Kind
+from promptls.server.capabilities import ClientCapabilities
 from promptls.server.to_proto import is_file, path_of, uri_of
+from promptls.text.positions import PositionEncoding
 from promptls.workspace.disk import has_prompt_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from pathlib import Path
-
-    from pygls.lsp.server import LanguageServer
-
-    from promptls.server.capabilities import ClientCapabilities
-    from promptls.text.positions import PositionEncoding
-    from promptls.workspace.snapshot import Snapshot
-    from promptls.workspace.workspace import Workspace
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")

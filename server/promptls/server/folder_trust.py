@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 
+from promptls.experiments.run_protocol import ProcessRequest
 from promptls.security.files import ANYWHERE, reading_within
 from promptls.security.trust import Decisions, FolderCode, TrustStore, covers_home, printable
 from promptls.server.context import Context, Event
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.settings import folder_to_trust
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from promptls.experiments.run_protocol import ProcessRequest
-
 
 log = logging.getLogger(__name__)
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 from lsprotocol import types
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _written: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 

@@ -6,24 +6,20 @@ import asyncio
 import gc
 import logging
 import pkgutil
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 
+from promptls.server.context import Context
+from promptls.server.folder_trust import Trust
+from promptls.server.open_documents import Documents
 from promptls.server.shown_text import remove_leftovers
+from promptls.server.state.scan import WorkspaceScan
 from promptls.server.to_proto import path_of
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from promptls.server.context import Context
-    from promptls.server.folder_trust import Trust
-    from promptls.server.open_documents import Documents
-    from promptls.server.state.scan import WorkspaceScan
-
 
 log = logging.getLogger(__name__)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from lsprotocol import types
 
 from promptls.ide.symbols.occurrences import holds_prompt, is_program
 from promptls.semantic.kind import Kind
+from promptls.server.context import Context
+from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.to_proto import from_position, path_of, range_json, to_range
 from promptls.syntax.source import Source
 from promptls.text.errors import FilePlace, UsageError, optional
-
-if TYPE_CHECKING:
-    from promptls.server.context import Context
-    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.text.positions import Span
+from promptls.text.positions import Span
 
 
 class PositionParams(Protocol):

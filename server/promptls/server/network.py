@@ -12,22 +12,20 @@ import contextlib
 import errno
 import logging
 import sys
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from lsprotocol import types
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from promptls.server.json_rpc import decoded, error_of
 from promptls.server.port_access import Address, new_token, path_pieces, refusal, without_token
 from promptls.server.server import create_server, set_up_logging
 from promptls.server.stdio import MAX_MESSAGE_BYTES, Framing, framed
 from promptls.text.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from websockets.asyncio.server import ServerConnection
-    from websockets.http11 import Request, Response
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +74,6 @@ async def _serve_tcp(address: Address, chosen: str | None) -> None:
 
 
 async def _serve_websocket(address: Address, chosen: str | None, origins: tuple[str, ...]) -> None:
-    from websockets.asyncio.server import serve
-
     token = chosen or new_token()
 
     def answer(connection: ServerConnection, request: Request) -> Response | None:
@@ -223,8 +219,6 @@ def _ignore_exit(_code: int) -> None:
 
 async def _websocket_client(connection: ServerConnection) -> None:
     """Serve one client until either side leaves."""
-    from websockets.exceptions import ConnectionClosed
-
     server = create_server()
     outgoing = WebSocketWriter(connection.send, connection.close)
     server.protocol.set_writer(outgoing, include_headers=False)
@@ -258,8 +252,6 @@ class WebSocketWriter:
 
     async def run(self) -> None:
         """Send until the connection is closed."""
-        from websockets.exceptions import ConnectionClosed
-
         with contextlib.suppress(ConnectionClosed):
             while (frame := await self._waiting.get()) is not None:
                 await self._send(frame)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from promptls.server.context import Context, Event
+from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.to_proto import from_range, path_of
 from promptls.text.positions import Span
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
-
-if TYPE_CHECKING:
-    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.workspace.snapshot import Snapshot
-
+from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 

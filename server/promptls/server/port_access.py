@@ -12,20 +12,17 @@ import ipaddress
 import os
 import re
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
+
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request
 
 from promptls.server.json_rpc import decoded, encoded
 from promptls.text.errors import FilePlace, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from websockets.asyncio.server import ServerConnection
-    from websockets.http11 import Request
-
 
 LOOPBACK: Final = "127.0.0.1"
 _VARIABLE: Final = "PROMPTLS_TOKEN"

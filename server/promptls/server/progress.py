@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from lsprotocol import types
 
+from promptls.server.context import Context
 from promptls.text.escape import for_message
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from promptls.server.context import Context
-    from promptls.text.steps import Steps
-
+from promptls.text.steps import Steps
 
 SLICE_SECONDS: Final = 0.004
 """The longest time that work may block other messages."""

@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Callable, Generator
 from concurrent.futures import InvalidStateError
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from cattrs import Converter
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from lsprotocol.validators import UINTEGER_MAX_VALUE
 from pygls.exceptions import JsonRpcInvalidRequest
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import (
     JsonRPCNotification,
     JsonRPCRequestMessage,
@@ -23,16 +26,10 @@ from pygls.protocol import (
     LanguageServerProtocol,
     lsp_method,
 )
+from pygls.protocol.json_rpc import RPCMessage
 
 from promptls.security.files import FileScope, reading_within
 from promptls.server import json_rpc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from cattrs import Converter
-    from pygls.lsp.server import LanguageServer
-    from pygls.protocol.json_rpc import RPCMessage
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -16,10 +15,8 @@ from promptls.security.private_files import (
     remove_old_files,
     remove_old_temporaries,
 )
+from promptls.server.context import Context
 from promptls.server.to_proto import uri_of
-
-if TYPE_CHECKING:
-    from promptls.server.context import Context
 
 
 def show_text(context: Context, path: str, what: str, text: str, ending: str = "md") -> str:

@@ -8,11 +8,8 @@ import os
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, BinaryIO, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from collections.abc import Callable
+from typing import BinaryIO, Final
 
 MAX_MESSAGE_BYTES: Final = 64 << 20
 """The longest message; editors refuse to synchronize files of this size."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli import permission
-from promptls.cli.arguments import seconds, whole_number
+from promptls.cli.arguments import chosen_sample, seconds, whole_number
 from promptls.cli.terminal import indented, paint, print_failure, print_json, shown_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Ask the model; 1 if the prompt does not render."""
-    from promptls.cli.arguments import chosen_sample
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.experiments.access import limited_to
     from promptls.experiments.single_answer import (

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.terminal import Column, TableRow, print_json, printed_path, shown_path, table
+from promptls.text.errors import UsageError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def execute(arguments: argparse.Namespace) -> int:
     """Print the inputs."""
     from promptls.cli.chosen_files import choose, refuse_other_files
     from promptls.ide.contract_formats import contract_text
-    from promptls.text.errors import UsageError
     from promptls.workspace.contract import inputs_of
 
     if arguments.json and arguments.format:

@@ -10,6 +10,7 @@ from pathlib import Path
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.filenames import packed, unpacked
 from promptls.workspace.configuration_files import ConfigurationFiles
 
 SUMMARY = "convert prompts between formats"
@@ -124,8 +125,6 @@ def _text(word: str) -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
-    from promptls.text.filenames import unpacked
-
     try:
         return unpacked(path.name, path.read_bytes())
     except OSError as error:
@@ -135,7 +134,6 @@ def _bytes_of(path: Path) -> bytes:
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     """Return the file that was written; None if the text is to be printed."""
     from promptls.datasets.atomic import replaced
-    from promptls.text.filenames import packed
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from promptls.cli.safe_stream import inside
@@ -71,7 +72,6 @@ def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
 
 
 def _print_page(rule: Rule) -> None:
-    import sys
 
     page = f"# {rule.name}\n\n{rule.page}\n\nSeverity: {rule.severity}. Since promptls {rule.since}."
     if not wants_colour(sys.stdout):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.cli import permission
 from promptls.cli.arguments import any_number, dollars, seconds, whole_number
+from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import paint, print_json, printed_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
@@ -208,8 +209,6 @@ def _reading_spinner(arguments: argparse.Namespace) -> AbstractContextManager[An
 @contextmanager
 def _spinner(message: str) -> Iterator[None]:
     from rich.progress import SpinnerColumn, TextColumn
-
-    from promptls.cli.safe_stream import live_progress
 
     with live_progress(SpinnerColumn(), TextColumn("{task.description}")) as display:
         display.add_task(message, total=None)

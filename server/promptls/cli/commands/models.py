@@ -12,6 +12,7 @@ from promptls.cli import permission
 from promptls.cli.terminal import Column, TableRow, paint, print_json, table
 from promptls.security.trust import FolderCode
 from promptls.text.errors import UsageError, UserError
+from promptls.workspace.settings import SETTINGS_FILE, find_project, folder_to_trust
 
 if TYPE_CHECKING:
     from promptls.models.model import ModelReference
@@ -90,7 +91,6 @@ def _install(names: list[str]) -> None:
 def _references(names: list[str]) -> list[ModelReference]:
     from promptls.models.local import LOCAL_MODELS
     from promptls.models.opening import find_model
-    from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     project = find_project(Path.cwd() / SETTINGS_FILE)
     settings = project.settings
@@ -106,7 +106,6 @@ def _references(names: list[str]) -> list[ModelReference]:
 def _require_trust(references: list[ModelReference]) -> None:
     """Raise UsageError if a model to be tested is defined or stored in an untrusted folder."""
     from promptls.models.local import SUFFIX
-    from promptls.workspace.settings import SETTINGS_FILE, find_project, folder_to_trust
 
     settings = find_project(Path.cwd() / SETTINGS_FILE).settings
     of_folder = tuple(
@@ -121,7 +120,6 @@ def _require_trust(references: list[ModelReference]) -> None:
 def _tried(references: list[ModelReference]) -> list[ModelState]:
     from promptls.experiments.access import Access, limited_to
     from promptls.models.opening import tried
-    from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     access = Access(find_project(Path.cwd() / SETTINGS_FILE), tuple(references))
     if permission.can_ask():

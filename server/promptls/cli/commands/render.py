@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.arguments import whole_number
+from promptls.cli.arguments import chosen_sample, whole_number
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import indented, paint, print_failure, print_json, printed_path, shown_path
@@ -120,7 +120,6 @@ def _render(
     snapshot: Snapshot, path: str, arguments: argparse.Namespace, template: ProgramTemplate | None = None
 ) -> int:
     """Render the file at `path`, which may be a `template` of a program, and print it."""
-    from promptls.cli.arguments import chosen_sample
     from promptls.rendering.make import job_for, limits_for
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.worker import render_once
@@ -280,7 +279,6 @@ def view_configuration(arguments: argparse.Namespace) -> int:
 
 def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
     """Return the job for the rows that the arguments select; raises UsageError for other kinds of files."""
-    from promptls.cli.arguments import chosen_sample
     from promptls.rendering.make import job_for
     from promptls.rendering.samples import evaluation_job
     from promptls.semantic.kind import Kind

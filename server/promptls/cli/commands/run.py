@@ -316,7 +316,6 @@ def _python_heading(ready: PreparedPython, folder: Path) -> str:
 
 def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Namespace) -> Finished | None:
     from promptls.cli.run_progress import shown_progress
-    from promptls.cli.run_report import print_run
     from promptls.experiments.history import read_run
     from promptls.experiments.python.program import prepared_python
     from promptls.experiments.python.program_runner import run_python

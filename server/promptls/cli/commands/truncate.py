@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.arguments import whole_number
 from promptls.cli.permission import add_trust_argument, trust_to_render
+from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import Column, TableRow, paint, print_failure, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
@@ -135,7 +136,6 @@ async def _explore(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJs
 
     if quiet or not sys.stderr.isatty():
         return await explore(request, limits)
-    from promptls.cli.safe_stream import live_progress
 
     with live_progress() as bar:
         tasks: dict[str, TaskID] = {}

@@ -5,14 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from promptls.cli.terminal import paint, print_json
-from promptls.security.trust import KeyGrant, TrustStore, covers_home, printable
+from promptls.security.trust import Decisions, KeyGrant, TrustStore, covers_home, printable
 from promptls.text.errors import FilePlace, UsageError
-
-if TYPE_CHECKING:
-    from promptls.security.trust import Decisions
 
 SUMMARY = "list and change trusted folders and keys"
 

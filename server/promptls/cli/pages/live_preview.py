@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from websockets.asyncio.server import ServerConnection
 
 from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
 from promptls.cli.permission import refused
 from promptls.experiments.access import NOT_SENT, may_send_keys
 from promptls.experiments.history import measured_cache
+from promptls.experiments.single_answer import AskRequest
 from promptls.preview import preview_wire
 from promptls.preview.asking import STOPPED, answer_of, answers_of, request_about
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
@@ -28,19 +31,13 @@ from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
+from promptls.rendering.worker import Notify, RenderWorker
 from promptls.security.files import Stamp, stamp_of
 from promptls.security.trust import FolderCode
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.workspace.contract import functions_path
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, folder_to_trust
-
-if TYPE_CHECKING:
-    from websockets.asyncio.server import ServerConnection
-
-    from promptls.experiments.single_answer import AskRequest
-    from promptls.rendering.worker import Notify, RenderWorker
-    from promptls.workspace.workspace import Workspace
-
+from promptls.workspace.workspace import Workspace
 
 _POLL_SECONDS: Final = 0.15
 """The interval of polling the files, which also detects changes on network drives."""

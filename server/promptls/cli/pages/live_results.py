@@ -8,28 +8,25 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from websockets.asyncio.server import ServerConnection
 
 from promptls.cli.pages.page_server import ShownPage, talk_among
 from promptls.cli.permission import is_trusted, refused
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.folder_code import code_of_run, folders_of_run
 from promptls.experiments.history import last_run
-from promptls.experiments.run_protocol import RunRequest
+from promptls.experiments.run_protocol import Event, RunRequest, Started
 from promptls.ide.code_lenses import plan_text
 from promptls.results_view import results_wire
+from promptls.results_view.results_client import ResultsProcess
 from promptls.results_view.running_runs import UnfinishedRuns
 from promptls.security.files import read_bytes
 from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.security.trust import TrustStore
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.format import plural
-
-if TYPE_CHECKING:
-    from websockets.asyncio.server import ServerConnection
-
-    from promptls.results_view.results_client import ResultsProcess
-
 
 _POLL_SECONDS: Final = 0.3
 """The interval of polling the folder of the runs, which also detects changes on network drives."""
@@ -125,8 +122,6 @@ class LiveResults:
 
         The run continues if the page that requested it is closed.
         """
-        from promptls.experiments.run_protocol import Event, Started
-
         names: list[str] = []
 
         def see(event: Event) -> None:

@@ -21,16 +21,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from promptls.cli.arguments import whole_number
 from promptls.server.port_access import LOOPBACK, new_token, own_hosts, path_pieces, refusal
 from promptls.text.errors import FilePlace, UserError
-
-if TYPE_CHECKING:
-    from websockets.asyncio.server import ServerConnection
-    from websockets.http11 import Request, Response
-
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "pages"
 """The pages, which the build of the VS Code extension puts here, and which wheels include."""
@@ -68,8 +68,6 @@ async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
 
     Raises UserError if the pages are not installed or the port is in use.
     """
-    from websockets.asyncio.server import serve
-
     token = new_token()
     door = _RequestHandler(token, pages)
 
@@ -197,9 +195,6 @@ _POLICY: Final = (
 
 
 def _response(status: HTTPStatus, body: str | bytes, kind: str = "text/plain") -> Response:
-    from websockets.datastructures import Headers
-    from websockets.http11 import Response
-
     content = body.encode() if isinstance(body, str) else body
     headers = Headers(
         {
@@ -255,8 +250,6 @@ class PageConversation(ABC):
 
     async def run(self) -> None:
         """Serve the page until it is closed."""
-        from websockets.exceptions import ConnectionClosed
-
         try:
             async for text in self._connection:
                 self.receive(_message(text))
@@ -278,8 +271,6 @@ class PageConversation(ABC):
         await self._connection.send(json.dumps(message))
 
     async def _until_closed(self, work: Coroutine[Any, Any, None]) -> None:
-        from websockets.exceptions import ConnectionClosed
-
         try:
             await work
         except ConnectionClosed:
@@ -353,8 +344,6 @@ class ShownPage(PageConversation):
         await self.send(answer)
 
     async def _show_always(self) -> None:
-        from websockets.exceptions import ConnectionClosed
-
         while True:
             await self._refresh_requested.wait()
             self._refresh_requested.clear()

@@ -34,12 +34,12 @@ from promptls.experiments.unfinished import UnfinishedRun
 from promptls.models.keys import key_mask
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
+from promptls.models.ray_cluster import RayNodes
 from promptls.text.errors import FilePlace, UsageError
 from promptls.workspace.settings import find_project
 
 if TYPE_CHECKING:
     from promptls.experiments.python.ray_function_worker import SentFunction
-    from promptls.models.ray_cluster import RayNodes
 
 RowCall: TypeAlias = Callable[[Any, int], Awaitable[FunctionOutcome]]
 """Calls the function with a row and a repeat."""
@@ -80,7 +80,6 @@ async def row_caller(plan: PythonPlan, timeout: float | None, limit: int) -> Asy
 @asynccontextmanager
 async def _on_cluster(plan: PythonPlan, timeout: float | None, limit: int) -> AsyncIterator[RowCaller]:
     from promptls.experiments.python.ray_function_worker import FunctionWorker
-    from promptls.models.ray_cluster import RayNodes
 
     sent = _sent(plan, timeout)
     environment = _environment(sent.text)

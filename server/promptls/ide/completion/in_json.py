@@ -12,6 +12,7 @@ from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import METRIC_TYPES, SIMPLE_TYPES, form_of, saved_keys
 from promptls.ide.completion.items import CompletionItem, CompletionList, Request, made
 from promptls.ide.completion.yaml_values import value_items
+from promptls.ide.hover.markdown import fact_text
 from promptls.ide.key_facts import keys_at
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -151,8 +152,6 @@ def in_json(request: Request, trigger: str) -> CompletionList | None:
 
 def json_documentation(request: Request, label: str, path: tuple[str, ...]) -> str:
     """Return the description of a key, in Markdown."""
-    from promptls.ide.hover.markdown import fact_text
-
     place = json_place(request.template.source.text, request.offset)
     fact = _facts(_without_word(request, place) if place is not None else request, path).get(label)
     return fact_text(fact) if fact is not None else ""

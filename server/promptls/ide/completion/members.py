@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from promptls.datasets.dataset_files import open_dataset
 from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS, RESERVED_INPUTS
 from promptls.ide import callables
 from promptls.ide.completion.items import CompletionItem, ItemKind, Request, TagPlace, place_in
@@ -61,8 +62,6 @@ def _first_row(dataset: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
 
     Both are empty for an unreadable dataset, which is reported when it is run.
     """
-    from promptls.datasets.dataset_files import open_dataset
-
     try:
         opened = open_dataset(dataset)
         row = next(iter(opened.rows()), None)

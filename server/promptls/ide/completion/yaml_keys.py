@@ -13,6 +13,7 @@ from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS, SP
 from promptls.ide.completion.items import CompletionItem, Request
 from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.completion.yaml_values import example_schema, metric_options
+from promptls.ide.hover.markdown import fact_text
 from promptls.ide.key_facts import SCHEMA_KEYS, keys_at
 from promptls.semantic.evaluation_file import class_name, evaluation_of
 from promptls.semantic.kind import Kind
@@ -315,8 +316,6 @@ def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
 
 def key_documentation(request: Request, path: tuple[str, ...], name: str, *, in_header: bool) -> str:
     """Return the description of a key, in Markdown."""
-    from promptls.ide.hover.markdown import fact_text
-
     facts = keys_at(request.kind, path, in_header=in_header)
     fact = facts.get(name) or (SCHEMA_KEYS.get(name) if path[:1] == ("input_keys",) else None)
     if fact is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
+from promptls.datasets.dataset_files import known_columns
 from promptls.dialects.opencompass import vocabulary
 from promptls.dialects.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
@@ -16,13 +17,12 @@ from promptls.ide.key_facts import JSON_TYPES, keys_at, known_value
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.security.files import current_scope
 from promptls.semantic.kind import Kind
+from promptls.settings.header import Engine, NamedMetric
 from promptls.syntax.yaml.expected import ITEM
 from promptls.text.escape import markdown_prose
+from promptls.tokens import ENCODING_NAMES
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.python_functions import functions_in
-
-if TYPE_CHECKING:
-    from promptls.settings.header import NamedMetric
 
 _MAX_VISITED: Final = 4000
 _DATA: Final = frozenset(
@@ -307,8 +307,6 @@ def _outputs(request: Request) -> Iterator[CompletionItem]:
 
 
 def _encodings(_request: Request) -> Iterator[CompletionItem]:
-    from promptls.tokens import ENCODING_NAMES
-
     yield from table_items(dict.fromkeys(ENCODING_NAMES, ""))
 
 
@@ -327,15 +325,11 @@ def _datasets(request: Request) -> Iterator[CompletionItem]:
 
 
 def _engines(_request: Request) -> Iterator[CompletionItem]:
-    from promptls.settings.header import Engine
-
     yield from table_items(dict.fromkeys(get_args(Engine), ""))
 
 
 def _dataset_columns(request: Request) -> Iterator[CompletionItem]:
     """Yield the columns of the datasets of the file's experiments."""
-    from promptls.datasets.dataset_files import known_columns
-
     found: dict[str, None] = {}
     for declared in (request.declarations.settings.experiments or {}).values():
         known = known_columns(Path(request.path).parent / declared.dataset)

@@ -9,21 +9,25 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from promptls.datasets.dataset_files import known_columns, row_lines
 from promptls.dialects.ragas.saved_prompt import form_of, saved_key
 from promptls.ide.code_lenses import scores_text
 from promptls.ide.experiments import ExperimentRuns, change_text
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
 from promptls.ide.key_facts import fact_at, known_value
 from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_metric, named_value_at
+from promptls.models.providers import TABLE, price_of, window_of
 from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.samples import samples_of
 from promptls.security.files import file_status, is_file
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.expected import ITEM
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
-from promptls.text.errors import UserError
+from promptls.text.errors import UsageError, UserError
 from promptls.text.escape import markdown_fence, markdown_prose, markdown_text
 from promptls.text.format import in_dollars, plural
+from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
 from promptls.workspace.python_functions import functions_in
 from promptls.workspace.snapshot import Snapshot
 
@@ -163,8 +167,6 @@ def _size(file: Path) -> str:
 
 
 def _dataset(file: Path) -> Iterator[str]:
-    from promptls.datasets.dataset_files import known_columns, row_lines
-
     if not is_file(file):
         yield f"there is no file {code(file.name)} there"
         return
@@ -180,8 +182,6 @@ def _dataset(file: Path) -> Iterator[str]:
 
 
 def _samples(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    from promptls.rendering.samples import samples_of
-
     file = Path(file_beside(path, value.name))
     if not is_file(file):
         yield f"there is no file {code(file.name)} there"
@@ -250,8 +250,6 @@ def _builtin_signature(metric: Metric) -> str:
 
 def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
     from promptls.models.opening import find_model
-    from promptls.models.providers import TABLE, price_of, window_of
-    from promptls.text.errors import UsageError
 
     project = snapshot.project(path)
     try:
@@ -291,8 +289,6 @@ def _key_lines(own: str | None, usual: tuple[str, ...], *, needs_key: bool) -> I
 
 
 def _encoding(name: str, latest: FileRendering | None) -> Iterator[str]:
-    from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
-
     try:
         encoding = encoding_name(name)
     except UnknownEncodingError:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from promptls.datasets.dataset_files import row_lines
 from promptls.dialects import KeyFact
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.ide.experiments import ExperimentRuns, known_worths
@@ -286,8 +287,6 @@ def hover_row(dataset: Path, line: int, runs: Iterable[ExperimentRuns]) -> RowHo
 
     They come from the prompt with the latest run. Runs over another version of the dataset are ignored.
     """
-    from promptls.datasets.dataset_files import row_lines
-
     lines = row_lines(dataset)
     numbers = list(lines)
     place = bisect_right(list(lines.values()), line) - 1

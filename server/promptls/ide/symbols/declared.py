@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from os.path import normpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from promptls.datasets.dataset_files import SUFFIXES
 from promptls.ide.key_facts import bare_span
@@ -22,6 +22,7 @@ from promptls.ide.symbols.symbol import Occurrence, Symbol, Use
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.template import Template
+from promptls.settings.header import NamedMetric
 from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finished
@@ -29,9 +30,6 @@ from promptls.workspace.contract import template_of
 from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, toml_names
 from promptls.workspace.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from promptls.settings.header import NamedMetric
 
 NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "metric"]
 

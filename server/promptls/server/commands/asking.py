@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 
 from promptls.experiments.access import NOT_SENT
+from promptls.experiments.single_answer import AskRequest
 from promptls.ide.code_actions import line_edits
 from promptls.preview import preview_wire
 from promptls.preview.asking import answer_of, answers_of, request_about
 from promptls.preview.preview_result import RenderingChoice, preview_job, sample_to_show
 from promptls.preview.saved_data import saved_data, saved_experiment, saved_truncation, write_text
+from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.security.trust import FolderCode
 from promptls.server.commands.runs import editor_of
-from promptls.server.folder_trust import may_send_keys
+from promptls.server.context import Context
+from promptls.server.folder_trust import Trust, may_send_keys
 from promptls.server.locations import prompt_path
 from promptls.server.requests.code_actions import workspace_edit
 from promptls.server.shown_text import show_text
+from promptls.server.state.latest_renderings import Renderings
+from promptls.syntax.source import Source
 from promptls.text.errors import FilePlace, UsageError, UserError, optional
 from promptls.text.escape import markdown_text
-
-if TYPE_CHECKING:
-    from promptls.experiments.single_answer import AskRequest
-    from promptls.rendering.outcome import RenderFailure, Rendering
-    from promptls.server.context import Context
-    from promptls.server.folder_trust import Trust
-    from promptls.server.state.latest_renderings import Renderings
-    from promptls.syntax.source import Source
-
 
 ANSWER_TEXT = "promptls/answerText"
 

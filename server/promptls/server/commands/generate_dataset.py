@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.experiments.run_protocol import named_variables
+from promptls.experiments.access import NOT_SENT
+from promptls.experiments.client import plan_in_process, run_in_process
+from promptls.experiments.run_protocol import Event, Planned, ProcessRequest, RowFinished, named_variables
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
 from promptls.server.commands.asking import request_to_ask
 from promptls.server.commands.runs import editor_of, run_request
-from promptls.server.folder_trust import may_send_keys
+from promptls.server.context import Context
+from promptls.server.folder_trust import Trust, may_send_keys
 from promptls.server.progress import WorkDoneProgress, progress
 from promptls.server.to_proto import path_of, uri_of
 from promptls.text.errors import UsageError, optional
 
 if TYPE_CHECKING:
-    from promptls.experiments.run_protocol import Event, Planned, ProcessRequest
-    from promptls.server.context import Context
-    from promptls.server.folder_trust import Trust
     from promptls.testset.generation import GenerationRequest
 
 
@@ -44,9 +44,6 @@ async def generate_dataset(
     `onlyPlan`, return the planned calls and their cost. Raises UserError if no dataset can be generated;
     if the user cancels, the result is `cancelled`.
     """
-    from promptls.experiments.access import NOT_SENT
-    from promptls.experiments.client import plan_in_process, run_in_process
-
     request = generation_request(context, arguments)
     files = [request.output]
     if not await trust.may_run(files, partial(_code, request)):
@@ -135,8 +132,6 @@ class _Watch:
 
     def see(self, event: Event) -> None:
         """Take the next event."""
-        from promptls.experiments.run_protocol import Planned, RowFinished
-
         if isinstance(event, Planned):
             self._shown.report(_plan_text(event), 0)
         elif isinstance(event, RowFinished):

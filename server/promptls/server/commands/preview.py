@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from lsprotocol import types
 
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
 from promptls.ide.raw_templates import templates_of_program
@@ -21,27 +23,22 @@ from promptls.preview.preview_result import (
     sample_to_show,
 )
 from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.job import RenderJob
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import job_for, limits_for
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.samples import default_sample
+from promptls.rendering.samples import Sample, default_sample
+from promptls.server.context import Context
+from promptls.server.folder_trust import Trust
 from promptls.server.lifecycle import PROGRAM_ENDING
 from promptls.server.locations import prompt_path
 from promptls.server.progress import progress
 from promptls.server.shown_text import show_text
+from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+from promptls.server.state.latest_renderings import Renderings
 from promptls.server.to_proto import path_of
 from promptls.text.errors import FilePlace, UsageError, UserError, optional
-
-if TYPE_CHECKING:
-    from lsprotocol import types
-
-    from promptls.rendering.job import RenderJob
-    from promptls.rendering.samples import Sample
-    from promptls.server.context import Context
-    from promptls.server.folder_trust import Trust
-    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.server.state.latest_renderings import Renderings
-    from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.snapshot import Snapshot
 
 
 async def preview(

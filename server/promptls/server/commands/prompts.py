@@ -9,27 +9,25 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
 from promptls import __version__
 from promptls.ide import new_prompt as beginning
+from promptls.lint.rule import Finding
 from promptls.server import command_types
+from promptls.server.context import Context
+from promptls.server.diagnostics import Diagnostics
 from promptls.server.locations import prompt_path
 from promptls.server.shown_text import show_text
+from promptls.server.state.latest_renderings import Renderings
 from promptls.server.to_proto import path_of, range_json
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.contract import InputPlace, inputs_of
 from promptls.workspace.disk import prompt_paths
-
-if TYPE_CHECKING:
-    from promptls.lint.rule import Finding
-    from promptls.server.context import Context
-    from promptls.server.diagnostics import Diagnostics
-    from promptls.server.state.latest_renderings import Renderings
 
 
 async def check_files(

@@ -6,18 +6,16 @@ Long tables are read in a separate process.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from promptls.results_view.results_client import ResultsProcess
+from promptls.server.context import Context
 from promptls.server.locations import prompt_path
 from promptls.server.shown_text import show_text
+from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.to_proto import path_of
 from promptls.text.errors import optional
 from promptls.text.escape import markdown_prose, markdown_text
-
-if TYPE_CHECKING:
-    from promptls.results_view.results_client import ResultsProcess
-    from promptls.server.context import Context
-    from promptls.server.state.latest_runs import LatestRuns
 
 
 async def show_results(

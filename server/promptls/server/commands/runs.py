@@ -8,31 +8,28 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest, Started, Stopped
+from promptls.experiments.verdicts import LiveVerdicts, RowVerdict
 from promptls.ide import experiments
 from promptls.ide.code_lenses import Running, changed_text, plan_text, progress_text
+from promptls.models.editor_model import AskEditor
 from promptls.server import command_types
-from promptls.server.folder_trust import may_send_keys
+from promptls.server.context import Context
+from promptls.server.folder_trust import Trust, may_send_keys
 from promptls.server.locations import prompt_path
 from promptls.server.progress import WorkDoneProgress, in_slices, progress
 from promptls.server.shown_text import show_text
+from promptls.server.state.latest_runs import LatestRuns
+from promptls.server.state.scan import WorkspaceScan
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.escape import markdown_prose, markdown_text
 from promptls.text.format import plural
-
-if TYPE_CHECKING:
-    from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest, Started, Stopped
-    from promptls.experiments.verdicts import LiveVerdicts, RowVerdict
-    from promptls.models.editor_model import AskEditor
-    from promptls.server.context import Context
-    from promptls.server.folder_trust import Trust
-    from promptls.server.state.latest_runs import LatestRuns
-    from promptls.server.state.scan import WorkspaceScan
 
 RUN_IT: Final = "Run it"
 

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 
 from promptls.format.prompt_file import file_edits, typing_edits
 from promptls.ide.code_lenses import code_lenses
 from promptls.ide.hover import hover as hover_at
+from promptls.ide.hover.of_prompt import hover_row
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.ranges import WORD_PATTERN, LineFold, linked_places, selections
 from promptls.ide.ranges import folds as folds_in
 from promptls.ide.settings_file import explain_setting, is_settings_file
+from promptls.lint.rule import Edit
+from promptls.server.context import Context
 from promptls.server.lifecycle import DATASET_ENDINGS, PROGRAM_ENDING
 from promptls.server.locations import range_in, requested_place
+from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+from promptls.server.state.latest_renderings import Renderings
+from promptls.server.state.latest_runs import LatestRuns
+from promptls.server.state.sent_tokens import Folds
 from promptls.server.to_proto import from_position, from_range, hover_contents, path_of, to_position, to_range
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from promptls.lint.rule import Edit
-    from promptls.server.context import Context
-    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.server.state.latest_renderings import Renderings
-    from promptls.server.state.latest_runs import LatestRuns
-    from promptls.server.state.sent_tokens import Folds
-    from promptls.syntax.source import Source
+from promptls.syntax.source import Source
 
 
 async def hover(
@@ -88,8 +86,6 @@ def _hover_dataset(context: Context, runs: LatestRuns, params: types.HoverParams
     path = path_of(params.text_document.uri)
     if not path.lower().endswith(DATASET_ENDINGS):
         return None
-    from promptls.ide.hover.of_prompt import hover_row
-
     latest = [each for prompt in context.snapshot.open_files for each in runs.latest(prompt)]
     found = hover_row(Path(path), params.position.line, latest) if latest else None
     if found is None:

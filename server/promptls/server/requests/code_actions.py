@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
@@ -10,25 +11,21 @@ from pygls.exceptions import JsonRpcContentModified
 
 from promptls.ide.code_actions import QuickFix, fix_all_edits, quick_fixes
 from promptls.ide.code_lenses import actions, run_actions
+from promptls.ide.contract_formats import contract_actions
 from promptls.ide.experiments import experiment_names
 from promptls.ide.new_prompt import beginnings
 from promptls.ide.refactor import REFACTORINGS, offers, place_at
+from promptls.ide.refactor.refactoring import Change
 from promptls.lint.rule import Edit, Finding
+from promptls.server.context import Context
+from promptls.server.diagnostics import Diagnostics
 from promptls.server.lifecycle import PROGRAM_ENDING
+from promptls.server.state.findings import ProgramFindings
+from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.to_proto import from_range, is_file, path_of, to_range
+from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.disk import has_prompt_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from promptls.ide.refactor.refactoring import Change
-    from promptls.server.context import Context
-    from promptls.server.diagnostics import Diagnostics
-    from promptls.server.state.findings import ProgramFindings
-    from promptls.server.state.latest_runs import LatestRuns
-    from promptls.syntax.source import Source
-
 
 FIX_ALL: Final = "source.fixAll.promptls"
 RUN: Final = "promptls.run"
@@ -134,8 +131,6 @@ def _answered(
 def _command_actions(
     context: Context, runs: LatestRuns, uri: str, path: str, offset: int, only: list[str]
 ) -> Iterator[types.CodeAction]:
-    from promptls.ide.contract_formats import contract_actions
-
     commands = actions(context.snapshot, path, experiment_names(context.snapshot, path))
     own = ((RUN, action) for action in (*commands, *contract_actions(context.snapshot, path, offset)))
     known = run_actions(context.snapshot, path, offset, runs.latest(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 
@@ -11,16 +11,13 @@ from promptls.ide.completion import CompletionItem, CompletionList, complete
 from promptls.ide.completion.documentation import documentation
 from promptls.ide.settings_file import complete_settings, is_settings_file
 from promptls.semantic.kind import Kind
+from promptls.server.context import Context
+from promptls.server.state.latest_renderings import Renderings
 from promptls.server.to_proto import documentation_of, from_position, is_file, path_of, range_json
+from promptls.syntax.jinja.builtins import Signature
+from promptls.syntax.source import Source
 from promptls.text.positions import PositionEncoding, units_from_column
 from promptls.workspace.disk import has_prompt_name
-
-if TYPE_CHECKING:
-    from promptls.server.context import Context
-    from promptls.server.state.latest_renderings import Renderings
-    from promptls.syntax.jinja.builtins import Signature
-    from promptls.syntax.source import Source
-
 
 _ITEM_KINDS: Final = {
     "method": 2,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
@@ -16,7 +17,9 @@ from promptls.ide.navigation import Target, declaration_steps, definition_steps,
 from promptls.ide.ranges import highlights
 from promptls.ide.rename import RenameEdit, prepare_steps, rename_files, rename_steps
 from promptls.ide.symbols import Occurrence, occurrence_steps, symbol_at
+from promptls.server.context import Context
 from promptls.server.locations import (
+    PositionParams,
     json_range_in,
     location,
     range_in,
@@ -25,20 +28,14 @@ from promptls.server.locations import (
     requested_symbol,
 )
 from promptls.server.progress import Slices, in_slices, progress, send_part
+from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+from promptls.server.state.scan import PlacedThing, SymbolIndex, WorkspaceScan
 from promptls.server.to_proto import is_file, path_of, range_json, to_range
+from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptls.server.context import Context
-    from promptls.server.locations import PositionParams
-    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.server.state.scan import PlacedThing, SymbolIndex, WorkspaceScan
-    from promptls.syntax.source import Source
-    from promptls.text.steps import Steps
-    from promptls.workspace.snapshot import Snapshot
+from promptls.text.steps import Steps
+from promptls.workspace.snapshot import Snapshot
 
 _OUTLINE_KINDS: Final = {
     "header": types.SymbolKind.Module,

@@ -5,8 +5,9 @@ An edit processes only the lines that it touches. Nothing is parsed until a symb
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsprotocol import types
 
@@ -16,9 +17,6 @@ from promptls.server.context import Context, Event
 from promptls.server.to_proto import is_file
 from promptls.text.positions import ClientPosition, EditedLines
 from promptls.workspace.disk import source_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NEVER_PROMPTS: Final = frozenset({".py", ".csv", ".jsonl", ".ndjson", ".yml", ".yaml"})
 _JSON: Final = ".json"

@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.preview.preview_result import chosen_sample
 from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.job import RenderJob
 from promptls.rendering.make import RENDERED_KINDS, limits_for, render_file, weigh
 from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.samples import Sample
 from promptls.rendering.worker import Limits, RenderWorker, SupersededError
 from promptls.server.context import Context, Event
 from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptls.rendering.job import RenderJob
-    from promptls.rendering.samples import Sample
 
 
 class ChosenSamples:

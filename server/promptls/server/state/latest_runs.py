@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from promptls.ide.code_lenses import Running
+from promptls.ide.experiments import ExperimentRuns
 from promptls.server.context import Context, Event
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from promptls.ide.code_lenses import Running
-    from promptls.ide.experiments import ExperimentRuns
-
 
 log = logging.getLogger(__name__)
 

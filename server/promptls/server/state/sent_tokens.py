@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from promptls.ide.semantic_tokens import EMPTY, TokenRun, change, file_run, run_of_lines
 from promptls.semantic.kind import Kind
-
-if TYPE_CHECKING:
-    from promptls.server.context import Context
+from promptls.server.context import Context
 
 Json = dict[str, Any]
 

@@ -7,18 +7,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from promptls.api.model_calls import run_in_own_loop
 from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.testset import scenarios
+from promptls.testset.graph import KnowledgeGraph
 from promptls.testset.transforms.extractors import STOP_WORDS, subject_words, words
+from promptls.testset.transforms.model_extractors import Asker
 from promptls.text.errors import UserError
-
-if TYPE_CHECKING:
-    from promptls.testset.graph import KnowledgeGraph
-    from promptls.testset.transforms.model_extractors import Asker
 
 # The minimum proportion of an answer's words that occur in the contexts, compared by word beginnings.
 # Paraphrases still reach this proportion.
