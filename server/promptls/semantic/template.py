@@ -151,6 +151,11 @@ class Template:
         return tuple(_once(sorted(problems, key=lambda problem: problem.span)))
 
     @property
+    def has_broken_tags(self) -> bool:
+        """Whether the file has errors of Jinja."""
+        return any(problem.language == "jinja" for problem in self.syntax_problems)
+
+    @property
     def _problems_in_chunks(self) -> tuple[SyntaxProblem, ...]:
         if self.source.layout is not Layout.MAPPING:
             return _problems(self.source.root)

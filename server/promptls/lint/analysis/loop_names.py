@@ -110,7 +110,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
 def _names_read_elsewhere(file: File) -> frozenset[str]:
     """Return the loop variables that other files or broken tags may read."""
     names = file.template.names
-    if file.template.syntax_problems or not contract_of(file.snapshot, file.path).is_whole:
+    if file.template.has_broken_tags or not contract_of(file.snapshot, file.path).is_whole:
         return names.bound_names("for")
     return names_handed_on(file.snapshot, file.path)
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.rule import File
 from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import (
@@ -24,7 +25,7 @@ from promptls.syntax.jinja.nodes import (
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
-from promptls.workspace.contract import contract_of, names_handed_on
+from promptls.workspace.contract import contract_of, names_handed_on, targets
 
 _OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
 MIN_LENGTH: Final = 3
@@ -131,11 +132,11 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
     """
     names = file.template.names
     owners = names.bound_names("set") - union([names.bound_names(kind) for kind in _OTHER_BINDINGS])
-    if not owners or not has_attribute_uses(file.chunks) or file.template.syntax_problems:
+    if not owners or not has_attribute_uses(file.chunks) or file.template.has_broken_tags:
         return
     written_here, read_here, needed_here = (facts(file.chunks) for facts in (_written, _read, _needed))
     for owner in sorted(owners & _owners(file.chunks)):
-        initial = initial_attributes(file, owner)
+        initial = initial_attributes(file.template, owner)
         own_known = {f"{owner}.{each.name}" for each in initial or ()}
         own_known |= {each for each in written_here if each.startswith(f"{owner}.")}
         own_read = {each for each in read_here if each.startswith(f"{owner}.")}
@@ -174,13 +175,42 @@ def _is_set_later(use: AttributeUse, own: list[AttributeUse]) -> bool:
     return use.is_initial and any(each.is_set and each.name == use.name for each in own)
 
 
-def initial_attributes(file: File, owner: str) -> list[AttributeUse] | None:
+def attributes_around(file: File, owner: str) -> frozenset[str]:
+    """Return the attributes with which a namespace is made, and those that the files around this one set.
+
+    These are the files that include it, and those that it and they name. An attribute that a macro sets of a
+    parameter may be one of any namespace. Return nothing if a file is missing, or for other values.
+    """
+    snapshot = file.snapshot
+    outer = (file.path, *snapshot.includers(file.path))
+    paths = {*outer, *(target for path in outer for _, target in targets(snapshot, path))}
+    found: set[str] = set()
+    is_namespace = False
+    for path in paths:
+        template = snapshot.template(path) if path is not None else None
+        initial = initial_attributes(template, owner) if template is not None else None
+        if template is None or initial is None:
+            return frozenset()
+        is_namespace |= owner in template.names.bound_names("set")
+        found |= {each.name for each in initial}
+        parameters = template.names.bound_names("parameter")
+        for located in template.source.root.where(sets_attributes):
+            found |= {
+                each.name
+                for each in attribute_uses(located.chunk)
+                if each.is_set
+                and (each.owner in parameters or (each.owner == owner and path != file.path))
+            }
+    return frozenset(found) if is_namespace else frozenset()
+
+
+def initial_attributes(template: Template, owner: str) -> list[AttributeUse] | None:
     """Return the attributes with which a namespace is made; None if it may be anything else."""
     found: list[AttributeUse] = []
-    for binding in file.template.names.bindings_of("set"):
+    for binding in template.names.bindings_of("set"):
         if binding.name != owner:
             continue
-        statement = statement_at(file.template, binding.span.start)
+        statement = statement_at(template, binding.span.start)
         if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
             return None
         arguments = _arguments(statement.expressions[0])

@@ -71,7 +71,7 @@ def check(file: File) -> Iterator[Finding]:
     extends = next((each for each in template.references if each.keyword == "extends"), None)
     if extends is None or not template.branches.is_unconditional(extends.span.start):
         return
-    if any(problem.language == "jinja" for problem in template.syntax_problems):
+    if template.has_broken_tags:
         return
     blocks = block_tags_of(template)
     above = ancestors(file.snapshot, file.path)

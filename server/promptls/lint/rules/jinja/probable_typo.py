@@ -47,9 +47,10 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.lint.analysis.namespaces import (
+    MIN_LENGTH,
     AttributeUse,
+    attributes_around,
     has_attribute_uses,
-    initial_attributes,
     sets_attributes,
     unmatched_attributes,
     uses_in,
@@ -87,7 +88,7 @@ _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the names, and the keys of values, that are one letter away from a more frequent one."""
-    if file.template.syntax_problems:
+    if file.template.has_broken_tags:
         return
     yield from _namespaces(file)
     if declared_names(file) is not None:
@@ -217,28 +218,35 @@ def _namespaces(file: File) -> Iterator[Finding]:
         private.add(each.owner)
         for use, meant in each.misspelt:
             yield _finding(use.span, use.name, meant, f"nothing sets `{use.owner}.{use.name}`")
-    if not sets_attributes(file.chunks):
+    is_alone = not file.template.references and not file.snapshot.includers(file.path)
+    if is_alone and not sets_attributes(file.chunks):
         return
     uses = [*uses_in(file)]
     yield from _misspelt_owners(file, uses)
     times = Counter((each.owner, each.name) for each in uses)
     assigned = {(each.owner, each.name) for each in uses if each.is_set}
-    for owner in {owner for owner, _ in assigned} - private:
-        assigned |= {(owner, each.name) for each in initial_attributes(file, owner) or ()}
-    bound = file.template.names.all_bound_names
+    names = file.template.names
+    no_namespaces = names.all_bound_names - names.bound_names("set")
+    around = {
+        (owner, name)
+        for owner in {each.owner for each in uses} - private - no_namespaces
+        for name in attributes_around(file, owner)
+    }
     for use in uses:
         own = (use.owner, use.name)
         if use.is_set or use.owner in private or own in assigned or times[own] != 1:
             continue
         known = [
-            other for owner, other in sorted(assigned) if owner == use.owner and is_typo(use.name, other)
+            other
+            for owner, other in sorted(assigned - around if own in around else assigned | around)
+            if owner == use.owner and len(other) >= MIN_LENGTH and is_typo(use.name, other)
         ]
-        set_here = [each for each in uses if each.owner == use.owner and [each.name] == known]
-        if len(known) == 1 and use.owner not in bound and len(set_here) == 1:
+        set_here = [each for each in uses if each.is_set and each.owner == use.owner and [each.name] == known]
+        if len(known) == 1 and use.owner not in names.all_bound_names and len(set_here) == 1:
             # Another file makes the namespace, and may set what is read here.
             message = f"nothing reads `{use.owner}.{known[0]}`"
             yield _finding(set_here[0].span, known[0], use.name, message)
-        elif len(known) == 1:
+        elif len(known) == 1 and own not in around:
             yield _finding(use.span, use.name, known[0], f"nothing sets `{use.owner}.{use.name}`")
 
 

@@ -298,19 +298,22 @@ def _in_one_tag(file: File, one: Span, other: Span) -> bool:
 
 
 def _loop_variables(file: File, misspelt: list[LoopTypo]) -> Iterator[Finding]:
-    """Yield the typos of loop variables; if the name is read several times, the variable is the typo."""
+    """Yield the typos of loop variables; if the name is read several times, the variable is the typo.
+
+    The name of another loop's variable is a remnant of that loop instead.
+    """
     found: dict[tuple[str, Binding, bool], list[NameReference]] = {}
     for each in misspelt:
         found.setdefault((each.reference.name, each.binding, each.is_certain), []).append(each.reference)
     for (name, binding, is_certain), references in found.items():
         severity: Severity | None = None if is_certain else "hint"
-        if len(references) > 1 or name in file.template.names.bound_names("for"):
+        if len(references) > 1 and name not in file.template.names.bound_names("for"):
             fix = Fix(f"Change to `{name}`", (Edit(binding.span, name),))
             related = RelatedInformation(file.path, references[0].span, f"`{name}` is read here")
             message = f"the loop reads `{name}`, but its variable is `{binding.name}`"
             yield Finding(binding.span, message, (fix,), (related,), severity=severity)
         else:
-            yield _typo(file, references[0], binding, is_certain=is_certain)
+            yield from (_typo(file, each, binding, is_certain=is_certain) for each in references)
 
 
 def _singular_lists(file: File) -> Iterator[Finding]:
@@ -329,7 +332,9 @@ def _typo(file: File, reference: NameReference, meant: Binding, *, is_certain: b
         f"Change to `{meant.name}`", (Edit(span, meant.name),), is_certain and is_close(name, meant.name)
     )
     related = RelatedInformation(file.path, meant.span, f"the loop's variable is `{meant.name}`")
-    message = f"nothing is named `{name}`" if is_certain else f"`{name}` is not the variable of this loop"
+    message = f"nothing is named `{name}`"
+    if not is_certain or name in file.template.names.bound_names("for"):
+        message = f"`{name}` is not the variable of this loop"
     severity: Severity | None = None if is_certain else "hint"
     return Finding(span, f"{message}; did you mean `{meant.name}`?", (fix,), (related,), severity=severity)
 
@@ -340,7 +345,7 @@ def _loops(file: File) -> Iterator[Finding]:
     if "loop" not in names.input_names:
         return
     # A broken tag may be intended to open or close a loop.
-    if any(problem.language == "jinja" for problem in file.template.syntax_problems):
+    if file.template.has_broken_tags:
         return
     declared = {key.name for key in file.template.declarations.inputs or ()}
     includers = file.snapshot.includers(file.path)
