@@ -2,8 +2,9 @@
 
 ## What it does
 
-Reports `{name}`, `${name}`, `{name }}` and `name }}` in the text of a content if the file prints or binds a variable of
-that name (if it only reads a key of that name, it is a hint), `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
+Reports `{name}`, `${name}` and `name }}` in the text of a content if the file prints or binds a variable of
+that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
+single braces, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag if the content has no `{` that matches it.
 
@@ -50,6 +51,7 @@ from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
+from promptls.workspace.contract import calls_to
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
 _FILTERED: Final = re.compile(
@@ -142,20 +144,28 @@ def check(file: File) -> Iterator[Finding]:
     yield from _calls(file)
     if not _names(file.chunks):
         return
-    known = file.template.names.read_names | file.template.names.all_bound_names | {"loop"}
+    names = file.template.names
+    known = names.read_names | names.all_bound_names | {"loop"}
+    known |= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    unknown = [name for name in _names(file.chunks) if name not in known and "_" in name]
+    # Several unknown names are a format that the model is to use.
+    guessed = unknown if names.read_names and len(unknown) == 1 else []
     keys = _keys(file.chunks)
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
             inside = located.chunk.text[span.start : span.end].strip("${} ")
             _, bar, filtered = inside.partition("|")
             is_key = _root(name) not in known and inside in keys
-            if is_key or _root(name) in known or (bar and _FIRST_WORD.findall(filtered)[0] in FILTERS):
+            is_half = located.chunk.text[span.start] == "{" and located.chunk.text[span.end - 2] == "}"
+            is_filtered = bar and _FIRST_WORD.findall(filtered)[0] in FILTERS
+            is_guess = is_key or name in guessed
+            if is_guess or is_half or _root(name) in known or is_filtered:
                 meant = f"{{{{ {inside} }}}}"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
-                # `${name}` may be a shell's or a price, and the name of a key one for the model to fill in.
-                is_dollar = located.chunk.text[span.start] == "$"
-                severity: Severity | None = "hint" if is_dollar or is_key else None
+                # `${name}` may be a shell's or a price, and another name one for the model to fill in.
+                is_doubtful = located.chunk.text[span.start] == "$" or (is_guess and not is_half)
+                severity: Severity | None = "hint" if is_doubtful else None
                 fixes = () if is_key else (fix,)
                 yield Finding(span, message, fixes, severity=severity).shifted(located.start)
 
