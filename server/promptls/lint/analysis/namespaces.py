@@ -198,8 +198,7 @@ def attributes_around(file: File, owner: str) -> frozenset[str]:
             found |= {
                 each.name
                 for each in attribute_uses(located.chunk)
-                if each.is_set
-                and (each.owner in parameters or (each.owner == owner and path != file.path))
+                if each.is_set and (each.owner in parameters or (each.owner == owner and path != file.path))
             }
     return frozenset(found) if is_namespace else frozenset()
 

@@ -104,7 +104,8 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
         old, new = tag.text[edits[0].span.start : edits[0].span.end], edits[0].text
         title = f"Change `{old.strip()}` to `{new.strip()}`" if old.strip() else f"Change to `{written}`"
     elif len(edits) == 1:
-        title = f"Remove `{tag.text[edits[0].span.start : edits[0].span.end].strip()}`"
+        removed = tag.text[edits[0].span.start : edits[0].span.end].strip()
+        title = f"Remove `{removed}`" if removed.isprintable() else "Remove the invisible character"
     else:
         title = f"Change to `{written}`"
     return Fix(title, tuple(Edit(edit.span.shifted(start), edit.text) for edit in edits), preferred=True)
@@ -197,6 +198,8 @@ def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     is_step = texts[1:2] == ["="] and texts[0] in _STEPS and after[0].end == after[1].start
     if not has_set and (texts[0] == "=" or is_step or is_count):
         yield Edit(Span(name.start, name.start), "set ")
+    if has_set and texts[0] == "==":
+        yield Edit(Span(after[0].start, after[0].end), "=")
     if is_count and len(texts) <= len(["+", "+", ";", ""]):
         yield Edit(Span(name.end, after[1].end), f" = {name.text} {texts[0]} 1")
     elif is_step:
@@ -234,10 +237,12 @@ def _foreign_loops(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """Yield straight quotes for typographic quotes and backticks."""
+    """Yield straight quotes for typographic quotes and backticks, and remove invisible characters."""
     if "${" in tag.text:
         return
     for token in tokens:
+        if token.kind == "unknown" and not token.text.isprintable():
+            yield Edit(Span(token.start, token.end), "")
         quote = _QUOTES.get(token.text) if token.kind == "unknown" else None
         if quote and quote not in tag.text:
             yield Edit(Span(token.start, token.end), quote)

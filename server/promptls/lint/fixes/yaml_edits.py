@@ -328,9 +328,10 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
 
 
 def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
-    indent = re.match(r"\s*", line)
-    if indent and "\t" in indent.group():
-        spaces = indent.group().replace("\t", "  ")
+    indent = re.match(r"[\s\u200b\u2060\ufeff]*", line)
+    if indent and indent.group().strip(" "):
+        spaces = re.sub(r"[\u200b\u2060\ufeff]", "", indent.group().replace("\t", "  "))
+        spaces = " " * len(spaces)
         yield Fix("Indent with spaces", (Edit(Span(start, start + indent.end()), spaces),), preferred=True)
         return
     if re.match(r"[*+\u2022\u2013\u2014][ ](?:name|role|content):", line):

@@ -158,9 +158,10 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
     if parser.token.kind != "end":
         token = parser.token
         is_doubled = token.text == "&" and text.startswith("&", token.end)
+        message = f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}"
         parser.problem(
             Span(token.start, token.end + is_doubled),
-            f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}",
+            message if token.text.isprintable() else f"{shown(token.text)} means nothing in Jinja",
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
     return nodes.TagTree(_shallow(statement), tuple(parser.problems))

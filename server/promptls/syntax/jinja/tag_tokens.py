@@ -78,6 +78,8 @@ STEPS: Final = frozenset({"++", "--", "+=", "-=", "*=", "/=", "~="})
 
 def shown(sign: str) -> str:
     """Return a sign as displayed in messages."""
+    if not sign.isprintable():
+        return f"an invisible character (U+{ord(sign):04X})"
     return "a backtick" if sign == "`" else f"`{sign}`"
 
 

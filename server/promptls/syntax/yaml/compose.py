@@ -285,9 +285,12 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
         offset, message = above, "expected a space behind this colon"
     elif "tab" in problem or text[offset : offset + 1] == "\t":
         message = "a tab cannot indent YAML; use spaces"
+    elif _OTHER_SPACE.match(text, offset):
+        message = f"U+{ord(text[offset]):04X} cannot indent YAML; use spaces"
     return YamlError(offset, message, alias)
 
 
+_OTHER_SPACE: Final = re.compile(r"[^\S \t\r\n]|[\u200b\u2060\ufeff]")
 _OPEN_KEY: Final = re.compile(r"([ ]*)(?:-[ ]+)?(content|instruction)[ ]*:[ ]*$")
 _TEXT_LINE: Final = re.compile(r"[ ]*(?![-#&*!|>'\"\[{@`%])(?![\w-]+[ ]*:(?:[ ]|$))\S")
 """A line that is plain text: it begins no list, no key and no quoted value."""

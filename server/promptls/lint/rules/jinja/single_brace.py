@@ -158,7 +158,7 @@ def check(file: File) -> Iterator[Finding]:
             is_key = _root(name) not in known and inside in keys
             is_half = located.chunk.text[span.start] == "{" and located.chunk.text[span.end - 2] == "}"
             is_filtered = bar and _FIRST_WORD.findall(filtered)[0] in FILTERS
-            is_guess = is_key or name in guessed
+            is_guess = is_key or (inside in guessed and located.chunk.text[span.start] == "{")
             if is_guess or is_half or _root(name) in known or is_filtered:
                 meant = f"{{{{ {inside} }}}}"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))

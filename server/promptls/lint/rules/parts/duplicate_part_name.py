@@ -1,8 +1,9 @@
-"""Two parts with the same name.
+"""Two parts, or two sections of a part, with the same name.
 
 ## What it does
 
-Reports a part whose literal name an earlier part already has. Parts in branches that exclude each other
+Reports a part whose literal name an earlier part already has, and a section with the name of an earlier one of
+the same part. Parts in branches that exclude each other
 are not duplicates, and neither are parts in two `if` blocks, whose conditions may exclude each other.
 
 ## Why is this bad?
@@ -36,10 +37,11 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.semantic.parts import OpenBlock, part_names
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, each_chunk
+from promptls.semantic.parts import OpenBlock, chunk_branches, chunk_items, part_names
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
+from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 from promptls.text.positions import Span
 
 
@@ -69,7 +71,8 @@ _names: Final = summary(_of_chunk, _join)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the names that an earlier part of the same rendering has."""
+    """Yield the names that an earlier part, or section of the part, of the same rendering has."""
+    yield from _sections(file)
     root = file.template.source.root
     names = _names(root)
     if not names.repeated:
@@ -89,6 +92,22 @@ def check(file: File) -> Iterator[Finding]:
                 yield Finding(span, f"an earlier part is already named `{name}`", (fix,), (related,))
             if len(before) < _MAX_EARLIER:
                 before.append((span, blocks))
+
+
+@each_chunk
+def _sections(chunk: Chunk) -> Iterator[Finding]:
+    branches = chunk_branches(chunk)
+    for part in chunk_items(chunk).parts:
+        sections = part.value("sections")
+        seen: dict[str, Span] = {}
+        for section in sections.items if isinstance(sections, Sequence) else ():
+            value = section.value("name") if isinstance(section, Mapping) else None
+            name = scalar_text(value)
+            if value is None or not name:
+                continue
+            earlier = seen.setdefault(name, value.span)
+            if earlier != value.span and branches.come_together(earlier.start, value.span.start):
+                yield Finding(value.span, f"an earlier section of this part is already named `{name}`")
 
 
 def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:

@@ -3,7 +3,8 @@
 ## What it does
 
 Reports parts that have no `name`, or neither `content` nor `sections`, in any branch, and `sections`
-without `name` or `content`. A part whose keys come from a loop, an include or a printed expression is
+without `name` or `content`. If two adjacent parts have all of these keys together, the dash between them
+is reported. A part whose keys come from a loop, an include or a printed expression is
 not checked. For a list of chat messages, each of which has only a `role` and a `content`, there is a
 single hint.
 
@@ -31,7 +32,9 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
@@ -56,7 +59,33 @@ def check(file: File) -> Iterator[Finding]:
     if form.are_messages and form.parts > 1:
         yield from _messages(file)
     else:
-        yield from _in_chunk(file)
+        found = [*_in_chunk(file)]
+        cut = [*_cut_parts(file)] if len(found) > 1 else []
+        for _, _, dash in cut:
+            fix = Fix("Remove the dash", (Edit(dash, " "),), preferred=True)
+            yield Finding(dash, "this dash cuts the part above in two", (fix,))
+        places = {start for above, below, _ in cut for start in (above, below)}
+        yield from (finding for finding in found if finding.span.start not in places)
+
+
+def _cut_parts(file: File) -> Iterator[tuple[int, int, Span]]:
+    """Yield the places of two adjacent parts that are one with a dash too many, and that dash.
+
+    The first lacks `content`, the second one `name`, and they have no key in common.
+    """
+    source = file.template.source
+    for first, second in pairwise(file.template.parts):
+        keys, others = ({key_text(entry) for entry in each.part.entries} for each in (first, second))
+        dash = source.slice(Span(first.span.end, second.span.start))
+        if (
+            "name" in keys
+            and "content" in others
+            and keys.isdisjoint({*others, *_TEXTS})
+            and re.fullmatch(r"\s*- ", dash)
+        ):
+            place = second.span.start - len("- ")
+            above, below = (_place(each.part).shifted(each.start).start for each in (first, second))
+            yield above, below, Span(place, place + 1)
 
 
 class _Form(NamedTuple):

@@ -1,0 +1,129 @@
+"""Condition or option that repeats an earlier one.
+
+## What it does
+
+Reports an `elif` with the condition of an earlier branch, which is a hint if the condition calls a function, an
+operand that the same `and` or `or` already has, and a text that a list behind `in` or the keys of a mapping
+contain twice.
+
+## Why is this bad?
+
+The repetition has no effect: usually, a copy was not changed, and another value is meant.
+
+## Example
+
+```yaml
+{% if tone in ["formal", "casual", "formal"] %}
+                                   ^^^^^^^^ repeated-condition: `"formal"` is already in this list
+- name: tone
+  content: Write in a {{ tone }} tone.
+{% endif %}
+```
+
+Use instead:
+
+```yaml
+{% if tone in ["formal", "casual", "friendly"] %}
+- name: tone
+  content: Write in a {{ tone }} tone.
+{% endif %}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule, Severity, each_chunk
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
+from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Operation
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.tag_tokens import tokenize
+from promptls.text.positions import Span
+
+_END: Final = re.compile(r"\s*[-+]?%\}$")
+_CALL: Final = re.compile(r"\w\s*\(")
+_has_elif: Final = summary(lambda chunk: any(tag.keyword == "elif" for tag in block_tags(chunk)), any)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the repeated conditions of branches, operands and options."""
+    source = file.template.source
+    for located in file.chunks.where(_has_elif):
+        for block in blocks_inside(located.chunk):
+            for finding in _branches(block, located.chunk.text):
+                yield finding.shifted(located.start)
+    for block in blocks_across(source) if _has_elif(file.chunks) else ():
+        yield from _branches(block, source.text)
+    yield from _in_expressions(file)
+
+
+def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
+    """Yield the conditions that an earlier branch of the block has."""
+    seen: set[tuple[str, ...]] = set()
+    for tag, keyword in zip(block.tags, block.keywords, strict=True):
+        if text[keyword.start : keyword.end] not in {"if", "elif"}:
+            continue
+        condition = _END.sub("", text[keyword.end : tag.end])
+        written = _tokens(condition)
+        if written in seen:
+            start = keyword.end + len(condition) - len(condition.lstrip())
+            message = "an earlier branch has this condition, so that this one is never reached"
+            severity: Severity | None = "hint" if _CALL.search(condition) else None
+            yield Finding(Span(start, keyword.end + len(condition)), message, severity=severity)
+        seen.add(written)
+
+
+@each_chunk
+def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Operation) and node.operators[0] in {"and", "or"}:
+            last = node.operands[-1]
+            before = [
+                each for operand in node.operands[:-1] for each in _operands(operand, node.operators[0])
+            ]
+            if _written(chunk, start, last) in {_written(chunk, start, each) for each in before}:
+                message = f"this `{node.operators[0]}` already has this operand"
+                yield Finding(last.span.shifted(start), message)
+        elif isinstance(node, Operation) and node.operators[0] in {"in", "not in"}:
+            options = node.operands[1]
+            if isinstance(options, Collection) and options.kind != "dict":
+                yield from _twice(chunk, start, options.items, "in this list")
+        elif isinstance(node, Collection) and node.kind == "dict":
+            yield from _twice(chunk, start, node.items[::2], "a key of this mapping")
+
+
+def _operands(node: Expression, operator: str) -> Iterator[Expression]:
+    """Yield the operands that a chain of one operator joins."""
+    if isinstance(node, Operation) and node.operators[0] == operator:
+        for operand in node.operands:
+            yield from _operands(operand, operator)
+    else:
+        yield node
+
+
+def _twice(chunk: Chunk, start: int, items: Iterable[Expression], where: str) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for item in items:
+        if isinstance(item, Constant) and isinstance(item.value, str):
+            if item.value in seen:
+                span = item.span.shifted(start)
+                yield Finding(span, f"`{chunk.text[span.start : span.end]}` is already {where}")
+            seen.add(item.value)
+
+
+def _written(chunk: Chunk, start: int, node: Expression) -> tuple[str, ...]:
+    return _tokens(chunk.text[node.span.start + start : node.span.end + start])
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    """Return the tokens of an expression, which white space does not change."""
+    return tuple(token.text for token in tokenize(text, 0, len(text)))
+
+
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
