@@ -248,17 +248,17 @@ def test_a_mistake_in_a_samples_file_is_reported_in_it_with_its_prompts(
     assert main(["check", "samples/tickets.yml"]) == 1
     place, source, _, *prompts, _, count = capsys.readouterr().out.splitlines()
     assert place == (
-        "samples/tickets.yml:3:1: warning invalid-sample: the sample `second` lacks `text`; it has `txt`"
+        "samples/tickets.yml:4:3: warning invalid-sample: the sample `second` lacks `text`; it has `txt`"
     )
-    assert source == "    3 | second:"
+    assert source == "    4 |   txt: Hello."
     assert [line.split(":")[0].strip() for line in prompts[:2]] == ["a.yml.j2", "b.yml.j2"]
-    assert count == "1 warning in 1 samples file."
+    assert count == "1 warning in 1 data file."
 
 
 def test_a_sound_samples_file_has_no_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _with_samples(folder, "first:\n  text: Hello.\n")
     assert main(["check", "samples/tickets.yml"]) == 0
-    assert capsys.readouterr().out == "No findings in 1 samples file.\n"
+    assert capsys.readouterr().out == "No findings in 1 data file.\n"
 
 
 def test_a_yaml_file_that_no_prompt_names_is_no_samples_file(
@@ -268,3 +268,21 @@ def test_a_yaml_file_that_no_prompt_names_is_no_samples_file(
     (folder / "samples" / "other.yml").write_text("first:\n  txt: Hello.\n")
     assert main(["check", "samples/other.yml"]) == 0
     assert "samples/other.yml: not a prompt" in capsys.readouterr().out
+
+
+def test_a_file_with_only_macros_is_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "macros.yml.j2").write_text("{% macro greet(x) %}\nHello {{ x }}\n{% endmacro %}\n")
+    assert main(["check", "macros.yml.j2"]) == 0
+    assert "macros.yml.j2: only macros: checked as a part of the prompts" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("importer", ["a.j2", "a.jinja", "a.jinja2"])
+def test_macros_that_another_template_imports_are_a_part_of_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], importer: str
+) -> None:
+    (folder / "macros.yml.j2").write_text("{% macro greet(x) %}\nHello {{ y }}\n{% endmacro %}\n")
+    (folder / importer).write_text(
+        '{% import "macros.yml.j2" as m %}\n- name: a\n  content: |\n    {{ m.greet("x") }}\n'
+    )
+    main(["check", "--verbose", "macros.yml.j2"])
+    assert "text section" in capsys.readouterr().out.splitlines()[0]

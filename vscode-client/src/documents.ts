@@ -20,6 +20,9 @@ export const DOCUMENTS = [
 /** Names of prompt files, and of those that Ragas saves. */
 const NAME = /(\.ya?ml\.j2|_english\.json|\/english\/[^/]+\.json)$/;
 
+/** Samples, by the folder where `promptls new` writes them; the server reports what prompts say about them. */
+export const SAMPLES = { scheme: "file", pattern: "**/samples/*.{json,yml,yaml}" };
+
 const LINES_WITH_KEYS = 50;
 
 export function isPrompt(document: vscode.TextDocument): boolean {

@@ -11,7 +11,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 
-import { DOCUMENTS } from "./documents";
+import { DOCUMENTS, SAMPLES } from "./documents";
 import type { ServerCommand } from "./server";
 import { explicitSettings } from "./settings";
 
@@ -40,7 +40,7 @@ export function createClient(
     "promptls",
     { run: executable, debug: executable },
     {
-      documentSelector: DOCUMENTS,
+      documentSelector: [...DOCUMENTS, SAMPLES],
       initializationOptions: { trusted: vscode.workspace.isTrusted },
       outputChannel: channels.log,
       traceOutputChannel: channels.trace,

@@ -10,7 +10,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from json import JSONDecodeError
@@ -191,6 +191,9 @@ class Checked:
             if "raw_template" in file.text:
                 return "not checked: its `raw_template` is computed when the program runs"
             return "not checked: no OpenCompass configuration, and no calls that load prompts"
+        template = self.snapshot.template(file.path)
+        if template and template.names.bound_names("macro") and not template.source.whole.has_printed_content:
+            return "only macros: checked as a part of the prompts that import it, and there are none here"
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:
@@ -207,6 +210,7 @@ def checked_file(
     `later` are the diagnostics of its renderings.
     """
     from promptls.cli.check_cache import FileResult
+    from promptls.ide.data_files import findings_in_data
     from promptls.lint.runner import check
     from promptls.semantic.kind import Kind
 
@@ -218,49 +222,13 @@ def checked_file(
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
         silenced = check(snapshot, path, suppressed=True)
-        if kind is Kind.OTHER and (prompts := tuple(_prompts_with_samples(snapshot, path))):
-            kind, own = Kind.SAMPLES, _findings_in_samples(snapshot, path, prompts)
+        if kind is Kind.OTHER and (in_data := findings_in_data(snapshot, path)) is not None:
+            kind, own = Kind.DATA, in_data
     found = [*own, *later, *_findings_of_runs(snapshot, path, rules)]
     found.sort(key=lambda finding: (finding.span, finding.rule))
     chosen = tuple(finding for finding in found if finding.rule in rules)
     suppressed = tuple(finding for finding in silenced if finding.rule in rules)
     return FileResult(kind, chosen, suppressed)
-
-
-_SAMPLES_SUFFIXES: Final = frozenset({".json", ".yml", ".yaml"})
-_SAMPLES_RULE: Final = "invalid-sample"
-
-
-def _prompts_with_samples(snapshot: Snapshot, path: str) -> Iterator[str]:
-    """Yield the prompts of the workspace that name the file at `path` as their samples."""
-    if Path(path).suffix not in _SAMPLES_SUFFIXES:
-        return
-    for prompt in sorted(snapshot.graph.paths):
-        template = snapshot.template(prompt)
-        if template is None or Path(path).name not in template.source.text:
-            continue
-        named = template.declarations.settings.samples
-        if named and os.path.normpath(Path(prompt).parent / named) == path:
-            yield prompt
-
-
-def _findings_in_samples(snapshot: Snapshot, path: str, prompts: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Return the findings of `prompts` about the samples file at `path`, each once, with its prompts."""
-    from promptls.lint.rule import RelatedInformation
-    from promptls.lint.runner import check
-    from promptls.text.positions import Span
-
-    found: dict[tuple[Span, str], Finding] = {}
-    for prompt in prompts:
-        for finding in check(snapshot, prompt):
-            if finding.rule != _SAMPLES_RULE:
-                continue
-            places = [each.span for each in finding.related if each.path == path]
-            span = places[-1] if places else Span(0, 0)
-            named = RelatedInformation(prompt, finding.span, "the prompt with these samples")
-            known = found.get((span, finding.message), replace(finding, span=span, fixes=(), related=()))
-            found[span, finding.message] = replace(known, related=(*known.related, named))
-    return tuple(found.values())
 
 
 class CheckedFiles(NamedTuple):

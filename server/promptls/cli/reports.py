@@ -110,15 +110,15 @@ def _conclusion(checked: Checked) -> str:
 
     files = checked.files
     programs = sum(file.kind is Kind.PROGRAM for file in files)
-    samples = sum(file.kind is Kind.SAMPLES for file in files)
-    prompts = sum(file.kind is not Kind.OTHER for file in files) - programs - samples
-    others = len(files) - prompts - programs - samples
+    data = sum(file.kind is Kind.DATA for file in files)
+    prompts = sum(file.kind is not Kind.OTHER for file in files) - programs - data
+    others = len(files) - prompts - programs - data
     left_alone = f" ({plural(others, 'other file')} left alone)" if others else ""
     if not files:
         return f"There is no file here whose name ends in {' or '.join(ENDINGS)}."
-    if not prompts and not programs and not samples:
+    if not prompts and not programs and not data:
         return f"There is no prompt here{left_alone}."
-    counted = ((prompts, "prompt"), (programs, "program"), (samples, "samples file"))
+    counted = ((prompts, "prompt"), (programs, "program"), (data, "data file"))
     kinds = [plural(count, noun) for count, noun in counted if count]
     where = f"in {', '.join([*kinds[:-2], ' and '.join(kinds[-2:])])}{left_alone}"
     known = sum(len(file.known) for file in files)

@@ -31,7 +31,7 @@ from promptls.syntax.jinja.nodes import Expression, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.yaml.compose import compose
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_column, line_starts
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.contract import NeededInput, inputs_of
 from promptls.workspace.snapshot import Snapshot
@@ -445,7 +445,8 @@ def samples_in(file: Path) -> Any:
             return json.loads(text)
         # libyaml crashes on deeply nested input, so the depth is checked first.
         if (error := compose(text, Span, lambda _span: False).error) is not None:
-            raise ValueError(error.message)  # noqa: TRY301  (it is reported like other errors here)
+            place = FilePlace(file, *line_column(line_starts(text), min(error.offset, len(text))))
+            raise UserError(_invalid(error.message), place)
         loaded = yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
         if is_boundless(loaded):
             raise ValueError("a value holds itself through an alias (`*name`)")  # noqa: TRY301  (as above)
@@ -462,9 +463,15 @@ def samples_in(file: Path) -> Any:
             FilePlace(file),
             "check the header's `samples`",
         ) from error
+    except json.JSONDecodeError as error:
+        place = FilePlace(file, error.lineno - 1, error.colno - 1)
+        raise UserError(_invalid(f"{error.msg[:1].lower()}{error.msg[1:]}"), place) from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        first = str(error).splitlines()[0]
-        raise UserError(f"the samples file is not valid: {first}", FilePlace(file)) from error
+        raise UserError(_invalid(str(error).splitlines()[0]), FilePlace(file)) from error
+
+
+def _invalid(reason: str) -> str:
+    return f"the samples file is not valid: {reason}"
 
 
 def _from_examples(template: Template) -> Iterator[Sample]:

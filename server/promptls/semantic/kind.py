@@ -233,8 +233,8 @@ class Kind(Enum):
     EVALUATION = "evaluation prompt"
     PROGRAM = "program"
     """Python that loads prompts: no text is of this kind by itself."""
-    SAMPLES = "samples file"
-    """A file that a prompt names as its `samples`: no text is of this kind by itself."""
+    DATA = "data file"
+    """A file that a prompt names as its `samples` or a `dataset`: no text is of this kind by itself."""
     OTHER = "no prompt file"
 
 

@@ -12,7 +12,7 @@ from promptls.server.context import Context, Event
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.to_proto import from_range, path_of
 from promptls.text.positions import Span
-from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.disk import may_include
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
 
@@ -100,7 +100,7 @@ class Documents:
         workspace = self._context.workspace
         self._auxiliary.flush()
         for path in paths:
-            if has_prompt_name(path):
+            if may_include(path):
                 workspace.file_changed(path)
             elif path.endswith(".py"):
                 workspace.python_changed(path)

@@ -21,7 +21,7 @@ from promptls.server.folder_trust import Trust
 from promptls.server.open_documents import Documents
 from promptls.server.shown_text import remove_shown
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-from promptls.server.state.findings import DatasetFindings, ProgramFindings, SettingsFindings, report_problems
+from promptls.server.state.findings import DataFindings, ProgramFindings, SettingsFindings, report_problems
 from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.state.scan import SymbolIndex, WorkspaceScan
 from promptls.server.state.sent_tokens import Folds, SemanticTokens
@@ -124,7 +124,7 @@ class Session:
         self.runs: Final = LatestRuns(context)
         self.diagnostics: Final = Diagnostics(context, self.rendered_findings, self.runs)
         self.scheduler: Final = Scheduler(context, self.diagnostics.is_current)
-        self.dataset_findings: Final = DatasetFindings(context, self.runs)
+        self.data_findings: Final = DataFindings(context, self.auxiliary, self.runs)
         self.settings_findings: Final = SettingsFindings(context)
         self.program_findings: Final = ProgramFindings(context, self.auxiliary, lambda: self.renderings)
         self.semantic_tokens: Final = SemanticTokens(context)
@@ -147,6 +147,7 @@ class Session:
     def _subscribe(self) -> None:
         documents = self.documents
         documents.on_open(self.trust.on_did_open)
+        documents.on_open(self.data_findings.on_did_open)
         documents.on_edit(self.rendered_findings.on_did_edit)
         documents.on_change(self.diagnostics.on_did_change)
         documents.on_change(self.settings_findings.on_did_change)
@@ -154,7 +155,7 @@ class Session:
         for closed in (
             self.diagnostics,
             self.runs,
-            self.dataset_findings,
+            self.data_findings,
             self.rendered_findings,
             self.semantic_tokens,
             self.folds,
@@ -168,12 +169,13 @@ class Session:
 
         self.auxiliary.on_change(self.program_findings.on_did_change)
         self.auxiliary.on_close(self.program_findings.on_did_close)
+        self.auxiliary.on_close(self.data_findings.on_did_close)
         self.trust.on_change(documents.on_invalidate.emit)
         self.scan.on_found(documents.on_invalidate.emit)
         self.scan.on_experiments(self.runs.refresh)
         self.rendered_findings.on_change(self.diagnostics.refresh)
         self.runs.on_change(self.diagnostics.refresh)
-        self.runs.on_refresh(self.dataset_findings.refresh)
+        self.runs.on_refresh(self.data_findings.refresh)
 
         self.scheduler.on_short_pause(self.diagnostics.refresh)
         self.scheduler.on_pause(lambda others, _rendered: self.semantic_tokens.refresh(others))
@@ -182,6 +184,7 @@ class Session:
         self.scheduler.on_pause(lambda _others, rendered: self.renderings.refresh(rendered))
         self.scheduler.on_pause(lambda _others, _rendered: self.program_findings.refresh())
         self.scheduler.on_pause(lambda _others, _rendered: self.settings_findings.refresh())
+        self.scheduler.on_pause(lambda _others, _rendered: self.data_findings.refresh_open())
 
     async def close(self) -> None:
         """End all work and processes, and delete the files that were shown."""

@@ -15,6 +15,7 @@ from promptls.text.filenames import is_json_file, unpacked
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 """The extensions of prompt files."""
+_TEMPLATE_ENDINGS: Final = (".j2", ".jinja", ".jinja2")
 MAX_KEPT: Final = 200
 """The maximum number of cached templates that are not open in an editor."""
 MAX_BYTES: Final = 20_000_000
@@ -26,6 +27,11 @@ SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-package
 def has_prompt_name(path: str) -> bool:
     """Return whether a path has the extension of a prompt file."""
     return path.lower().endswith(ENDINGS)
+
+
+def may_include(path: str) -> bool:
+    """Return whether a path has the extension of a Jinja template, which may include prompt files."""
+    return path.lower().endswith(_TEMPLATE_ENDINGS)
 
 
 def prompt_paths(folder: Path, is_prompt: Callable[[str], bool] = has_prompt_name) -> Iterator[str]:
@@ -52,8 +58,8 @@ def prompt_paths_by_folder(
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether `prompt_paths` of one of the folders would yield the path if the file existed."""
-    return has_prompt_name(path) and any(
+    """Return whether the path is a template in one of the folders, and not in one that is left out."""
+    return may_include(path) and any(
         Path(path).is_relative_to(folder)
         and not any(map(_is_skipped, Path(path).relative_to(folder).parts[:-1]))
         for folder in folders

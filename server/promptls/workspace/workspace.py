@@ -195,18 +195,24 @@ def scanned(
 ) -> Iterator[None]:
     """Fill `names` with which templates each prompt file below `roots` names, as saved.
 
-    Prompt files are those with such a name, and those that the settings in `snapshot` include. Pauses after
-    each file and each folder, so that a server can do other work in between.
+    Prompt files are those with such a name, those that the settings in `snapshot` include, and other
+    templates that name files. Pauses after each file and each folder, so that a server can do other work in
+    between.
     """
 
     def is_prompt(path: str) -> bool:
         return disk.has_prompt_name(path) or snapshot.project(path).includes(path)
 
+    def is_template(path: str) -> bool:
+        return disk.may_include(path) or is_prompt(path)
+
     for root in roots:
-        for paths in disk.prompt_paths_by_folder(Path(root), is_shallow=root in shallow, is_prompt=is_prompt):
+        for paths in disk.prompt_paths_by_folder(
+            Path(root), is_shallow=root in shallow, is_prompt=is_template
+        ):
             for path in paths:
                 text = disk.text_on_disk(path)
-                if text is not None:
-                    names[path] = saved_names(path, text)
+                if text is not None and ((found := saved_names(path, text)) or is_prompt(path)):
+                    names[path] = found
                 yield
             yield

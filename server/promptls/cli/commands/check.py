@@ -29,8 +29,8 @@ DESCRIPTION = """\
 Check prompt files. Each diagnostic shows its position, its rule and the available fixes.
 Folders are searched for files that end in .yml.j2 or .yaml.j2. Files that are not prompts
 (Ansible, Docker Compose, …) are ignored. To check an OpenCompass configuration or a program
-that loads prompts, name the Python file; it is read, not run. To check the samples of prompts
-at their places, name the samples file.
+that loads prompts, name the Python file; it is read, not run. To check the samples and datasets
+of prompts at their places, name the data file.
 
 examples:
   promptls check                        all prompts below this folder

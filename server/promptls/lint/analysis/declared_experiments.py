@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.lint.rule import Edit, File, Finding, Fix
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import read_text
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
-from promptls.text.positions import Span
+from promptls.text.errors import FilePlace
+from promptls.text.positions import Span, line_end, line_starts
 from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_functions import functions_in
 
@@ -40,6 +41,7 @@ class NameObjection(NamedTuple):
     meant: str | None = None
     is_sure: bool = True
     """Whether this is the wrong one of the two names."""
+    related: tuple[RelatedInformation, ...] = ()
 
     @classmethod
     def near(cls, message: str, name: str, candidates: Iterable[str]) -> NameObjection:
@@ -55,9 +57,24 @@ class NameObjection(NamedTuple):
     def finding(self, file: File, span: Span) -> Finding:
         """Return a finding at the name, with a fix that inserts the suggestion."""
         if self.meant is None:
-            return Finding(span, self.text)
+            return Finding(span, self.text, related=self.related)
         fix = _changed_to(file, span, self.meant)
-        return Finding(span, self.text, (replace(fix, preferred=fix.preferred and self.is_sure),))
+        fix = replace(fix, preferred=fix.preferred and self.is_sure)
+        return Finding(span, self.text, (fix,), related=self.related)
+
+
+def place_in_data(path: Path, place: FilePlace | None, message: str) -> RelatedInformation:
+    """Return a place in a data file up to the end of its line; the beginning of the file if it is unknown."""
+    try:
+        text = read_text(path)
+    except (OSError, ValueError):
+        text = ""
+    starts = line_starts(text)
+    line = (place.line if place else None) or 0
+    start = starts[min(line, len(starts) - 1)]
+    end = line_end(text, start)
+    column = (place.column if place else None) or 0
+    return RelatedInformation(str(path), Span(min(start + column, end), end), message)
 
 
 def declared_experiments(file: File) -> Iterator[DeclaredExperiment]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lsprotocol import types
 
 from promptls.security.files import read_bytes
+from promptls.semantic.kind import Kind
 from promptls.server.diagnostics import SOURCE, Publisher, diagnostic_json
 from promptls.server.to_proto import SEVERITIES
 from promptls.text.errors import UserError
@@ -127,15 +128,18 @@ ROW_CODE: Final = "failing-row"
 _MAX_ANSWER: Final = 200
 
 
-class DatasetFindings:
-    """The diagnostics of datasets, from the last runs of the open prompts.
+class DataFindings:
+    """The diagnostics of datasets from the last runs of the open prompts, and those of open data files.
 
-    They are pushed, also to clients that pull: no client requests those of a dataset.
+    The latter are what prompts report about their samples and datasets on disk; nothing changes while such a
+    file has unsaved edits. They are pushed, also to clients that pull: no client requests those of a dataset.
     """
 
-    def __init__(self, context: Context, runs: LatestRuns) -> None:
+    def __init__(self, context: Context, auxiliary: AuxiliaryDocuments, runs: LatestRuns) -> None:
         self._context: Final = context
+        self._auxiliary: Final = auxiliary
         self._runs: Final = runs
+        self._open: Final[set[str]] = set()
         self._publisher: Final = Publisher(context)
         self._by_prompt: dict[str, tuple[tuple[RowFinding, Severity], ...]] = {}
 
@@ -152,9 +156,25 @@ class DatasetFindings:
         except Exception:
             log.exception("what the runs of %s say about their datasets cannot be shown", path)
 
+    def on_did_open(self, path: str) -> None:
+        """Show what prompts report about a data file."""
+        from promptls.ide.data_files import DATA_SUFFIXES
+
+        if Path(path).suffix.lower() in DATA_SUFFIXES:
+            self._open.add(path)
+            self._publish(Path(path))
+
+    def refresh_open(self) -> None:
+        """Update what prompts report about the open data files; they, or the prompts, may have changed."""
+        for path in self._open:
+            self._publish(Path(path))
+
     def on_did_close(self, path: str) -> None:
-        """Remove the diagnostics from the runs of a closed prompt."""
+        """Remove the diagnostics of a closed data file, or those from the runs of a closed prompt."""
         self._take(path, ())
+        if path in self._open:
+            self._open.remove(path)
+            self._publish(Path(path))
 
     def _take(self, path: str, found: tuple[tuple[RowFinding, Severity], ...]) -> None:
         before = self._by_prompt.pop(path, ())
@@ -170,10 +190,26 @@ class DatasetFindings:
         severities = {row.run.prompt: severity for row, severity in found}
         shown = shown_rows(row for row, _ in found)
         try:
+            reported = self._reported(str(dataset)) if str(dataset) in self._open else []
             diagnostics = self._diagnostics(dataset, shown, severities) if shown else []
         except (OSError, UserError):
-            diagnostics = []  # the dataset was deleted
-        self._publisher.publish(str(dataset), diagnostics)
+            reported = diagnostics = []  # the dataset was deleted
+        if reported is not None:
+            self._publisher.publish(str(dataset), [*reported, *diagnostics])
+
+    def _reported(self, path: str) -> list[Json] | None:
+        """Return what prompts report about an open data file; None if it has unsaved edits."""
+        from promptls.ide.data_files import findings_in_data
+
+        self._auxiliary.flush(path)
+        snapshot = self._context.snapshot
+        opened = snapshot.open_file(path)
+        if opened is None or snapshot.kind(path) is not Kind.OTHER:
+            return []
+        if opened.template.source.text != read_bytes(path).decode("utf-8-sig", errors="replace"):
+            return None
+        found = findings_in_data(snapshot, path) or ()
+        return [diagnostic_json(self._context, opened.template.source, finding) for finding in found]
 
     def _diagnostics(
         self, dataset: Path, rows: Iterable[RowFinding], severities: Mapping[Path, Severity]

@@ -14,7 +14,7 @@ from promptls.server.context import Context, Event
 from promptls.server.open_documents import is_folder_of_prompts
 from promptls.server.progress import Slices, progress
 from promptls.server.to_proto import to_range
-from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.disk import may_include
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
 from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
 from promptls.workspace.workspace import scanned
@@ -50,7 +50,7 @@ class WorkspaceScan:
     def on_files_change(self, paths: list[str]) -> None:
         """Reread changed files that a running scan may have read, and folders of prompts."""
         if self._running is not None:
-            self._touched.update(filter(has_prompt_name, paths))
+            self._touched.update(filter(may_include, paths))
         if any(is_folder_of_prompts(self._context.snapshot, path) for path in paths):
             self.start()
 

@@ -61,9 +61,10 @@ from promptls.lint.analysis.declared_experiments import (
     declared_experiments,
     named_metrics,
     needed_columns,
+    place_in_data,
 )
 from promptls.lint.analysis.unmatched_names import needed_inputs
-from promptls.lint.rule import File, Finding, Rule
+from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.semantic.kind import Kind
 from promptls.text.suggest import did_you_mean
 
@@ -94,7 +95,7 @@ def _wrong_separator(file: File, experiment: DeclaredExperiment, columns: tuple[
     message = (
         f"the values in `{experiment.declared.dataset}` are parted by {_SEPARATORS[mark]}, and not by commas"
     )
-    return [Finding(span, message)]
+    return [Finding(span, message, related=_first_line(experiment))]
 
 
 def _suggestion(name: str, columns: tuple[str, ...]) -> str:
@@ -143,7 +144,7 @@ def _without_inputs(
     for name in needed_inputs(file, frozenset(columns)):
         named = experiment.declared.dataset
         message = f"`{named}` has no column `{name}`, which is an input of the prompt"
-        yield Finding(span, f"{message}{_suggestion(name, columns)}")
+        yield Finding(span, f"{message}{_suggestion(name, columns)}", related=_first_line(experiment))
 
 
 def _without_parameters(
@@ -167,7 +168,12 @@ def _without_parameters(
                     )
                     span = named_span or span
                     message = f"`{dataset}` has no column `{name}`, which is the `{parameter}` of `{metric}`"
-                yield Finding(span, f"{message}{_suggestion(name.removeprefix('expected_'), columns)}")
+                message += _suggestion(name.removeprefix("expected_"), columns)
+                yield Finding(span, message, related=_first_line(experiment))
+
+
+def _first_line(experiment: DeclaredExperiment) -> tuple[RelatedInformation, ...]:
+    return (place_in_data(experiment.dataset, None, "the columns"),)
 
 
 RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

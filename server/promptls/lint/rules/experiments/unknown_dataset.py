@@ -58,7 +58,11 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.dataset_files import SUFFIXES
-from promptls.lint.analysis.declared_experiments import NameObjection, declared_experiments
+from promptls.lint.analysis.declared_experiments import (
+    NameObjection,
+    declared_experiments,
+    place_in_data,
+)
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
@@ -105,7 +109,8 @@ def dataset_objection(named: str, dataset: Path, owner: str) -> NameObjection | 
         return None
     line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
     remedy = f"; {failure.remedy}" if dataset.suffix.lower() not in SUFFIXES else ""
-    return NameObjection(f"`{named}` cannot be read{line}: {failure.message}{remedy}")
+    related = (place_in_data(dataset, failure.place, "the error"),)
+    return NameObjection(f"`{named}` cannot be read{line}: {failure.message}{remedy}", related=related)
 
 
 def _meant(dataset: Path, named: str) -> str | None:

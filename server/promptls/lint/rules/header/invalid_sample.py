@@ -52,9 +52,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.lint.analysis.declared_experiments import NameObjection
+from promptls.lint.analysis.declared_experiments import NameObjection, place_in_data
 from promptls.lint.analysis.declared_types import declared_types, is_of_type
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.fixes.misspellings import near_file
@@ -62,7 +62,7 @@ from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.security.files import current_scope, is_file, is_folder, read_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
-from promptls.syntax.yaml.compose import Composed, compose
+from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, key_text
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
@@ -92,58 +92,65 @@ def check(file: File) -> Iterator[Finding]:
     try:
         samples = file_samples(file.template, file.path)
     except UserError as failure:
-        error = written.error
-        places = [(Span(error.offset, error.offset), "the error")] if error else []
-        yield Finding(span, failure.message, related=_related(named_file, places))
+        yield Finding(span, failure.message, related=(place_in_data(named_file, failure.place, "the error"),))
         return
-    entries = written.root.entries if isinstance(written.root, Mapping) else ()
-    spans: dict[str, Span] = {}
-    for entry in entries:
+    first: dict[str, Span] = {}
+    for entry in written.entries:
         name = key_text(entry) or ""
-        if name in spans:
-            places = [(spans[name], "the first one"), (entry.key.span, "the second one")]
+        if name in first:
+            places = [(first[name], "the first one"), (entry.key.span, "the second one")]
             message = f"the samples file has `{name}` twice, and the first one is ignored"
             yield Finding(span, message, related=_related(named_file, places))
-        spans[name] = entry.key.span
+        first.setdefault(name, entry.key.span)
     for sample in samples:
-        places = [(spans[sample.name], f"the sample `{sample.name}`")] if sample.name in spans else []
+        own = written.value(sample.name)
         for objection in _objections(file, sample):
-            yield Finding(span, objection, related=_related(named_file, places))
+            found = own.entry(objection.key) if isinstance(own, Mapping) else written.entry(objection.key)
+            found = found or written.entry(sample.name)
+            places = [(found.key.span if found else Span(0, 0), f"the sample `{sample.name}`")]
+            yield Finding(span, objection.message, related=_related(named_file, places))
 
 
-def _written(path: Path) -> Composed:
-    """Return the tree of a samples file, which is empty if it cannot be read."""
-    if not is_file(path):
-        return Composed(None, None)
+def _written(path: Path) -> Mapping:
+    """Return the mapping in a samples file, which is empty if there is none."""
     try:
-        return compose(read_text(path), Span, lambda _span: False)
+        root = compose(read_text(path), Span, lambda _span: False).root
     except (OSError, ValueError):
-        return Composed(None, None)
+        root = None
+    return root if isinstance(root, Mapping) else Mapping(Span(0, 0), ())
 
 
 def _related(path: Path, places: Iterable[tuple[Span, str]]) -> tuple[RelatedInformation, ...]:
     return tuple(RelatedInformation(str(path), span, message) for span, message in places)
 
 
-def _objections(file: File, sample: Sample) -> Iterator[str]:
+class _Objection(NamedTuple):
+    """A problem of a sample, and the key in the sample that it is about; empty for the sample itself."""
+
+    message: str
+    key: str = ""
+
+
+def _objections(file: File, sample: Sample) -> Iterator[_Objection]:
     known = frozenset(map(str, sample.data))
     declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
     for name in needed_inputs(file, known):
         meant = nearest(name, known - declared.keys())
         suggestion = f"; it has `{meant}`" if meant else ""
-        yield f"the sample `{sample.name}` lacks `{name}`{suggestion}"
+        yield _Objection(f"the sample `{sample.name}` lacks `{name}`{suggestion}", meant or "")
     for name, schema in declared.items():
         types = declared_types(schema)
         value = sample.data.get(name)
         if types is not None and value is not None and not is_of_type(value, types):
-            yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_list_types(types)}"
+            message = f"`{name}` is {_shown(value)}, and not {_list_types(types)}"
+            yield _Objection(f"the sample `{sample.name}`: {message}", name)
     if not declared:
         shapes = needed_shapes(file.snapshot, file.path)
         values = {str(name): given_value(value) for name, value in sample.data.items()}
         for name, when in sorted(lacking(shapes, values)):
-            yield f"the sample `{sample.name}` lacks `{name}`, which is read where {when}"
-        for _, reason in misfit_by_name(shapes, values):
-            yield f"the sample `{sample.name}`: {reason}"
+            yield _Objection(f"the sample `{sample.name}` lacks `{name}`, which is read where {when}")
+        for name, reason in misfit_by_name(shapes, values):
+            yield _Objection(f"the sample `{sample.name}`: {reason}", name)
 
 
 def _shown(value: Any) -> str:
