@@ -350,6 +350,7 @@ async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker])
     from promptls.ide.raw_templates import findings_in_renderings
     from promptls.lint.runner import RENDERING_RULES, check_rendering
     from promptls.rendering.make import code_of_rendering
+    from promptls.semantic.kind import Kind
 
     snapshot = job.snapshot
     later: Sequence[Finding] = ()
@@ -367,6 +368,7 @@ async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker])
                 each.failure is not None and each.failure.kind in _MACHINE_FAILURES for each in renderings
             )
     result = checked_file(snapshot, path, job.rules, later)
+    is_repeatable &= result.kind is not Kind.DATA  # its prompts were found by a search of the workspace
     outside = tuple(dict.fromkeys(_files_outside(snapshot, path)))
     return result._replace(lacks_code=lacks_code, outside=outside), is_repeatable
 
