@@ -347,6 +347,7 @@ _MACHINE_FAILURES: Final = frozenset({"timeout", "memory", "crash"})
 
 async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker]) -> tuple[FileResult, bool]:
     """Return the result of a file, and whether it depends on nothing but what was recorded."""
+    from promptls.ide.data_files import DATA_SUFFIXES
     from promptls.ide.raw_templates import findings_in_renderings
     from promptls.lint.runner import RENDERING_RULES, check_rendering
     from promptls.rendering.make import code_of_rendering
@@ -368,7 +369,8 @@ async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker])
                 each.failure is not None and each.failure.kind in _MACHINE_FAILURES for each in renderings
             )
     result = checked_file(snapshot, path, job.rules, later)
-    is_repeatable &= result.kind is not Kind.DATA  # its prompts were found by a search of the workspace
+    if Path(path).suffix.lower() in DATA_SUFFIXES and result.kind in {Kind.DATA, Kind.OTHER}:
+        is_repeatable = False  # the prompts that name it were searched in the workspace
     outside = tuple(dict.fromkeys(_files_outside(snapshot, path)))
     return result._replace(lacks_code=lacks_code, outside=outside), is_repeatable
 
