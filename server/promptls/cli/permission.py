@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import promptls
 from promptls.cli.terminal import shown_path
 from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
+from promptls.security.processes import IMPORT_FOLDER
 from promptls.security.trust import FolderCode, KeyGrant, TrustStore, covers_home, printable
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.settings import folder_to_trust
@@ -111,7 +111,7 @@ def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCod
     is_undecided = all(decisions.on(folder) is None for folder in missing)
     if is_undecided and not code:
         return
-    if is_undecided and sys.stdin.isatty() and sys.stderr.isatty() and _answers_yes(missing, code):
+    if is_undecided and can_ask() and _answers_yes(missing, code):
         for folder in missing:
             store.decide(folder, trusted=True)
         restrict_reading(lambda: ANYWHERE)
@@ -137,9 +137,7 @@ def _answers_yes(folders: Sequence[Path], code: FolderCode) -> bool:
     names = " and ".join(printable(str(folder)) for folder in folders)
     are, them = ("is", "it") if len(folders) == 1 else ("are", "them")
     would = f" promptls would {code}." if code else ""
-    sys.stderr.write(f"{names} {are} not trusted.{would} Trust {them}? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    return agrees(f"{names} {are} not trusted.{would} Trust {them}?")
 
 
 def _command(folder: Path) -> str:
@@ -186,6 +184,13 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def agrees(question: str) -> bool:
+    """Ask a question on the terminal; return whether the answer is yes."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def ask_for_keys(access: Access) -> None:
     """Ask the user for each missing grant, and save it; raises like `keys_allowed`."""
     if not can_ask():
@@ -208,9 +213,7 @@ def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -
 def _ask_for_key(question: KeyQuestion) -> None:
     from promptls.models.keys import NotAllowedError
 
-    sys.stderr.write(f"{question.text()} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+    if not agrees(question.text()):
         raise NotAllowedError("nothing was run, and no key was sent", question.place, "choose another model")
     TrustStore().give([question.grant])
 
@@ -242,9 +245,7 @@ def confirm_spending(question: str, less: str, alone: str) -> None:
     `less` is the remedy if the user declines, `alone` the one if the user cannot be asked.
     """
     if can_ask():
-        sys.stderr.write(f"{question} [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+        if agrees(question):
             return
         raise UsageError("nothing was run", remedy=less)
     raise UsageError(
@@ -264,9 +265,7 @@ def installed_model(failure: UserError) -> bool:
     if not isinstance(failure, MissingModelError) or not can_ask():
         return False
     sys.stderr.write(f"The {failure.message[4:]}.\n  {shlex.join(installation(failure.model))}\n")
-    sys.stderr.write("Run this command now? It downloads 127 MB, once. [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"} and install_model(failure.model)
+    return agrees("Run this command now? It downloads 127 MB, once.") and install_model(failure.model)
 
 
 def install_model(name: str) -> bool:
@@ -275,8 +274,6 @@ def install_model(name: str) -> bool:
 
     from promptls.models.local import installation
 
-    # `-m` puts the working directory first on the import path; this one contains only promptls.
-    folder = Path(promptls.__file__).parent.parent
-    done = subprocess.run(installation(name), cwd=folder, stdout=sys.stderr, check=False)  # noqa: S603
+    done = subprocess.run(installation(name), cwd=IMPORT_FOLDER, stdout=sys.stderr, check=False)  # noqa: S603
     importlib.invalidate_caches()
     return done.returncode == 0

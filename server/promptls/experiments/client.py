@@ -8,18 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import IO, Any, Final
 
-import promptls
 from promptls.experiments import run_protocol
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
-from promptls.security.processes import minimal_environment, whole_environment
+from promptls.security.processes import start_module, whole_environment
 from promptls.text.errors import FilePlace, UserError
 
 RUNS: Final = "promptls.experiments.process"
@@ -86,16 +83,7 @@ async def _follow(
     mask = key_mask(environment={**whole_environment(), **request.secrets})
     request = replace(request, secrets=secrets)
     with tempfile.TemporaryFile() as messages:
-        process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", module],
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=messages,
-            limit=LONGEST_EVENT,
-            # `-m` puts the working directory first on the import path; this one contains only promptls.
-            cwd=Path(promptls.__file__).parent.parent,
-            env=minimal_environment(access.variables),
-        )
+        process = await start_module(module, names=access.variables, messages=messages, limit=LONGEST_EVENT)
         run = _RunningProcess(process, messages, on_event, mask, ask_editor)
         try:
             await run.send(asdict(request))

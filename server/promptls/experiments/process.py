@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NoReturn, TextIO, TypeAlias, TypeVar
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from promptls.experiments.folder_code import code_of_run
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
@@ -31,7 +31,7 @@ from promptls.experiments.run_protocol import EditorLink, Planned, ProcessReques
 from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
 from promptls.security.files import FileScope, restrict_reading
-from promptls.security.processes import restrict_environment
+from promptls.security.processes import claim_standard_output, restrict_environment
 from promptls.text.errors import UsageError, UserError
 
 Request = TypeVar("Request", bound=ProcessRequest)
@@ -47,7 +47,7 @@ MayGo: TypeAlias = Callable[[Planned], Awaitable[bool]]
 
 def main(read: Callable[..., Request], run: Callable[[Request, Notify, MayGo], Awaitable[None]]) -> int:
     """Run the request parsed by `read`; return 0 if it completed, 1 if it failed or was cancelled."""
-    events = _own_output()
+    events = claim_standard_output()
 
     def notify(value: Mapping[str, Any]) -> None:
         events.write(json.dumps(value, default=str) + "\n")
@@ -148,16 +148,6 @@ def _listen(
     # A metric or function that never returns must not outlive the client. The rows are stored.
     time.sleep(GRACE_SECONDS)
     leave(1)
-
-
-def _own_output() -> TextIO:
-    """Return a separate stream for the events.
-
-    The output of metrics and libraries is redirected to standard error.
-    """
-    own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-    os.dup2(2, 1)
-    return own
 
 
 def leave(code: int) -> NoReturn:

@@ -18,10 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-import promptls
 from promptls.embeddings.language_model import FILE, PACKAGE, RUNTIME, package_folders
 from promptls.models.model import Completion, Messages, ModelError, PromptScore
-from promptls.security.processes import find_program, minimal_environment
+from promptls.security.processes import find_program, start_module
 
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
 
@@ -186,15 +185,8 @@ class LocalModel:
             return self._process
         await self.close()
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "promptls.models.local_process", str(self._file)],
-            # `-m` puts the working directory first on the import path; this one contains only promptls.
-            cwd=Path(promptls.__file__).parent.parent,
-            env=minimal_environment(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=self._messages,
-            limit=LONGEST_LINE,
+        self._process = await start_module(
+            "promptls.models.local_process", str(self._file), messages=self._messages, limit=LONGEST_LINE
         )
         try:
             ready = await asyncio.wait_for(self._answer(self._process), LOAD_TIMEOUT)

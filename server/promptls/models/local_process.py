@@ -19,13 +19,13 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 from promptls.embeddings.language_model import CONTEXT_TOKENS, PromptScorer, TooLongError, load
-from promptls.security.processes import end_with_owner
+from promptls.security.processes import claim_standard_output, end_with_owner
 
 
 def main() -> None:
     """Serve requests until standard input ends."""
     end_with_owner()
-    answers = _own_output()
+    answers = claim_standard_output()  # llama.cpp occasionally writes to it
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
@@ -41,13 +41,6 @@ def main() -> None:
             _answer(answers, _score(scorer, request))
         else:
             _answer(answers, _complete(server, request, answers))
-
-
-def _own_output() -> TextIO:
-    # llama.cpp occasionally writes to standard output, which must not mix with the answers.
-    own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-    os.dup2(2, 1)
-    return own
 
 
 def _read(requests: queue.SimpleQueue[str]) -> None:

@@ -6,14 +6,11 @@ import asyncio
 import contextlib
 import itertools
 import json
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
-import promptls
 from promptls.security.files import current_scope
-from promptls.security.processes import minimal_environment
+from promptls.security.processes import start_module
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 IDLE_SECONDS: Final = 300.0
@@ -78,16 +75,7 @@ class _Running:
 
     @classmethod
     async def start(cls) -> _Running:
-        process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "promptls.results_view.results_process"],
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=_LONGEST_ANSWER,
-            # `-m` puts the working directory first on the import path; this one contains only promptls.
-            cwd=Path(promptls.__file__).parent.parent,
-            env=minimal_environment(),
-        )
-        return cls(process)
+        return cls(await start_module("promptls.results_view.results_process", limit=_LONGEST_ANSWER))
 
     @property
     def pid(self) -> int:

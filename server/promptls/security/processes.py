@@ -9,7 +9,10 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
 
 _BASE: Final = frozenset(
     {
@@ -105,6 +108,38 @@ def restricted_environment(names: Iterable[str] = ()) -> Iterator[None]:
 def whole_environment() -> dict[str, str]:
     """Return the variables of this process, including hidden ones; only for masking secrets."""
     return {**_hidden, **os.environ}
+
+
+IMPORT_FOLDER: Final = Path(__file__).parents[2]
+"""The folder of promptls, where processes start: `-m` puts the working directory first on the import path."""
+
+
+async def start_module(
+    *module: str, names: Iterable[str] = (), messages: IO[bytes] | None = None, limit: int
+) -> Process:
+    """Start a module of promptls with its arguments, which reads from and writes to pipes.
+
+    It gets the safe variables and those of `names`, and writes errors to the file `messages`. Its longest
+    line has `limit` bytes.
+    """
+    import asyncio  # not needed where prompts are rendered
+
+    return await asyncio.create_subprocess_exec(
+        *[sys.executable, "-m", *module],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=messages,
+        limit=limit,
+        cwd=IMPORT_FOLDER,
+        env=minimal_environment(names),
+    )
+
+
+def claim_standard_output() -> TextIO:
+    """Return the standard output for messages; what libraries print goes to standard error."""
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    return own
 
 
 def end_with_owner() -> None:

@@ -380,8 +380,11 @@ async def _run_leave_one_out(request: RunRequest, arguments: argparse.Namespace)
             print(_leave_one_out_heading(left), flush=True)
         if arguments.dry_run:
             return None
-        if left.planned.question is not None and not arguments.yes:
-            _ask_to_leave_out(left.planned.question)
+        question = None if arguments.yes else left.planned.question
+        if question is not None and not (permission.can_ask() and permission.agrees(question)):
+            raise UsageError(
+                question.removesuffix(" Run it?"), remedy="say `--yes` to run it, or run less: `--rows 20`"
+            )
         finished = await _leave_out_with_progress(left, arguments)
     report = dict(finished.manifest)
     if not arguments.json:
@@ -408,18 +411,6 @@ def _leave_one_out_heading(left: LeftOut) -> str:
         f"about {planned.tokens:,} input tokens"
         + (f", about {in_dollars(planned.prompt_cost)}" if planned.prompt_cost is not None else "")
         + "".join(f"\n{line}" for line in permission.sent_lines(planned.sends, planned.environment))
-    )
-
-
-def _ask_to_leave_out(question: str) -> None:
-    """Raise `UsageError` unless the user confirms the cost."""
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"{question} [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
-            return
-    raise UsageError(
-        question.removesuffix(" Run it?"), remedy="say `--yes` to run it, or run less: `--rows 20`"
     )
 
 
