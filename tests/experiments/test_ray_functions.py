@@ -15,7 +15,7 @@ import pytest
 
 from promptls.cli.main import main
 from promptls.experiments.python.ray_function_worker import FunctionWorker, SentFunction
-from promptls.models.ray_cluster import Declined
+from promptls.text.errors import UserError
 from support.model_server import ModelServer, Reply
 from support.unfinished import unfinished_run
 from support.waiting import wait_until
@@ -132,5 +132,5 @@ def test_a_killed_run_resumes_without_repeating_finished_rows(
 async def test_a_file_that_differs_on_a_node_is_reported(project: Path, name: str, said: str) -> None:
     sent = SentFunction(str(project / name), b"other", "triage", [{}], None)
     opened = await FunctionWorker().open(sent, {})
-    assert isinstance(opened, Declined)
+    assert isinstance(opened, UserError)
     assert (opened.message, "on every node" in str(opened.remedy)) == (said, True)

@@ -305,7 +305,7 @@ def looks_at_files(module: Path) -> list[int]:
         node.lineno
         for node in ast.walk(ast.parse(module.read_text("utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS
-        if ast.unparse(node.func.value) != "ast"
+        if ast.unparse(node.func.value) not in {"ast", "nodes"}  # trees, not folders
         if not (node.args and node.func.attr in {"resolve", "exists"})  # those of a snapshot, of a scope
     ]
 

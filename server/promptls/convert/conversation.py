@@ -125,8 +125,8 @@ _JINJA_WORDS: Final = frozenset(
 RESERVED: Final = frozenset({"token_limit", "escape_special_characters"})
 
 
-def read_f_string(text: str, *, role: str = "user") -> Conversation:
-    """Return the text as one message of `role`; raises UserError if its braces are not fields."""
+def read_f_string(text: str) -> Conversation:
+    """Return the text as one message of the user; raises UserError if its braces are not fields."""
     renamed: dict[str, str] = {}
     # The line break at the end of the file is not part of the message.
     text = text.removesuffix("\n").removesuffix("\r")
@@ -138,7 +138,7 @@ def read_f_string(text: str, *, role: str = "user") -> Conversation:
     )
     inputs: dict[str, dict[str, str]] = {new: {} for new in renamed.values()}
     header = {"input_keys": inputs} if inputs else {}
-    return Conversation((Message(role, pieces),), header, lost)
+    return Conversation((Message("user", pieces),), header, lost)
 
 
 _JSON: Final = re.compile(r'\{(?=\s*(?:["\[}]|$))')

@@ -17,7 +17,7 @@ from promptls.experiments import run_protocol
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
 from promptls.security.processes import start_module, whole_environment
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace, UserError, error_of
 
 RUNS: Final = "promptls.experiments.process"
 """The main module of the run process; other modules use the same protocol."""
@@ -141,7 +141,7 @@ class _RunningProcess:
         while line := await self._process.stdout.readline():
             value = json.loads(line)
             if value["event"] == "Failed":
-                raise _failure(value)
+                raise error_of(value)
             if value["event"] == "Cancelled":
                 raise _CancelledRunError
             if value["event"] in run_protocol.QUESTIONS:
@@ -185,9 +185,3 @@ class _RunningProcess:
             if self._path
             else "run it again: what was answered is kept",
         )
-
-
-def _failure(value: dict[str, Any]) -> UserError:
-    path = value["path"]
-    place = FilePlace(path, value["line"], value["column"]) if path else None
-    return UserError(value["message"], place, value["remedy"])

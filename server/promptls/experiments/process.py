@@ -2,8 +2,8 @@
 
 It reads a JSON request, see `RunRequest`, from the first line of standard input, and writes JSON events to
 standard output, one per line: those of `promptls.experiments.run_protocol` and finally, instead of
-`Finished`, `{"event": "Failed", "message", "path", "line", "column", "remedy"}` or
-`{"event": "Cancelled"}`. After `Planned` with a question, the line `{"go": true}` starts the run.
+`Finished`, `{"event": "Failed"}` with the error as JSON, or `{"event": "Cancelled"}`. After `Planned` with a
+question, the line `{"go": true}` starts the run.
 Models of the editor are called as described in `promptls.experiments.run_protocol`.
 A line `{"cancel": true}`, or the end of standard input, stops the run; finished rows remain stored.
 """
@@ -66,10 +66,9 @@ def main(read: Callable[..., Request], run: Callable[[Request, Notify, MayGo], A
         notify({"event": "Cancelled"})
     except UserError as failure:
         mask = key_mask().mask
-        path, line, column = failure.place or (None, None, None)
-        place = {"path": str(path) if path else None, "line": line, "column": column}
         remedy = None if failure.remedy is None else mask(failure.remedy)
-        notify({"event": "Failed", "message": mask(failure.message), "remedy": remedy, **place})
+        masked = UserError(mask(failure.message), failure.place, remedy)
+        notify({"event": "Failed", **masked.to_json()})
     else:
         return 0
     return 1

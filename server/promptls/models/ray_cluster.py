@@ -30,26 +30,6 @@ from promptls.text.errors import UsageError, UserError
 _Answer = TypeVar("_Answer")
 
 
-class Declined(NamedTuple):
-    """A serialized `ModelError`, returned from a node."""
-
-    message: str
-    remedy: str | None = None
-    retryable: bool = False
-    retry_after: float | None = None
-    unreachable: bool = False
-
-    def error(self) -> ModelError:
-        """Return the original error."""
-        return ModelError(
-            self.message,
-            self.remedy,
-            retryable=self.retryable,
-            retry_after=self.retry_after,
-            unreachable=self.unreachable,
-        )
-
-
 class Opened(NamedTuple):
     """The result of opening a worker: its concurrency limit for each model, and its version of promptls."""
 
@@ -65,7 +45,7 @@ class ModelWorker:
 
     async def open(
         self, references: Sequence[ModelReference], environment: Mapping[str, str]
-    ) -> Opened | Declined:
+    ) -> Opened | UserError:
         """Open all models; `environment` contains the variables with their keys and addresses."""
         from promptls.models.opening import opened_model
 
@@ -73,7 +53,7 @@ class ModelWorker:
         try:
             self._models = {reference.name: opened_model(reference) for reference in references}
         except ModelError as error:
-            return _declined(error)
+            return error
         at_once = {name: model.max_at_once for name, model in self._models.items()}
         return Opened(at_once, promptls.__version__)
 
@@ -83,12 +63,12 @@ class ModelWorker:
         messages: Messages,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
-    ) -> Completion | Declined:
+    ) -> Completion | ModelError:
         """Return the answer of the model `name`."""
         model = self._models[name]
         return await _outcome(model.complete(messages, parameters=parameters, json_schema=json_schema))
 
-    async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult | Declined:
+    async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult | ModelError:
         """Return the vectors of the texts, by the model `name`."""
         # Only called for embedding models.
         model = cast("EmbeddingModel", self._models[name])
@@ -100,17 +80,13 @@ class ModelWorker:
             await model.close()
 
 
-async def _outcome(answer: Awaitable[_Answer]) -> _Answer | Declined:
+async def _outcome(answer: Awaitable[_Answer]) -> _Answer | ModelError:
     try:
         return await answer
     except ModelError as error:
-        return _declined(error)
+        return error
     except Exception as error:  # noqa: BLE001 - Ray would log the whole traceback
-        return Declined(f"{type(error).__name__}: {error}")
-
-
-def _declined(error: ModelError) -> Declined:
-    return Declined(error.message, error.remedy, error.retryable, error.retry_after, error.unreachable)
+        return ModelError(f"{type(error).__name__}: {error}")
 
 
 # Timeout in seconds for a node to start a process and load promptls.
@@ -146,7 +122,7 @@ class RayNodes:
     """A connection to a cluster. Each request goes to the worker with the fewest requests to that model."""
 
     def __init__(self, worker: type[Any], opening: tuple[Any, ...], limit: int) -> None:
-        """Prepare a connection; `worker.open` is called with `opening` and returns `Opened` or `Declined`.
+        """Prepare a connection; `worker.open` is called with `opening` and returns `Opened` or an error.
 
         `limit` is the maximum number of useful workers.
         """
@@ -230,8 +206,8 @@ class RayNodes:
             ) from None
         finally:
             worker.busy[name] -= 1
-        if isinstance(outcome, Declined):
-            raise outcome.error()
+        if isinstance(outcome, ModelError):
+            raise outcome
         return outcome
 
     async def close(self, *, at_once: bool = False) -> None:
@@ -276,7 +252,7 @@ class RayNodes:
                 f"{lines[-1] if lines else type(error).__name__}",
                 remedy=f"install promptls {promptls.__version__} with the same extras on every node",
             ) from None
-        if isinstance(opened, Declined):
+        if isinstance(opened, UserError):
             raise ModelError(f"{opened.message} (on the node {worker.node})", opened.remedy)
         opened = cast("Opened", opened)
         if opened.version != promptls.__version__:

@@ -28,7 +28,7 @@ from promptls.rendering.job import (
 from promptls.rendering.mark import MarkFile
 from promptls.rendering.outcome import RenderFailure, Rendering, unpacked_outcome
 from promptls.security.files import note_file_reads
-from promptls.security.processes import minimal_environment
+from promptls.security.processes import IMPORT_FOLDER, minimal_environment
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
@@ -78,9 +78,6 @@ def physical_memory() -> int | None:
 
 Notify: TypeAlias = Callable[[str, int, int], None]
 """A progress callback of a long job: the current activity, the amount done, and the total."""
-
-IMPORT_FOLDER = Path(__file__).resolve().parents[2]
-"""The folder that the package `promptls` is imported from."""
 
 END_SECONDS = 1.0
 """The time for a process to exit after it has closed its output."""
@@ -134,8 +131,6 @@ class RenderProcess:
             mark.argument,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # `-m` puts the working directory first on the import path: in a user's folder, a file named
-            # like a library would be run. This directory contains only this package.
             cwd=IMPORT_FOLDER,
             env=minimal_environment(),
             # Without this flag, a console window opens on Windows.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from promptls.security.files import current_scope
 from promptls.security.processes import start_module
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import UserError, error_of
 
 IDLE_SECONDS: Final = 300.0
 """How long the process, with its cached tables, remains after the last request."""
@@ -116,7 +116,7 @@ class _Running:
             if answer is None or answer.done():
                 continue
             if "failure" in said:
-                answer.set_exception(_failure(said["failure"]))
+                answer.set_exception(error_of(said["failure"]))
             else:
                 answer.set_result(said["answer"])
         code = await self._process.wait()
@@ -126,9 +126,3 @@ class _Running:
                 answer.set_exception(
                     UserError(f"the process that reads the results ended ({code})", None, "ask again")
                 )
-
-
-def _failure(said: Mapping[str, Any]) -> UserError:
-    kind = UsageError if said["wrongUse"] else UserError
-    place = None if said["place"] is None else FilePlace(*said["place"])
-    return kind(said["message"], place, said["remedy"])

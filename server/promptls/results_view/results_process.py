@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 from promptls.results_view import results_answers, running_runs
 from promptls.security.files import FileScope, reading_within
 from promptls.security.processes import end_with_owner
-from promptls.text.errors import UsageError, UserError
+from promptls.text.errors import UserError
 
 log = logging.getLogger(__name__)
 
@@ -78,22 +78,14 @@ def _response(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return {"answer": QUESTIONS[request["question"]](request["arguments"])}
     except UserError as failure:
-        return {"failure": _failure_json(failure)}
-    except OSError as error:
-        return {"failure": _failure_json(UserError(f"a file cannot be used: {error.strerror or error}"))}
-    except Exception as error:
+        error = failure
+    except OSError as failure:
+        error = UserError(f"a file cannot be used: {failure.strerror or failure}")
+    except Exception as failure:
         log.exception("the question %s", request["question"])
-        name = type(error).__name__
-        return {
-            "failure": _failure_json(UserError(f"the results cannot be read ({name}); the log says more"))
-        }
-
-
-def _failure_json(failure: UserError) -> dict[str, Any]:
-    path, line, column = failure.place or (None, None, None)
-    place = None if path is None else [str(path), line, column]
-    wrong = isinstance(failure, UsageError)
-    return {"message": failure.message, "place": place, "remedy": failure.remedy, "wrongUse": wrong}
+        name = type(failure).__name__
+        error = UserError(f"the results cannot be read ({name}); the log says more")
+    return {"failure": error.to_json()}
 
 
 if __name__ == "__main__":

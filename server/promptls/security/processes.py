@@ -111,7 +111,11 @@ def whole_environment() -> dict[str, str]:
 
 
 IMPORT_FOLDER: Final = Path(__file__).parents[2]
-"""The folder of promptls, where processes start: `-m` puts the working directory first on the import path."""
+"""The folder that processes start in, which contains only promptls.
+
+`-m` puts the working directory first on the import path: in a user's folder, a file named like a library
+would be run.
+"""
 
 
 async def start_module(

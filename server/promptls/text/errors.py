@@ -39,6 +39,18 @@ class UserError(Exception):
         self.place = place
         self.remedy = remedy
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the error as JSON, for another process."""
+        place = self.place and [str(self.place.path), self.place.line, self.place.column]
+        is_usage = isinstance(self, UsageError)
+        return {"message": self.message, "place": place, "remedy": self.remedy, "usage": is_usage}
+
+
+def error_of(value: Mapping[str, Any]) -> UserError:
+    """Return the error that `UserError.to_json` wrote."""
+    kind = UsageError if value["usage"] else UserError
+    return kind(value["message"], value["place"] and FilePlace(*value["place"]), value["remedy"])
+
 
 class UsageError(UserError):
     """A request that can never succeed unless it is changed: a missing file, an unknown name."""

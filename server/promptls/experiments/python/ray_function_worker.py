@@ -15,7 +15,7 @@ from promptls.experiments.python.functions import (
     failed_row,
     value_of,
 )
-from promptls.models.ray_cluster import Declined, Opened
+from promptls.models.ray_cluster import Opened
 from promptls.text.errors import UserError
 
 
@@ -35,7 +35,7 @@ class FunctionWorker:
     def __init__(self) -> None:
         self._functions: list[RowFunction] = []
 
-    async def open(self, sent: SentFunction, environment: Mapping[str, str]) -> Opened | Declined:
+    async def open(self, sent: SentFunction, environment: Mapping[str, str]) -> Opened | UserError:
         """Execute the function's file, in its folder; `environment` contains the variables that it uses."""
         path = Path(sent.path)
         os.environ.update(environment)
@@ -45,7 +45,7 @@ class FunctionWorker:
         try:
             made = value_of(experiment_module(path), sent.name, path)
         except UserError as failure:
-            return Declined(failure.message, failure.remedy)
+            return failure
         function, model = getattr(made, "func", made), getattr(made, "experiment_model", None)
         self._functions = [
             RowFunction(function, (), arguments, model, sent.timeout) for arguments in sent.arguments
@@ -71,17 +71,17 @@ class FunctionWorker:
         """Do nothing."""
 
 
-def _difference(path: Path, text: bytes) -> Declined | None:
+def _difference(path: Path, text: bytes) -> UserError | None:
     """Return an error if the file on this node differs from that of the run."""
     try:
         if path.read_bytes() == text:
             return None
     except OSError:
-        return Declined(
+        return UserError(
             f"the file `{path.name}` of the experiment is not there",
-            "have the project in the same folder on every node, such as a shared one",
+            remedy="have the project in the same folder on every node, such as a shared one",
         )
-    return Declined(
+    return UserError(
         f"the file `{path.name}` of the experiment is another one",
-        "bring the project up to date on every node",
+        remedy="bring the project up to date on every node",
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from promptls.datasets.dataset_files import row_lines
 from promptls.dialects import KeyFact
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
+from promptls.ide.document_symbols import shown_path
 from promptls.ide.experiments import ExperimentRuns, known_worths
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
 from promptls.ide.inlay_hints import range_text
@@ -138,7 +139,7 @@ def hover_include(
         if target is None:
             return Hover(reference.span, "no such file in the folders that an include may count from")
         included = snapshot.template(target)
-        facts = [f"{reference.keyword} of {code(_shown(snapshot, target))}"]
+        facts = [f"{reference.keyword} of {code(shown_path(snapshot, target))}"]
         if included is not None:
             facts += _included(snapshot, path, included, target, latest)
         if reference.alternatives:
@@ -178,14 +179,6 @@ def _written_name(template: Template, placed: PlacedPart) -> str:
         template.source.slice(value.span.shifted(placed.start)).strip("\"' ") if value is not None else ""
     )
     return placed.part.name or written or "a part without a name"
-
-
-def _shown(snapshot: Snapshot, target: str) -> str:
-    """Return the path relative to the workspace folder that contains the file."""
-    for root in snapshot.roots:
-        if Path(target).is_relative_to(root):
-            return Path(target).relative_to(root).as_posix()
-    return target
 
 
 _MAX_NAMES: Final = 12
