@@ -134,7 +134,7 @@ def megabytes() -> float:
 
 async def whole_run(prompt: Path) -> dict[str, float]:
     """Seconds of the look before the run and of the run, and megabytes after its first and its last rows."""
-    from promptls.experiments.prepare import prepared
+    from promptls.experiments.prepare import prepare_run
     from promptls.experiments.prompt_runner import run_plan
     from promptls.experiments.run_protocol import Event, RowFinished, RunRequest
 
@@ -145,7 +145,7 @@ async def whole_run(prompt: Path) -> dict[str, float]:
             memory.append(megabytes())
 
     began = time.perf_counter()
-    async with prepared(RunRequest(str(prompt), yes=True)) as (plan, continued, _):
+    async with prepare_run(RunRequest(str(prompt), yes=True)) as (plan, continued, _):
         looked = time.perf_counter()
         finished = await run_plan(plan, see, continued=continued)
         ended = time.perf_counter()

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt, fitted
+from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt, fit_prompt
 from promptls.dialects.opencompass.meta_template import build_meta_template, lay_out
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, PromptList
 from promptls.dialects.opencompass.retriever import LegacyChoice, SentenceModel
-from promptls.dialects.opencompass.templates import build_reader, chosen
+from promptls.dialects.opencompass.templates import build_reader, select_rows
 
 TRAIN = [{"q": "two and two", "a": "4"}, {"q": "the red house", "a": "B"}, {"q": "a blue house", "a": "C"}]
 TEST = [
@@ -144,13 +144,13 @@ def test_the_labels_of_the_inferencer_are_those_that_are_weighed() -> None:
     ],
 )
 def test_a_range_chooses_the_rows_of_opencompass(size: Any, rows: list[int]) -> None:
-    assert chosen(range(5), size) == rows
+    assert select_rows(range(5), size) == rows
 
 
 @pytest.mark.parametrize("written", ["[__import__('os').getcwd()]", "", "[1", "[1, 2]", "[:2].select"])
 def test_a_range_is_never_run(written: str) -> None:
     with pytest.raises(OpenCompassError, match="not a slice"):
-        chosen(range(5), written)
+        select_rows(range(5), written)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_examples_fall_out_from_the_end_until_the_prompt_fits() -> None:
     infer = {"ice_template": ICE, "prompt_template": TEMPLATE}
     retriever = {"type": "FixKRetriever", "fix_id_list": [0, 1, 2]}
     evaluation = build_evaluation_prompt({**infer, "retriever": retriever}, READER)
-    made = fitted(evaluation, TRAIN, TEST[0], [0, 1, 2], count=lambda prompt: len(str(prompt)), limit=50)
+    made = fit_prompt(evaluation, TRAIN, TEST[0], [0, 1, 2], count=lambda prompt: len(str(prompt)), limit=50)
     assert (made.prompt, made.picked, made.cuts) == (
         "two and two=4\nthe red house=B\nwhich house is red=",
         (0, 1),

@@ -14,7 +14,7 @@ from promptls.dialects.prompt_poet.prompt_parts import (
     PartCount,
     PromptPart,
     count_parts,
-    joined,
+    join_contents,
     messages,
     truncate,
     truncation_blocks,
@@ -83,10 +83,10 @@ def test_the_result_is_prompt_poets(case: dict[str, Any], sandboxed: bool, tmp_p
         {"role": part["role"], "content": part["content"]} for part in expected["parts"]
     ]
     if isinstance(expected["string"], str):
-        assert joined(prompt.parts) == expected["string"]
+        assert join_contents(prompt.parts) == expected["string"]
     else:
         with pytest.raises(PromptPoetError):
-            joined(prompt.parts)
+            join_contents(prompt.parts)
     assert [_part(part) for part in prompt.parts] == expected["parts"]
     count = _counter(given.get("encode", "words"))
     if "tokenize_error" in expected:

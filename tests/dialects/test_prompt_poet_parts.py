@@ -8,7 +8,13 @@ import pytest
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.prompt_parts import PromptPart, count_part, count_parts, joined, messages
+from promptls.dialects.prompt_poet.prompt_parts import (
+    PromptPart,
+    count_part,
+    count_parts,
+    join_contents,
+    messages,
+)
 from promptls.dialects.prompt_poet.template_rendering import RenderOptions, parse_parts, template_data
 
 
@@ -41,14 +47,14 @@ def test_a_part_without_a_role_is_the_users() -> None:
 
 
 def test_contents_are_joined_without_separator() -> None:
-    assert joined(parts("- {name: a, content: one}\n- {name: b, content: two}")) == "onetwo"
+    assert join_contents(parts("- {name: a, content: one}\n- {name: b, content: two}")) == "onetwo"
 
 
 def test_content_that_is_no_text_stays_in_messages_and_has_no_string() -> None:
     found = parts("- name: a\n  content: [1, yes]")
     assert messages(found) == [{"role": "user", "content": [1, True]}]
     with pytest.raises(PromptPoetError, match="is a list, not text"):
-        joined(found)
+        join_contents(found)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "''"])

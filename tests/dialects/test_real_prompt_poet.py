@@ -16,7 +16,7 @@ from promptls.dialects.prompt_poet.prompt_parts import (
     NO_LIMIT,
     PromptPart,
     count_parts,
-    joined,
+    join_contents,
     messages,
     truncate,
 )
@@ -101,7 +101,7 @@ def _result(case: Case, path: str) -> dict[str, Any]:
         "sections": [
             [[real.plain(section.name), section.content] for section in part.sections or ()] for part in parts
         ],
-        "string": _attempt(lambda: joined(parts)),
+        "string": _attempt(lambda: join_contents(parts)),
         "tokens": counted,
         "truncated": [] if isinstance(counted, dict) else _truncated(case, parts, counted),
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
-from promptls.experiments.store import Store, synced
+from promptls.experiments.store import Store, sync_periodically
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
 from support.unfinished import unfinished_run
@@ -180,7 +180,7 @@ async def test_results_are_flushed_to_disk_during_the_run(
 
     store = Store(tmp_path)
     monkeypatch.setattr(store, "sync", sync)
-    async with synced(store, every=0.0):
+    async with sync_periodically(store, every=0.0):
         await several.wait()
     count = len(calls)
     await asyncio.sleep(0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.experiment import adjusted, with_engine
+from promptls.experiments.experiment import override_values, with_engine
 from promptls.experiments.manifest import prompt_stem
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
@@ -26,7 +26,7 @@ def test_unsaved_text_goes_before_the_file(folder: Folder) -> None:
 
 
 def test_the_caller_may_choose_models_concurrency_and_timeout(folder: Folder) -> None:
-    experiment = adjusted(folder.experiment(models=["openai:a", "echo"]), concurrency=9, timeout=1.5)
+    experiment = override_values(folder.experiment(models=["openai:a", "echo"]), concurrency=9, timeout=1.5)
     assert [model.name for model in experiment.models] == ["openai:a", "echo"]
     assert (experiment.concurrency, experiment.timeout) == (9, 1.5)
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from promptls.experiments.comparison import Chance, describe_difference
-from promptls.experiments.statistics import corrected, is_clear, paired_difference, pooled_spread
+from promptls.experiments.statistics import correct_p_values, is_clear, paired_difference, pooled_spread
 from promptls.text.errors import UserError
 
 
@@ -138,7 +138,7 @@ def test_a_missing_scipy_says_the_command(monkeypatch: pytest.MonkeyPatch) -> No
 def test_many_differences_looked_at_together_are_corrected_as_holm_does(
     p_values: list[float], together: list[float]
 ) -> None:
-    assert corrected(p_values) == pytest.approx(together)
+    assert correct_p_values(p_values) == pytest.approx(together)
 
 
 def test_the_spread_of_repeats_is_that_of_a_one_way_analysis_of_variance() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.prompt_file import format_edits, formatted
+from promptls.format.prompt_file import format_edits, format_text
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 
@@ -51,8 +51,8 @@ from promptls.text.positions import Span
     ],
 )
 def test_the_frame_is_laid_out(before: str, after: str) -> None:
-    assert formatted(before, frame=True) == after
-    assert formatted(after, frame=True) == after
+    assert format_text(before, frame=True) == after
+    assert format_text(after, frame=True) == after
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_the_frame_is_laid_out(before: str, after: str) -> None:
     ],
 )
 def test_what_may_render_stays(text: str) -> None:
-    assert formatted(text, frame=True) == text
+    assert format_text(text, frame=True) == text
 
 
 def test_of_a_broken_text_what_is_sound_is_laid_out() -> None:
     text = "- name:  a\n  content: {{x}} {{y\n- name:  b\n  content: 'c\n- name:  d\n  content: {{z}}\n"
 
-    assert formatted(text, frame=True) == (
+    assert format_text(text, frame=True) == (
         "- name: a\n  content: {{ x }} {{y\n- name:  b\n  content: 'c\n- name: d\n  content: {{ z }}\n"
     )
 

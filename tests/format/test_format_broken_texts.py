@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.prompt_file import edits_after_brace, edits_after_newline, format_edits, formatted
+from promptls.format.prompt_file import edits_after_brace, edits_after_newline, format_edits, format_text
 from promptls.syntax.source import Source
 from support.texts import OWN
 
@@ -15,8 +15,8 @@ def test_a_text_cut_off_anywhere_is_formatted_and_loses_nothing(text: str) -> No
         source = Source.of(text[:end])
         for edit in format_edits(source, frame=True):
             assert not text[edit.span.start : edit.span.end].replace(":", "").strip()
-        after = formatted(text[:end], frame=True)
-        assert formatted(after, frame=True) == after
+        after = format_text(text[:end], frame=True)
+        assert format_text(after, frame=True) == after
 
 
 @pytest.mark.parametrize("text", OWN.values(), ids=OWN)

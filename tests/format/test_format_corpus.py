@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment, TemplateError, nodes
 
 from promptls.format.frame import data
-from promptls.format.prompt_file import formatted
+from promptls.format.prompt_file import format_text
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.workspace.disk import text_on_disk
@@ -40,18 +40,18 @@ def yaml_data(text: str) -> list[Any]:
 def test_the_tags_of_a_file_mean_the_same_and_its_text_is_untouched(path: Path) -> None:
     text = text_on_disk(str(path)) or ""
 
-    after = formatted(text, frame=False)
+    after = format_text(text, frame=False)
 
     assert tree(after) == tree(text)
-    assert formatted(after, frame=False) == after
+    assert format_text(after, frame=False) == after
 
 
 @pytest.mark.parametrize("path", corpus("prompts", "not_prompts"))
 def test_the_yaml_of_a_file_gives_the_same_data_when_its_frame_is_laid_out(path: Path) -> None:
-    tags_only = formatted(text_on_disk(str(path)) or "", frame=False)
+    tags_only = format_text(text_on_disk(str(path)) or "", frame=False)
 
-    after = formatted(tags_only, frame=True)
+    after = format_text(tags_only, frame=True)
 
     assert yaml_data(after) == yaml_data(tags_only)
     assert (tree(after) is None) == (tree(tags_only) is None)
-    assert formatted(after, frame=True) == after
+    assert format_text(after, frame=True) == after

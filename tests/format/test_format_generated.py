@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import Environment
 
-from promptls.format.frame import applied
-from promptls.format.prompt_file import format_edits, formatted
+from promptls.format.frame import apply_edits
+from promptls.format.prompt_file import format_edits, format_text
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from support.example_counts import examples
@@ -37,12 +37,12 @@ def rendered(text: str, data: dict[str, Any]) -> Any:
     {"a": "\n", "b": 1},
 )
 def test_what_a_generated_template_renders_to_stays(text: str, data: dict[str, Any]) -> None:
-    after = formatted(text, frame=True)
+    after = format_text(text, frame=True)
 
     before = rendered(text, data)
     if not isinstance(before, type):  # where data breaks a template, it may break it at another place
         assert rendered(after, data) == before
-    assert formatted(after, frame=True) == after
+    assert format_text(after, frame=True) == after
 
 
 @examples(100)
@@ -57,13 +57,13 @@ def test_what_a_template_laid_out_in_a_range_renders_to_stays(
     assert all(start <= edit.span.start <= edit.span.end <= end for edit in edits)
     before = rendered(text, data)
     if not isinstance(before, type):
-        assert rendered(applied(text, edits), data) == before
+        assert rendered(apply_edits(text, edits), data) == before
 
 
 @examples(200)
 @given(templates(), DATA)
 def test_tags_alone_leave_the_rendered_text_as_it_is(text: str, data: dict[str, Any]) -> None:
-    after = formatted(text, frame=False)
+    after = format_text(text, frame=False)
 
     def as_text(template: str) -> Any:
         try:
@@ -77,7 +77,7 @@ def test_tags_alone_leave_the_rendered_text_as_it_is(text: str, data: dict[str, 
 @examples(200)
 @given(st.text(alphabet="{}%#-+|>:'\" \n\tab[](),=.~", max_size=60))
 def test_any_text_can_be_formatted_and_twice_is_once(text: str) -> None:
-    after = formatted(text, frame=True)
+    after = format_text(text, frame=True)
 
     assert "".join(after.split()) == "".join(text.split())
-    assert formatted(after, frame=True) == after
+    assert format_text(after, frame=True) == after

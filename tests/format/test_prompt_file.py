@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.format.frame import applied
+from promptls.format.frame import apply_edits
 from promptls.format.prompt_file import file_edits, typing_edits
 from promptls.workspace.workspace import Workspace
 
@@ -20,7 +20,7 @@ def laid_out(main: str, name: str = "main.yml.j2", **others: str) -> str:
     workspace = Workspace([ROOT])
     for key, text in files.items():
         workspace.open(str(ROOT / key), text, 1)
-    return applied(files[name], file_edits(workspace.snapshot, str(ROOT / name)))
+    return apply_edits(files[name], file_edits(workspace.snapshot, str(ROOT / name)))
 
 
 @pytest.mark.parametrize(

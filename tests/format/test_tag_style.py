@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.prompt_file import styled
+from promptls.format.prompt_file import format_tag
 from promptls.syntax.chunk import cut
 
 
@@ -39,8 +39,8 @@ from promptls.syntax.chunk import cut
 def test_a_tag_gets_its_one_spacing(written: str, due: str) -> None:
     (tag,) = cut(written, at_items=False)[0].tags
 
-    assert styled(tag) == due
-    assert styled(cut(due, at_items=False)[0].tags[0]) == due
+    assert format_tag(tag) == due
+    assert format_tag(cut(due, at_items=False)[0].tags[0]) == due
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_tag_gets_its_one_spacing(written: str, due: str) -> None:
     ],
 )
 def test_strings_comments_of_several_lines_and_tags_that_are_not_right_stay(written: str) -> None:
-    assert next(styled(tag) for tag in cut(written, at_items=False)[0].tags) in {written, written.strip()}
+    assert next(format_tag(tag) for tag in cut(written, at_items=False)[0].tags) in {written, written.strip()}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.frame import applied
+from promptls.format.frame import apply_edits
 from promptls.format.prompt_file import edits_after_brace, edits_after_newline
 from promptls.syntax.source import Source
 
@@ -13,7 +13,7 @@ def typed(marked: str, *, newline: bool) -> str:
     text = marked.replace("¦", "")
     source = Source.of(text)
     edits = edits_after_newline(source, offset) if newline else edits_after_brace(source, offset)
-    return applied(text, edits)
+    return apply_edits(text, edits)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.code_actions import edited
+from promptls.ide.code_actions import apply_edits
 from promptls.ide.opencompass_python import findings_in_configuration
 from promptls.settings.project import Project
 from support.configuration_files import FilesOf
@@ -239,7 +239,7 @@ def test_a_mark_for_examples_is_added_as_the_configuration_writes_its_keys(wrong
         findings_in_configuration(text.replace("TEMPLATE", wrong), lambda _path: None, Project()) or ()
     )
     (fix,) = finding.fixes
-    fixed = edited(text.replace("TEMPLATE", wrong), fix.edits)
+    fixed = apply_edits(text.replace("TEMPLATE", wrong), fix.edits)
     assert fixed == text.replace("TEMPLATE", right)
     assert found(fixed) == []
     assert not fix.preferred
@@ -338,7 +338,7 @@ def test_the_rows_of_old_configurations_are_moved_to_the_retriever(inferencer: s
     finding = next(each for each in findings_in_configuration(text, FilesOf(), Project()) or ())
     moved = "[0, 2]" if "[0, 2]" in inferencer else "[0, 1, 2]"
     expected = text.replace("type=FixK", f"fix_id_list={moved}, type=FixK").replace(inferencer, left)
-    assert edited(text, finding.fixes[0].edits) == expected
+    assert apply_edits(text, finding.fixes[0].edits) == expected
 
 
 DATASET = f"q_reader_cfg = {{}}\nq_infer_cfg = dict(prompt_template=dict(template='Q'), {ZERO})\n"

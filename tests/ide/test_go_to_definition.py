@@ -9,7 +9,7 @@ import pytest
 from promptls.ide.navigation import Target, declaration_steps, definition_steps
 from promptls.ide.ranges import highlights
 from promptls.text.positions import Span
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from support.fixture import MAIN, opened
 
 CASES = {
@@ -195,8 +195,8 @@ def test_a_symbol_leads_to_where_it_comes_from(fixture: str, tmp_path: Path) -> 
         }
 
     path = str(tmp_path / MAIN)
-    assert shown(finished(definition_steps(snapshot, path, cursor))) == marked("to")
-    assert shown(finished(declaration_steps(snapshot, path, cursor))) == marked("said")
+    assert shown(finish(definition_steps(snapshot, path, cursor))) == marked("to")
+    assert shown(finish(declaration_steps(snapshot, path, cursor))) == marked("said")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_file_that_is_named_leads_to_its_beginning(fixture: str) -> None:
     cursor = files[MAIN].cursor
     assert cursor is not None
 
-    (target,) = finished(definition_steps(snapshot, f"/project/{MAIN}", cursor))
+    (target,) = finish(definition_steps(snapshot, f"/project/{MAIN}", cursor))
 
     assert (Path(target.path).name, target.span) == ("part.yml.j2", (0, 0))
 

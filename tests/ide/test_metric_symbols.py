@@ -10,7 +10,7 @@ from promptls.ide.navigation import definition_steps
 from promptls.ide.rename import rename_steps
 from promptls.ide.symbols import occurrences, symbol_at
 from promptls.text.errors import UserError
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
@@ -64,7 +64,7 @@ def place(folder: Path) -> tuple[str, int]:
 def test_a_metric_leads_to_its_function(tmp_path: Path) -> None:
     snapshot = opened(tmp_path, FILES)
 
-    (target,) = finished(definition_steps(snapshot, *place(tmp_path)))
+    (target,) = finish(definition_steps(snapshot, *place(tmp_path)))
 
     assert (Path(target.path).name, target.span.start) == ("metrics.py", METRICS.index("right("))
 
@@ -89,7 +89,7 @@ def test_a_metric_has_places_in_headers_and_programs(tmp_path: Path) -> None:
 def test_a_metric_is_renamed_in_headers_and_programs(tmp_path: Path) -> None:
     snapshot = opened(tmp_path, FILES)
 
-    edits = finished(rename_steps(snapshot, *place(tmp_path), "exact"))
+    edits = finish(rename_steps(snapshot, *place(tmp_path), "exact"))
 
     texts = dict(FILES)
     for edit in sorted(edits, reverse=True):
@@ -108,7 +108,7 @@ def test_a_metric_does_not_take_a_name_that_cannot_be(new: str, reason: str, tmp
     snapshot = opened(tmp_path, FILES)
 
     with pytest.raises(UserError) as refused:
-        finished(rename_steps(snapshot, *place(tmp_path), new))
+        finish(rename_steps(snapshot, *place(tmp_path), new))
 
     assert reason in refused.value.message
 

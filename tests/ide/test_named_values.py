@@ -8,7 +8,7 @@ import pytest
 
 from promptls.ide.hover import hover
 from promptls.ide.navigation import definition_steps
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from support.fixture import MAIN, opened
 
 PROMPT = """\
@@ -108,7 +108,7 @@ def test_a_value_leads_to_what_it_names(value: str, file: str, text: str, tmp_pa
     snapshot, files = opened(PROMPT, tmp_path)
     offset = files[MAIN].text.index(value) + 1
 
-    (target,) = finished(definition_steps(snapshot, str(tmp_path / MAIN), offset))
+    (target,) = finish(definition_steps(snapshot, str(tmp_path / MAIN), offset))
 
     named = snapshot.template(target.path)
     assert named is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.format.frame import applied
+from promptls.format.frame import apply_edits
 from promptls.ide.refactor import offers
 from promptls.ide.refactor.refactoring import Offer
 from promptls.lint.runner import check
@@ -47,7 +47,7 @@ def refactored(marked: str, name: str, **others: str) -> dict[str, str]:
     assert not offer.reason, offer.reason
     change = offer.change()
     files = {str(Path(path).relative_to(ROOT)): text for path, text in change.new_files.items()}
-    return {"main.yml.j2": applied(split(marked)[0], change.edits), **files}
+    return {"main.yml.j2": apply_edits(split(marked)[0], change.edits), **files}
 
 
 def messages(files: dict[str, str], data: dict[str, Any]) -> list[tuple[Any, Any, Any]]:

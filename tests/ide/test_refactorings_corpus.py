@@ -10,7 +10,7 @@ import pytest
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.format.frame import applied
+from promptls.format.frame import apply_edits
 from promptls.ide.refactor import offers
 from promptls.rendering.samples import placeholder_sample
 from promptls.text.positions import Span
@@ -50,5 +50,5 @@ def test_a_refactored_prompt_gives_the_same_messages(path: Path) -> None:
         for name, offer in offers(workspace.snapshot, str(path), Span(start, end)):
             change = offer.change()
             if name in SAME and not offer.reason and before is not None:
-                files = {str(path): applied(text, change.edits), **change.new_files}
+                files = {str(path): apply_edits(text, change.edits), **change.new_files}
                 assert rendered(str(path), data, files) == before, (name, start, end)

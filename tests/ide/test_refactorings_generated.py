@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.format.frame import applied
+from promptls.format.frame import apply_edits
 from promptls.ide.refactor import offers
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
@@ -52,7 +52,7 @@ def test_what_a_refactored_template_renders_to_stays(
     for name, offer in offers(workspace_of(text).snapshot, MAIN, Span(start, end)):
         if name in SAME and not offer.reason and not isinstance(before, str):
             change = offer.change()
-            files = {MAIN: applied(text, change.edits), **change.new_files}
+            files = {MAIN: apply_edits(text, change.edits), **change.new_files}
             assert rendered(files, data) == before, (name, files)
 
 

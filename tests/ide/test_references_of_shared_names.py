@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.navigation import declaration_steps, definition_steps
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from support.fixture import opened
 from support.marked_occurrences import check_occurrences
 
@@ -159,7 +159,7 @@ def test_a_name_leads_to_what_it_is(words: str, definition: str, declaration: st
 
     found = []
     for steps in (definition_steps, declaration_steps):
-        (target, *_) = finished(steps(snapshot, str(tmp_path / name), offset))
+        (target, *_) = finish(steps(snapshot, str(tmp_path / name), offset))
         template = snapshot.template(target.path)
         assert template is not None
         found.append(f"{Path(target.path).name}:{template.source.line_column(target.span.start).line}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.rename import prepare_steps, rename_steps
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from support.fixture import MAIN, opened, parse
 from support.renaming import applied, cursor_of, workspace_of
 
@@ -14,12 +14,12 @@ def check_rename(before: str, new: str, after: str, root: Path) -> None:
     """Assert that the rename turns the files of one fixture into the other's, and another one back."""
     snapshot, files = opened(before, root)
     place = path, offset = cursor_of(root, files)
-    old = finished(prepare_steps(snapshot, path, offset))
+    old = finish(prepare_steps(snapshot, path, offset))
     assert old is not None
     renamed = applied(snapshot, files, place, new)
     assert renamed == {name: marked.text for name, marked in parse(after).items()}
     first = min(
-        edit.span.start for edit in finished(rename_steps(snapshot, path, offset, new)) if edit.path == path
+        edit.span.start for edit in finish(rename_steps(snapshot, path, offset, new)) if edit.path == path
     )
     back = applied(workspace_of(root, renamed), files, (path, first + 1), old.name)
     assert back == {name: marked.text for name, marked in files.items()}
@@ -256,7 +256,7 @@ def test_a_part_name_that_yaml_would_read_as_something_else_is_quoted(tmp_path: 
 def test_changes_of_data_and_calls_that_the_prompt_leads_to_are_certain(tmp_path: Path) -> None:
     snapshot, files = opened(CASES["an input everywhere it stands"][0], tmp_path)
 
-    edits = finished(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
+    edits = finish(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
 
     assert {"app.py", "rows.csv", "samples.yml"} < {Path(edit.path).name for edit in edits}
     assert not any(edit.is_doubtful for edit in edits)
@@ -296,7 +296,7 @@ def test_rows_that_may_be_of_another_data_set_are_doubtful(
 ) -> None:
     snapshot, files = opened(ROWS_OF_TWO.replace("MORE", more), tmp_path)
 
-    edits = finished(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
+    edits = finish(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
 
     assert {"evals.py", "rows.csv"} < {Path(edit.path).name for edit in edits}
     assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == doubtful

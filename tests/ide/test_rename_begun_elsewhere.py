@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.rename import prepare_steps, rename_steps
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from support.fixture import opened, parse
 from support.renaming import applied, cursor_of, workspace_of
 
@@ -258,14 +258,14 @@ def test_every_place_gets_the_name_and_has_it_back(
     before = fixture.replace(at, cursor).replace(mark, old)
     snapshot, files = opened(before, tmp_path)
     place = path, offset = cursor_of(tmp_path, files)
-    prepared = finished(prepare_steps(snapshot, *place))
+    prepared = finish(prepare_steps(snapshot, *place))
     assert prepared is not None
     assert prepared.name == old
 
     renamed = applied(snapshot, files, place, new)
 
     assert renamed == {name: marked.text for name, marked in parse(fixture.replace(mark, new)).items()}
-    edits = finished(rename_steps(snapshot, path, offset, new))
+    edits = finish(rename_steps(snapshot, path, offset, new))
     assert edits is not None
     assert not any(edit.is_doubtful for edit in edits if edit.path == path)
     first = min(edit.span.start for edit in edits if edit.path == path)

@@ -10,7 +10,7 @@ import pytest
 
 from promptls.ide.rename import rename_steps
 from promptls.text.errors import UserError
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from support.fixture import opened
 from support.renaming import cursor_of
 
@@ -280,7 +280,7 @@ def test_what_cannot_be_renamed_is_refused_with_a_reason(
     snapshot, files = opened(before, tmp_path)
 
     with pytest.raises(UserError) as refused:
-        finished(rename_steps(snapshot, *cursor_of(tmp_path, files), new))
+        finish(rename_steps(snapshot, *cursor_of(tmp_path, files), new))
 
     assert reason in refused.value.message
 
@@ -302,7 +302,7 @@ def right(response): return 1
 def reason(fixture: str, root: Path) -> str:
     snapshot, files = opened(fixture, root)
     with pytest.raises(UserError) as refused:
-        finished(rename_steps(snapshot, *cursor_of(root, files), "renamed"))
+        finish(rename_steps(snapshot, *cursor_of(root, files), "renamed"))
     return refused.value.message
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.preview.preview_answers import committed, rows_of, tokens_of
+from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
 from promptls.preview.preview_result import RenderingChoice
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.text.errors import UserError
@@ -91,7 +91,7 @@ async def test_the_last_commit_is_rendered_with_what_it_included_then(
     made = Workspace([tmp_path], trusted=True)
     made.scan()
 
-    found = await committed(made.snapshot, path, RenderingChoice(), worker.render)
+    found = await committed_rendering(made.snapshot, path, RenderingChoice(), worker.render)
 
     assert found["failure"] is None
     assert found["commit"]["subject"] == "Begin"
@@ -112,14 +112,14 @@ async def test_an_older_commit_or_another_prompt_can_be_compared(
     made.scan()
 
     async def compared(against: str) -> str:
-        found = await committed(made.snapshot, path, RenderingChoice(), worker.render, against)
+        found = await committed_rendering(made.snapshot, path, RenderingChoice(), worker.render, against)
         assert [each["subject"] for each in found["others"]] == ["Two.", "One.", "", ""]
         content: str = found["rendering"]["parts"][0]["content"]
         return content
 
     assert [await compared(each) for each in ("HEAD", "HEAD~1", "b.yml.j2")] == ["Two.", "One.", "Other."]
     with pytest.raises(UserError, match="no prompt or commit `--output=x`"):
-        await committed(made.snapshot, path, RenderingChoice(), worker.render, "--output=x")
+        await committed_rendering(made.snapshot, path, RenderingChoice(), worker.render, "--output=x")
 
 
 @pytest.mark.parametrize("is_repository", [False, True])
@@ -131,4 +131,4 @@ async def test_the_reason_for_a_missing_commit_is_reported(
         git(tmp_path, "init")
 
     with pytest.raises(UserError, match="no commit yet" if is_repository else "no git repository"):
-        await committed(snapshot, path, RenderingChoice(), worker.render)
+        await committed_rendering(snapshot, path, RenderingChoice(), worker.render)

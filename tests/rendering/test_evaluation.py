@@ -135,7 +135,7 @@ def test_a_small_model_replaces_the_requested_one_and_is_named(
     monkeypatch.setattr("promptls.embeddings.minilm.is_installed", lambda: True)
     vectors = {"one": [1.0, 0.0], "two": [0.0, 1.0]}
     monkeypatch.setattr(
-        "promptls.embeddings.minilm.embedded",
+        "promptls.embeddings.minilm.embed_texts",
         lambda texts: ([vectors.get(text, [0.1, 0.9]) for text in texts], 0),
     )
     retriever = "FixKRetriever, fix_id_list: [1, 0]"

@@ -16,7 +16,7 @@ from promptls.ide.symbols import Symbol, occurrences, places_here, symbol_at
 from promptls.semantic.names.variables import chunk_names, variables_named
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -67,8 +67,8 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
                 whole_places = [each for each in occurrences(snapshot, symbol) if each.path == PATH]
                 assert [*here] == whole_places
             for target in (
-                *finished(definition_steps(snapshot, PATH, offset)),
-                *finished(declaration_steps(snapshot, PATH, offset)),
+                *finish(definition_steps(snapshot, PATH, offset)),
+                *finish(declaration_steps(snapshot, PATH, offset)),
             ):
                 assert target.path != PATH or inside(target.span, text)
                 assert inside(target.origin, text)
@@ -80,7 +80,7 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
                 incoming(snapshot, item)
                 outgoing(snapshot, item)
             try:
-                renaming = finished(prepare_steps(snapshot, PATH, offset))
+                renaming = finish(prepare_steps(snapshot, PATH, offset))
             except UserError:
                 continue
             assert symbol is not None
@@ -110,7 +110,7 @@ def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:
             continue
         seen |= {(each.path, each.span) for each in occurrences(snapshot, symbol)}
         try:
-            edits = finished(rename_steps(snapshot, path, symbol.span.start, "a_new_name"))
+            edits = finish(rename_steps(snapshot, path, symbol.span.start, "a_new_name"))
         except UserError:
             continue
         workspace = Workspace([Path(root) for root in snapshot.roots])
@@ -133,7 +133,7 @@ def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:
             if edit.path == path and edit.span.start < symbol.span.start
         )
         for edit in sorted(
-            finished(rename_steps(workspace.snapshot, path, symbol.span.start + ahead, symbol.name)),
+            finish(rename_steps(workspace.snapshot, path, symbol.span.start + ahead, symbol.name)),
             reverse=True,
         ):
             text = texts[edit.path]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.cli.safe_stream import SafeStream, as_commands, styled, write_document
+from promptls.cli.safe_stream import SafeStream, as_commands, style_text, write_document
 from promptls.text.escape import annotation_message, annotation_property, for_json_output, without_commands
 from support.terminals import piped
 
@@ -88,7 +88,7 @@ def test_commands_and_styles_of_our_own_pass(monkeypatch: pytest.MonkeyPatch) ->
     inside = io.StringIO()
     stream = SafeStream(inside)
     stream.write(as_commands("::error::a\n::notice::b\n"))
-    stream.write(styled("x", "1"))
+    stream.write(style_text("x", "1"))
     assert inside.getvalue() == "::error::a\n::notice::b\n\x1b[1mx\x1b[0m"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.store import FILE, FOLDER, LOCK_SUFFIX
 from promptls.security.private_files import (
@@ -115,7 +115,7 @@ def test_a_file_that_is_there_is_not_opened_to_make_sure_of_it(tmp_path: Path) -
 
 def test_what_is_private_replaces_a_file_as_such(tmp_path: Path) -> None:
     for is_private, expected in ((True, 0o600), (False, 0o666)):
-        with replaced(tmp_path / "a", is_private=is_private) as stream:
+        with replace_file(tmp_path / "a", is_private=is_private) as stream:
             stream.write("a")
         assert mode(tmp_path / "a") == expected
 

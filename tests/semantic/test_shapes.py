@@ -10,7 +10,7 @@ from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import resolved_at, shape_under, stretches, used_shapes
 from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
-from promptls.semantic.types.shape import Shape, merged, normalize
+from promptls.semantic.types.shape import Shape, merge_shapes, normalize
 from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.source import Layout, Source
@@ -294,9 +294,9 @@ VALUES = st.recursive(
 def test_merging_is_the_same_in_any_order(first: object, second: object, third: object) -> None:
     one, two, three = map(shape_of_value, (first, second, third))
 
-    assert merged(one, two) == merged(two, one)
-    assert merged(one, one) == one
-    assert merged(merged(one, two), three) == merged(one, merged(two, three))
+    assert merge_shapes(one, two) == merge_shapes(two, one)
+    assert merge_shapes(one, one) == one
+    assert merge_shapes(merge_shapes(one, two), three) == merge_shapes(one, merge_shapes(two, three))
     assert normalize(normalize(one)) == normalize(one)
 
 

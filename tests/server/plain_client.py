@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.server.server import ExpectedAnswers, create_server
-from promptls.server.stdio import Framing, framed
+from promptls.server.stdio import Framing, frame_message
 
 PATIENCE = 20.0
 
@@ -27,7 +27,7 @@ class Wire:
 
     def send(self, **message: Any) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self.write(framed(body))
+        self.write(frame_message(body))
 
     async def receive(self) -> Any:
         header = await asyncio.wait_for(self.output.readuntil(b"\r\n\r\n"), PATIENCE)
@@ -98,7 +98,7 @@ class _Output:
         self._stream = stream
 
     def write(self, body: bytes) -> None:
-        self._stream.feed_data(framed(body))
+        self._stream.feed_data(frame_message(body))
 
     def close(self) -> None:
         """What a writer must have."""

@@ -12,7 +12,7 @@ from typing import Any
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.plan import plan_run
-from promptls.experiments.prepare import prepared
+from promptls.experiments.prepare import prepare_run
 from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest
 from support.grants import allow_key
@@ -107,14 +107,14 @@ class Folder:
         """The run that the command line would make of these options."""
         if not {"resume", "retry_errors"} & request.keys():
             request["prompt"] = str(self.prompt)
-        async with prepared(RunRequest(**request)) as (plan, continued, _planned):
+        async with prepare_run(RunRequest(**request)) as (plan, continued, _planned):
             return await run_plan(plan, on_event, continued=continued)
 
     async def plan(self, **request: Any) -> Planned:
         """What is told before the run that these options mean."""
         if not {"resume", "retry_errors"} & request.keys():
             request["prompt"] = str(self.prompt)
-        async with prepared(RunRequest(**request)) as ready:
+        async with prepare_run(RunRequest(**request)) as ready:
             return ready.planned
 
 

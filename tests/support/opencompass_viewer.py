@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.dialects.opencompass.evaluation_prompt import EvaluationConfig, Fitted, fitted
+from promptls.dialects.opencompass.evaluation_prompt import EvaluationConfig, Fitted, fit_prompt
 from promptls.dialects.opencompass.meta_template import LaidOut, MetaTemplate, lay_out
 from promptls.dialects.opencompass.prompt_list import Messages, Prompt, Row
 from promptls.dialects.opencompass.retriever import Pick
@@ -53,7 +53,7 @@ def viewer_lines(
         for label in labels:
             count = model.tokens if model else _uncounted
             limit = model.max_seq_len if model else None
-            made = fitted(evaluation, train, test[index], picked, label=label, count=count, limit=limit)
+            made = fit_prompt(evaluation, train, test[index], picked, label=label, count=count, limit=limit)
             yield from _counts(evaluation, made, len(picked), is_counted=model is not None)
             picked = made.picked
             yield LINE

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from promptls.ide.rename import rename_steps
-from promptls.text.steps import finished
+from promptls.text.steps import finish
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.fixture import Marked
@@ -26,7 +26,7 @@ def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], ne
         template = snapshot.template(str(Path(root) / name))
         assert template is not None
         texts[str(Path(root) / name)] = template.source.text
-    edits = finished(rename_steps(snapshot, *place, new))
+    edits = finish(rename_steps(snapshot, *place, new))
     assert edits is not None, "nothing of ours stands there"
     for edit in sorted(edits, reverse=True):
         text = texts[edit.path]

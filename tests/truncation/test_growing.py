@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from promptls.truncation.simulation import (
+    first_messages,
     growing_inputs,
     grown,
-    lengthened,
     made_up,
     messages_a_turn,
     turn_sizes,
@@ -48,11 +48,11 @@ def test_the_last_turn_contains_all_messages(count: int, each: int, sizes: tuple
 
 
 def test_messages_that_are_repeated_begin_differently() -> None:
-    found = lengthened(CHAT, 5)
+    found = first_messages(CHAT, 5)
     assert list(found[:2]) == CHAT
     assert [message["content"] for message in found[2:]] == ["[3] Hi", "[4] Hello", "[5] Hi"]
     assert [message["role"] for message in found[2:]] == ["user", "assistant", "user"]
-    assert lengthened(["a"], 3) == ("a", "[2] a", "[3] a")
+    assert first_messages(["a"], 3) == ("a", "[2] a", "[3] a")
 
 
 def test_made_up_messages_have_the_form_of_the_placeholders() -> None:

@@ -19,7 +19,7 @@ from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError
 from promptls.metrics.loading import asks_for, metric_parameters
 from promptls.metrics.metric import PASS_OR_FAIL, AllowedValues, Kind, Metric, MetricResult
 from promptls.metrics.ragas_metrics import RAGAS_METRICS, prompts_of
-from promptls.metrics.values import needed
+from promptls.metrics.values import import_required
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
 
@@ -344,7 +344,9 @@ class BleuScore(_TextMetric):
     def __init__(self, name: str = "bleu_score", kwargs: Mapping[str, Any] | None = None) -> None:
         def bleu(response: str, reference: str) -> MetricResult:
             references = [[sentence] for sentence in reference.split(". ")]
-            found = needed("sacrebleu").corpus_bleu(response.split(". "), references, **(kwargs or {}))
+            found = import_required("sacrebleu").corpus_bleu(
+                response.split(". "), references, **(kwargs or {})
+            )
             return MetricResult(min(found.score / 100, 1.0), str(found))
 
         super().__init__(bleu, name)
@@ -405,7 +407,7 @@ class NonLLMStringSimilarity(_TextMetric):
             raise UsageError(f"there is no measure `{distance_measure}`", remedy=", ".join(measures))
 
         def similarity(response: str, reference: str) -> MetricResult:
-            measure = getattr(needed("rapidfuzz.distance"), measures[distance_measure])
+            measure = getattr(import_required("rapidfuzz.distance"), measures[distance_measure])
             return MetricResult(float(1 - measure.normalized_distance(reference, response)))
 
         super().__init__(similarity, name)

@@ -19,7 +19,7 @@ from promptls.dialects.prompt_poet.prompt_parts import (
     NO_LIMIT,
     PromptPart,
     count_parts,
-    joined,
+    join_contents,
     messages,
     truncate,
 )
@@ -229,12 +229,12 @@ class Prompt:
     @property
     def string(self) -> str:
         """The prompt as a single text; raises PromptError if the content of a part is not a text."""
-        return self._check(lambda: joined(self._parts))
+        return self._check(lambda: join_contents(self._parts))
 
     @property
     def pretruncation_string(self) -> str:
         """The prompt as a single text, before truncation."""
-        return self._check(lambda: joined(self.pretruncation_parts))
+        return self._check(lambda: join_contents(self.pretruncation_parts))
 
     @property
     def messages(self) -> list[dict[str, Any]]:

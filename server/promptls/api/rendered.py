@@ -12,7 +12,7 @@ from promptls.dialects.prompt_poet.prompt_parts import (
     NO_LIMIT,
     PromptPart,
     count_parts,
-    joined,
+    join_contents,
     messages,
     truncate,
 )
@@ -199,7 +199,7 @@ class RenderedPrompt:
         Raises PromptError of kind `parts` if the content of a part is not a text.
         """
         try:
-            return joined(self.parts)
+            return join_contents(self.parts)
         except PromptPoetError as error:
             raise self._failure(error) from error
 

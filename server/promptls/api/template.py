@@ -34,7 +34,7 @@ from promptls.dialects.ragas.saved_prompt import RagasPrompt, load_json, ragas_t
 from promptls.rendering.error_places import Culprit, culprit_of
 from promptls.rendering.source_map.compiled_templates import render_mapped
 from promptls.security.files import Stamp, cached_by_file, stamp_of
-from promptls.text.filenames import is_json_file, unpacked
+from promptls.text.filenames import is_json_file, unpack_file
 
 _OBJECT_KEY: Final = re.compile(r"^(?:instruction|metric_type)[ \t]*:", re.MULTILINE)
 _EVALUATION_KEY: Final = re.compile(r"^(?:infer_cfg|ice_template|prompt_template)[ \t]*:", re.MULTILINE)
@@ -350,7 +350,7 @@ class PromptObjectFile(PromptTemplate):
 
     def _json_text(self) -> str:
         try:
-            return unpacked(self.path.name, self.path.read_bytes()).decode("utf-8-sig")
+            return unpack_file(self.path.name, self.path.read_bytes()).decode("utf-8-sig")
         except (OSError, ValueError) as error:
             raise PromptPoetError(
                 "load", f"The file cannot be read: {error}.", cause=type(error).__name__, path=str(self.path)

@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.security.files import reading_within, restrict_reading, scope_of
 from promptls.security.trust import covers_home
 from promptls.semantic.kind import Kind
@@ -188,7 +188,7 @@ def rewrite(path: str, before: str, after: str) -> None:
             opened.write(after.encode())
             opened.truncate()
         return
-    with replaced(target) as stream:
+    with replace_file(target) as stream:
         stream.write(after)
     target.chmod(stat.S_IMODE(state.st_mode))
     _remove_leftovers(target)

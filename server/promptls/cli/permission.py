@@ -116,10 +116,10 @@ def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCod
             store.decide(folder, trusted=True)
         restrict_reading(lambda: ANYWHERE)
         return
-    raise refused(missing[0], code)
+    raise untrusted_error(missing[0], code)
 
 
-def refused(folder: Path, code: FolderCode, remedy: str | None = None) -> UsageError:
+def untrusted_error(folder: Path, code: FolderCode, remedy: str | None = None) -> UsageError:
     """Return the error that the folder is not trusted, with the remedies."""
     would = f", and the command would {code}" if code else ""
     return UsageError(

@@ -27,7 +27,7 @@ _CI: Final = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 """Variables set by CI systems that interpret lines of a job's log as commands."""
 
 
-def styled(text: str, code: str) -> str:
+def style_text(text: str, code: str) -> str:
     """Return the text in the style of the escape code `code`, for a `SafeStream`."""
     return f"{_MARK}[{code}m{text}{_MARK}[0m"
 
@@ -40,7 +40,7 @@ def as_commands(lines: str) -> str:
 class SafeStream:
     """A text stream that writes foreign control characters as visible escapes.
 
-    Escape sequences come only from `styled`. In a CI job, no line becomes a command for the job's runner,
+    Escape sequences come only from `style_text`. In a CI job, no line becomes a command for the job's runner,
     except what `as_commands` made. Everything else is delegated to the wrapped stream.
     """
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias
 
-from promptls.cli.safe_stream import SafeStream, styled
+from promptls.cli.safe_stream import SafeStream, style_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import for_json_output, for_terminal_line
 
@@ -49,7 +49,7 @@ def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
     """
     stream = stream or sys.stdout
     has_colours = wants_colour(stream) and isinstance(stream, SafeStream)
-    return styled(text, _CODES[colour]) if text and has_colours else text
+    return style_text(text, _CODES[colour]) if text and has_colours else text
 
 
 def shown_path(path: Path | str) -> str:
@@ -117,10 +117,10 @@ def print_failure(failure: RenderFailure, path: str) -> None:
         message = message[:1].lower() + message[1:]
     error(message, FilePlace(failure.path or path, failure.line))
     if failure.excerpt:
-        print(f"\n  what Jinja made there:\n{indented(failure.excerpt.rstrip())}", file=sys.stderr)
+        print(f"\n  what Jinja made there:\n{indent_text(failure.excerpt.rstrip())}", file=sys.stderr)
 
 
-def indented(text: str, by: int = 4) -> str:
+def indent_text(text: str, by: int = 4) -> str:
     """Return the text with each line indented by a number of spaces, and without trailing white space."""
     return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.split("\n"))
 

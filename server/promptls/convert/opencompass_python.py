@@ -118,7 +118,7 @@ def read_configuration(text: str, files: Files | None = None) -> Configuration:
     `eval_cfg`.
     """
     interpreter = Interpreter(files)
-    names = interpreter.read(parsed(text))
+    names = interpreter.read(parse_configuration(text))
     own = names.get("datasets")
     lists = {"datasets": own} if isinstance(own, list | tuple) else names
     found = list(_from_lists(lists)) or list(_from_lists(names)) or list(_from_variables(names))
@@ -142,7 +142,7 @@ def read_configuration(text: str, files: Files | None = None) -> Configuration:
     return Configuration(datasets, tuple(whole), models, missing)
 
 
-def parsed(text: str) -> ast.Module:
+def parse_configuration(text: str) -> ast.Module:
     """Return the syntax tree of a configuration; raises UserError if it is not Python."""
     try:
         return ast.parse(text)
@@ -150,7 +150,7 @@ def parsed(text: str) -> ast.Module:
         raise UserError(f"the file is not Python: {error}") from error
 
 
-def configured(names: Names) -> list[dict[str, Any]]:
+def datasets_in(names: Names) -> list[dict[str, Any]]:
     """Return every dataset among the variables of a file.
 
     Without one, the configurations that end in `infer_cfg`, each with the reader whose name differs only in
@@ -414,7 +414,7 @@ class Interpreter:
                 return None
             # A circular import returns no variables.
             self._read[path] = {}
-            self._read[path] = self._file(parsed(text), posixpath.dirname(path) or _THIS_FOLDER)
+            self._read[path] = self._file(parse_configuration(text), posixpath.dirname(path) or _THIS_FOLDER)
         return self._read[path]
 
     def _call_function(self, function: _Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 
 @contextmanager
-def replaced(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
+def replace_file(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
     """Yield a stream whose text replaces the file at `path` if the block completes without an error.
 
     The output is valid UTF-8: lone surrogates are written as escape sequences, which JSON can read back.

@@ -109,7 +109,7 @@ MAX_CHARACTERS_FOR_COLUMNS: Final = 4_000_000
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[TextIO]:
+def open_cells(path: Path) -> Iterator[TextIO]:
     """Open the file at `path` for reading as UTF-8, with or without a byte order mark.
 
     Raises `UsageError` if the file does not exist, suggesting the most similar name in its folder.
@@ -168,8 +168,8 @@ def check_number_of_columns(path: Path, number: int) -> None:
 
 
 def opened_bytes(path: Path) -> None:
-    """Raise the errors of `opened` for a missing or unreadable file, without decoding its content."""
-    with opened(path):
+    """Raise the errors of `open_cells` for a missing or unreadable file, without decoding its content."""
+    with open_cells(path):
         pass
 
 

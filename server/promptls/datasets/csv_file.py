@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import (
     MAX_LINE,
     check_number_of_columns,
@@ -16,7 +16,7 @@ from promptls.datasets.cells import (
     flat_rows,
     lines,
     not_utf8,
-    opened,
+    open_cells,
     text_cell,
 )
 from promptls.text.errors import FilePlace, UserError
@@ -28,7 +28,7 @@ csv.field_size_limit(MAX_LINE)
 
 def read_columns(path: Path) -> tuple[str, ...]:
     """Return the names of the columns; raises `UserError` if they cannot be determined."""
-    with opened(path) as stream:
+    with open_cells(path) as stream:
         found = _Cells(path, stream).next_filled()
     if found is None:
         raise UserError(
@@ -58,7 +58,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Missing cells at the end of a row are empty. A row with more cells than columns raises
     `UserError`, because its cells cannot be assigned to columns.
     """
-    with opened(path) as stream:
+    with open_cells(path) as stream:
         cells = _Cells(path, stream)
         header = cells.next_filled()
         columns = header[1] if header is not None else []
@@ -81,7 +81,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """
     flat = flat_rows(rows)
     columns = columns_of(flat)
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         if columns:
             writer = csv.writer(stream, lineterminator="\r\n")
             writer.writerow(columns)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from promptls.datasets import cells
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.text.errors import FilePlace, UserError
 
 MAX_CHARACTERS: Final = 50_000_000
@@ -31,7 +31,7 @@ def read_columns(path: Path) -> tuple[str, ...]:
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Replace the file atomically with a list of objects; raises OSError."""
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         json.dump(cells.flat_rows(rows), stream, ensure_ascii=False, indent=1, default=cells.json_value)
         stream.write("\n")
 
@@ -41,7 +41,7 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
 
     With `limit`, stop after the object at which that many characters have been read.
     """
-    with cells.opened(path) as stream:
+    with cells.open_cells(path) as stream:
         try:
             text = stream.read(MAX_CHARACTERS + 1)
         except UnicodeDecodeError as error:

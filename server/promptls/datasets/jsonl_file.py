@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.datasets import cells
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.text.errors import FilePlace, UserError
 
 
@@ -26,7 +26,7 @@ def read_columns(path: Path) -> tuple[str, ...]:
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Replace the file atomically with one object per line; raises OSError."""
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         stream.writelines(f"{cells.json_line(cells.flat_row(row))}\n" for row in rows)
 
 
@@ -36,7 +36,7 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
     With `limit`, stop after the object at which that many characters have been read.
     """
     read = 0
-    with cells.opened(path) as stream:
+    with cells.open_cells(path) as stream:
         try:
             for line, text in enumerate(cells.lines(path, stream)):
                 read += len(text)

@@ -22,7 +22,7 @@ class KeyFact:
     """The effect of the key, in one or two sentences of Markdown."""
 
 
-def needed(name: str, describe_type: str, documentation: str) -> KeyFact:
+def required_key(name: str, describe_type: str, documentation: str) -> KeyFact:
     """Return a required key."""
     return KeyFact(name, required=True, describe_type=describe_type, documentation=documentation)
 

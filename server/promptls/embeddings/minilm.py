@@ -40,7 +40,7 @@ def is_installed() -> bool:
     return all(find_spec(package) for package in ("numpy", "tokenizers", PACKAGE))
 
 
-def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
+def embed_texts(texts: Sequence[str]) -> tuple[list[list[float]], int]:
     """Return the 384-dimensional vectors of the texts, and the total number of tokens.
 
     The model must be installed.

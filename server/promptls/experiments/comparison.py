@@ -9,13 +9,19 @@ from math import floor, log10
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.result_pages import scored_columns, table_of
 from promptls.experiments.scores import good_class
-from promptls.experiments.statistics import Difference, corrected, is_clear, paired_difference, pooled_spread
+from promptls.experiments.statistics import (
+    Difference,
+    correct_p_values,
+    is_clear,
+    paired_difference,
+    pooled_spread,
+)
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 
@@ -160,7 +166,7 @@ def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comp
     since one of many tested differences may be due to chance.
     """
     measured = [_measure(before, other) for other in others]
-    p_values = iter(corrected([each.difference.p_value for pair in measured for each in pair.metrics]))
+    p_values = iter(correct_p_values([each.difference.p_value for pair in measured for each in pair.metrics]))
     count = sum(len(pair.metrics) for pair in measured)
     return tuple(
         Comparison(
@@ -255,7 +261,7 @@ def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:
             picked.append((column, column, None))
         else:
             picked += [(f"{column} ({name})", column, index) for index, name in enumerate(names)]
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         stream.write(spreadsheet_line([title for title, _, _ in picked]))
         for key in rows:
             own = next(lines[key] for lines in tables if key in lines)

@@ -17,7 +17,7 @@ from promptls.models.opening import find_model
 from promptls.rendering.job import EvaluationJob
 from promptls.rendering.make import JOB_KINDS, comparing_seconds, file_encoding
 from promptls.rendering.samples import evaluation_data
-from promptls.security.files import joined, read_text
+from promptls.security.files import join_path, read_text
 from promptls.security.processes import readable_variables
 from promptls.semantic.evaluation_file import evaluation_of
 from promptls.semantic.kind import Kind
@@ -105,7 +105,7 @@ def define_experiment(
         input_keys=tuple(header.input_keys or ()),
         input_defaults=_defaults(header),
         unsaved=dict(unsaved or {}),
-        functions=joined(functions_base, functions) if functions else None,
+        functions=join_path(functions_base, functions) if functions else None,
         encoding=file_encoding(header, project, prompt),
         token_limit=header.token_limit or settings.token_limit or -1,
         truncation_step=header.truncation_step or settings.truncation_step,
@@ -140,7 +140,7 @@ def define_experiment(
 
 def _path_of(base: Path, dataset: str, prompt: Path) -> Path:
     try:
-        return joined(base, dataset)
+        return join_path(base, dataset)
     except ValueError:
         raise UsageError(
             f"no dataset can have the name {dataset!r}", FilePlace(prompt), "name a file that is there"

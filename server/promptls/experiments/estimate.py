@@ -82,7 +82,7 @@ class MeasuredUsage:
     embedded_tokens: float = 0.0
 
 
-async def measured(
+async def measure_requests(
     experiment: Experiment,
     metrics: Sequence[Metric],
     asks: Mapping[str, MetricAsks],

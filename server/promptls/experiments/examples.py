@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import joined_cell
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary
@@ -73,7 +73,7 @@ def _written(rows: list[dict[str, Any]], experiment: Experiment) -> Path:
     try:
         make_cache_folder(folder)
         path.parent.mkdir(exist_ok=True)
-        with replaced(path) as stream:
+        with replace_file(path) as stream:
             stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     except OSError as error:
         raise UserError(

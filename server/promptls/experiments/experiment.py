@@ -86,7 +86,7 @@ class RateLimit(NamedTuple):
     tokens_per_minute: float | None
 
 
-def adjusted(
+def override_values(
     experiment: Experiment,
     *,
     concurrency: int | None = None,

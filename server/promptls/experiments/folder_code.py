@@ -17,7 +17,7 @@ from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
 from promptls.models.local import LOCAL_MODELS
 from promptls.models.opening import LOCAL_EMBEDDINGS
-from promptls.security.files import joined
+from promptls.security.files import join_path
 from promptls.security.trust import FolderCode
 from promptls.workspace.settings import folder_to_trust
 
@@ -92,7 +92,7 @@ def files_of_run(request: RunRequest) -> Iterator[Path]:
 
 
 def _prompt_of(file: Path, header: Mapping[str, Any]) -> Path:
-    return joined(file.parent, str(header.get("prompt")))
+    return join_path(file.parent, str(header.get("prompt")))
 
 
 def _former(request: RunRequest) -> tuple[Path, Mapping[str, Any]] | None:

@@ -20,7 +20,7 @@ from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary, read_run
 from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest
 from promptls.experiments.plan import Plan
-from promptls.experiments.prepare import Prepared, prepared
+from promptls.experiments.prepare import Prepared, prepare_run
 from promptls.experiments.prompt_runner import run_plan
 from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.semantic.few_shot import FewShot, few_shots
@@ -54,10 +54,10 @@ class LeftOut(NamedTuple):
 async def prepared_left_out(request: run_protocol.RunRequest) -> AsyncIterator[LeftOut]:
     """Prepare `request` with and without each few-shot example of the prompt and its included files.
 
-    Raises the errors of `prepared`, and `UsageError` for a prompt without examples.
+    Raises the errors of `prepare_run`, and `UsageError` for a prompt without examples.
     """
     async with AsyncExitStack() as stack:
-        whole = await stack.enter_async_context(prepared(request))
+        whole = await stack.enter_async_context(prepare_run(request))
         plan = whole.plan
         if len(plan.failing) == plan.rows:
             raise UsageError(
@@ -87,7 +87,7 @@ async def prepared_left_out(request: run_protocol.RunRequest) -> AsyncIterator[L
         variants = []
         for path, text, example in found:
             unsaved = {**request.unsaved, path: example.without(text)}
-            without = await stack.enter_async_context(prepared(replace(request, unsaved=unsaved)))
+            without = await stack.enter_async_context(prepare_run(replace(request, unsaved=unsaved)))
             variants.append(Variant(path, text, example, without))
         yield LeftOut(whole, tuple(variants), _plan(whole, variants))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import promptls
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.experiments.plan import Plan
 from promptls.models.keys import SECRET_NAME
 from promptls.models.model import ModelReference
@@ -130,7 +130,7 @@ def ended_manifest(begun: Mapping[str, Any], results: Mapping[str, Any]) -> dict
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest to `path` atomically; raises OSError."""
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         json.dump(manifest, stream, indent=1, ensure_ascii=False, default=str)
         stream.write("\n")
 

@@ -9,7 +9,13 @@ from typing import Any
 
 from promptls.datasets.dataset_files import DatasetFile, open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
-from promptls.experiments.estimate import ModelEstimate, estimate_of, judge_estimates, measured, with_measures
+from promptls.experiments.estimate import (
+    ModelEstimate,
+    estimate_of,
+    judge_estimates,
+    measure_requests,
+    with_measures,
+)
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import MetricAsks, judging_references, model_usage
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
@@ -153,7 +159,7 @@ async def plan_run(
                 counter.add(row.number, rendered)
         if not len(rendered_rows):
             raise _no_rows(dataset, choice)
-        found = await measured(
+        found = await measure_requests(
             experiment,
             metrics,
             asks,

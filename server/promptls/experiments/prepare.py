@@ -15,7 +15,7 @@ from promptls.experiments.answer_cache import CallInFlight, describe_unsure_call
 from promptls.experiments.budget import Budget
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.examples import over_examples
-from promptls.experiments.experiment import Experiment, adjusted, with_engine
+from promptls.experiments.experiment import Experiment, override_values, with_engine
 from promptls.experiments.history import RunSummary, find_run, find_unfinished, last_runs, row_results
 from promptls.experiments.judging import judging_references, possible_models
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
@@ -29,7 +29,7 @@ from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.verdicts import failing_choice
 from promptls.models.providers import is_paid, price_of
-from promptls.security.files import current_scope, joined
+from promptls.security.files import current_scope, join_path
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import in_dollars
@@ -92,7 +92,7 @@ class Prepared(NamedTuple):
 
 
 @asynccontextmanager
-async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> AsyncIterator[Prepared]:
+async def prepare_run(request: RunRequest, renderer: RowRenderer | None = None) -> AsyncIterator[Prepared]:
     """Prepare `request`: the prompts are rendered, but nothing is spent yet.
 
     An open `renderer` is used if passed. Raises `UsageError` and `UserError` as
@@ -122,7 +122,7 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
             continued = opened.continued(plan)
             before = _before(experiment, opened.choice)
             unsure = unsure_message(plan, opened.unsure, left=opened.leaves_unsure)
-            yield Prepared(plan, continued, replace(planned(plan, before), unsure=unsure))
+            yield Prepared(plan, continued, replace(plan_report(plan, before), unsure=unsure))
         finally:
             plan.close()
     finally:
@@ -173,7 +173,7 @@ class _Opened(NamedTuple):
 def requested_access(request: RunRequest) -> Access:
     """Return the variables that a run may read and the servers it uses; no user code is executed.
 
-    Raises `UsageError` and `UserError` as `prepared` does.
+    Raises `UsageError` and `UserError` as `prepare_run` does.
     """
     code_defined = python_request(request)
     if code_defined is not None:
@@ -198,7 +198,7 @@ def _requested(request: RunRequest) -> Experiment:
     return _defined(request, Path(request.prompt), request.experiment, request.models)
 
 
-def planned(plan: Plan, before: RunSummary | None) -> Planned:
+def plan_report(plan: Plan, before: RunSummary | None) -> Planned:
     """Return the report of a plan, including the confirmation question, if any."""
     costs = [cost for each in plan.estimates if (cost := each.prompt_cost) is not None]
     longest = [cost for each in plan.estimates if (cost := each.longest_cost) is not None]
@@ -319,13 +319,13 @@ def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experim
 
 
 def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
-    prompt = joined(folder, str(header["prompt"]))
+    prompt = join_path(folder, str(header["prompt"]))
     names = [str(model["name"]) for model in header["models"]]
     settings = header["settings"]
     experiment = _defined(request, prompt, str(header["experiment"]), names)
     # A run on a cluster is continued there by default.
     engine: Engine | None = request.engine or ("ray" if settings.get("engine") == "ray" else None)
-    return adjusted(
+    return override_values(
         with_engine(experiment, engine, request.ray_address),
         repeats=int(settings["repeats"]),
         parameters=settings["parameters"],
@@ -340,7 +340,7 @@ def _defined(request: RunRequest, prompt: Path, name: str | None, models: Any) -
         models=models,
         models_base=Path(request.models_base) if request.models_base else None,
     )
-    return adjusted(
+    return override_values(
         with_engine(experiment, request.engine, request.ray_address),
         concurrency=request.concurrency,
         timeout=request.timeout,

@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from promptls.experiments.folder_code import code_of_run
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
-from promptls.experiments.prepare import prepared
+from promptls.experiments.prepare import prepare_run
 from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.python.program import prepared_python
 from promptls.experiments.python.program_runner import run_python
@@ -124,7 +124,7 @@ async def _run(request: RunRequest, notify: Notify, may_go: MayGo) -> None:
             if await may_go(left.planned):
                 await run_left_out(left, lambda event: notify(to_json(event)))
         return
-    async with prepared(request) as (plan, continued, planned):
+    async with prepare_run(request) as (plan, continued, planned):
         # Metrics can open files relative to their own file, as when it is run as a script.
         os.chdir(plan.experiment.base)
         if await may_go(planned):

@@ -21,7 +21,7 @@ from promptls.experiments.row_asking import RowAsker, opened_models
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.run_protocol import Event, Finished
 from promptls.experiments.scores import RowResult, Totals
-from promptls.experiments.store import synced
+from promptls.experiments.store import sync_periodically
 from promptls.experiments.unfinished import UnfinishedRun
 from promptls.models.model import ModelReference
 
@@ -80,7 +80,7 @@ class PromptJob(Job):
         cache = self._plan.cache
         # Usually the run's own store; runs that are stored elsewhere use the prompt's cached answers too.
         stores = [] if cache is None else cache.stores
-        async with opened_models(self._plan, run.note_call) as asker, synced(*stores):
+        async with opened_models(self._plan, run.note_call) as asker, sync_periodically(*stores):
             yield Tasks(self._tasks(run, asker), self._plan.experiment.concurrency)
 
     def write_table(self, path: Path, run: UnfinishedRun) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import joined_cell, text_cell
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
@@ -41,7 +41,7 @@ def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
         for column in plan.dataset.columns
     }
     header = [*([] if "id" in names else ["id"]), *names.values(), *own]
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         writer = csv.DictWriter(stream, header, lineterminator="\r\n")
         writer.writeheader()
         for result in run.results():
@@ -239,7 +239,7 @@ def write_python_table(path: Path, run: UnfinishedRun, experiment: str) -> None:
     """
     columns = dict.fromkeys(name for result in run.results() for name in result.values)
     header = list(dict.fromkeys([*(name for name in columns if name not in PYTHON_COLUMNS), *PYTHON_COLUMNS]))
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         writer = csv.writer(stream, lineterminator="\r\n")
         writer.writerow(header)
         for result in run.results():

@@ -18,7 +18,7 @@ from promptls.experiments.manifest import ended_manifest, write_manifest
 from promptls.experiments.pipeline import Outcome, Progress, Task, work_through
 from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.scores import RowResult, Totals, described_metric
-from promptls.experiments.store import synced
+from promptls.experiments.store import sync_periodically
 from promptls.experiments.unfinished import UnfinishedRun, UnwrittenError, create_run
 from promptls.metrics.metric import Metric
 from promptls.models.model import ModelError
@@ -134,7 +134,7 @@ async def _finished(job: Job, run: UnfinishedRun, on_event: Callable[[Event], No
     async with job.tasks(run) as (tasks, at_once):
         concurrency = min(at_once, job.results)
         keeper = _Keeper(job, run, on_event, concurrency)
-        async with synced(run.store):
+        async with sync_periodically(run.store):
             await work_through(tasks, concurrency, keeper.keep, spending)
     if spending.reached is not None:
         raise BudgetSpentError(

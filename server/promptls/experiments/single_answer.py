@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.experiments.access import Access
 from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.experiments.process import MayGo, Notify
@@ -210,7 +210,7 @@ def store_answer(prompt: Path, answer: SingleAnswer) -> None:
     text = json.dumps([asdict(each) for each in answers], ensure_ascii=False, indent=1)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(file) as stream:
+        with replace_file(file) as stream:
             stream.write(key_mask().mask(text))
     except OSError as failure:
         reason = (failure.strerror or str(failure)).lower()

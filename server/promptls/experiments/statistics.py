@@ -61,7 +61,7 @@ def is_clear(p_value: float) -> bool:
     return p_value < 1 - CONFIDENCE
 
 
-def corrected(p_values: Sequence[float]) -> list[float]:
+def correct_p_values(p_values: Sequence[float]) -> list[float]:
     """Return the p-values corrected for multiple comparisons, in order.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979): the smallest is

@@ -153,7 +153,7 @@ def message_of(error: sqlite3.Error | OSError) -> str:
 
 
 @asynccontextmanager
-async def synced(*stores: Store, every: float = SYNC_SECONDS) -> AsyncIterator[None]:
+async def sync_periodically(*stores: Store, every: float = SYNC_SECONDS) -> AsyncIterator[None]:
     """Call `sync` of the stores periodically while the block runs.
 
     A killed process does not lose anything that it has written. Only a power failure can lose data that the

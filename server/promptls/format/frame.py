@@ -99,7 +99,7 @@ def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
     return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
 
 
-def merged(spans: tuple[Span, ...]) -> list[Span]:
+def union_of_spans(spans: tuple[Span, ...]) -> list[Span]:
     """Return the union of the spans as sorted, non-overlapping spans, without empty ones."""
     merged: list[Span] = []
     for span in sorted(span for span in spans if span.start < span.end):
@@ -316,7 +316,7 @@ def last_frame_edits(chunk: Chunk) -> FrameEdits:
     return _proven(chunk, is_last=True)
 
 
-def applied(text: str, edits: tuple[Edit, ...]) -> str:
+def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
     """Return the text with the edits, none of which overlap."""
     pieces = []
     position = 0
@@ -330,16 +330,18 @@ def _proven(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     """Return the edits that leave the YAML unchanged, both separately and together."""
     found = _edits(chunk, is_last=is_last)
     at_items = chunk.text.startswith("-") or not chunk_yaml(chunk).roots
-    both = applied(chunk.text, (*found.single, *found.together))
+    both = apply_edits(chunk.text, (*found.single, *found.together))
     if both == chunk.text:
         return FrameEdits()
     if same_yaml(chunk, both, at_items=at_items):
         return found
-    if same_yaml(chunk, applied(chunk.text, found.single), at_items=at_items):
+    if same_yaml(chunk, apply_edits(chunk.text, found.single), at_items=at_items):
         return FrameEdits(found.single)
     return FrameEdits(
         tuple(
-            edit for edit in found.single if same_yaml(chunk, applied(chunk.text, (edit,)), at_items=at_items)
+            edit
+            for edit in found.single
+            if same_yaml(chunk, apply_edits(chunk.text, (edit,)), at_items=at_items)
         )
         if len(found.single) <= _MAX_TRIED
         else ()
@@ -360,7 +362,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     owners = _owners(chunk, yaml.roots)
     if not owners:
         return FrameEdits()
-    texts = merged(scalar_texts(chunk))
+    texts = union_of_spans(scalar_texts(chunk))
     text_starts = [span.start for span in texts]
     reused = _reuse(chunk)
 

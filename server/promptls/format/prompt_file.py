@@ -9,7 +9,7 @@ from typing import Final
 
 from promptls.format.frame import (
     REUSED,
-    applied,
+    apply_edits,
     frame_edits,
     last_frame_edits,
     prints_nothing,
@@ -43,7 +43,7 @@ _RAW: Final = re.compile(r"\{%([-+]?)\s*raw\s*(-?)%\}(?P<body>.*)\{%([-+]?)\s*en
 _COMMENT: Final = re.compile(r"\{#(?P<before>[-+]?)(?P<text>[^\r\n]*?)(?P<behind>[-+]?)#\}")
 
 
-def styled(tag: Tag) -> str:
+def format_tag(tag: Tag) -> str:
     """Return the formatted text of the tag; the original text if jinja2 could read the result differently."""
     return _style(tag.kind, tag.text, tag.inner_start, tag.inner_end) if not tag.unclosed else tag.text
 
@@ -192,9 +192,9 @@ def _keeps_line_ends(chunk: Chunk) -> bool:
     return bool(_KEEPING.search(chunk.text))
 
 
-def formatted(text: str, *, frame: bool) -> str:
+def format_text(text: str, *, frame: bool) -> str:
     """Return the formatted text."""
-    return applied(text, format_edits(Source.of(text), frame=frame))
+    return apply_edits(text, format_edits(Source.of(text), frame=frame))
 
 
 def _lies_in(span: Span, around: Span) -> bool:
@@ -204,7 +204,7 @@ def _lies_in(span: Span, around: Span) -> bool:
 @chunk_fact
 def tag_edits(chunk: Chunk) -> tuple[Edit, ...]:
     """Return the edits of white space inside the chunk's tags; spans are relative to the chunk's start."""
-    return tuple(edit for tag in chunk.tags for edit in changes(tag.text, styled(tag), tag.span.start))
+    return tuple(edit for tag in chunk.tags for edit in changes(tag.text, format_tag(tag), tag.span.start))
 
 
 def changes(before: str, after: str, start: int) -> Iterator[Edit]:
@@ -279,7 +279,7 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
         return ()
     bare = _BARE_END.fullmatch(tag.text)
     if bare is None:
-        return tuple(changes(tag.text, styled(tag), start + tag.span.start))
+        return tuple(changes(tag.text, format_tag(tag), start + tag.span.start))
     keyword = _open_block(source, offset - len(tag.text))
     if keyword is None:
         return ()

@@ -88,7 +88,7 @@ def fix_file(
     fixes = 0
     for _ in range(MAX_PASSES):
         chosen = fixes_together(finding for finding in findings if is_selected(finding))
-        after = edited(text, [edit for fix in chosen for edit in fix.edits])
+        after = apply_edits(text, [edit for fix in chosen for edit in fix.edits])
         if after in seen:
             break
         seen.add(after)
@@ -124,7 +124,7 @@ def line_edits(before: str, after: str) -> Iterator[Edit]:
             yield Edit(Span(starts[first], starts[last]), "".join(new[other:end]))
 
 
-def edited(text: str, edits: Sequence[Edit]) -> str:
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """Return `text` with non-overlapping edits applied; their line breaks are converted to the text's."""
     line_end = "\r\n" if "\r\n" in text and text.count("\n") == text.count("\r\n") else "\n"
     for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):

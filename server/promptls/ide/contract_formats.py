@@ -29,7 +29,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-def fitted(shape: Shape, value: Any) -> Shape:
+def widen_shape(shape: Shape, value: Any) -> Shape:
     """Return the shape, widened to accept `value`: `any` if the value has a different type."""
     if value is None:
         return replace(shape, optional=True, needed=frozenset(), refuses_null=False)
@@ -37,7 +37,7 @@ def fitted(shape: Shape, value: Any) -> Shape:
         fitting = next((each for each in shape.alternatives if _fits(each, value)), None)
         if fitting is None:
             return Shape("any", optional=shape.optional)
-        wider = [fitted(each, value) if each is fitting else each for each in shape.alternatives]
+        wider = [widen_shape(each, value) if each is fitting else each for each in shape.alternatives]
         return replace(shape, alternatives=tuple(wider))
     if shape.kind not in _TYPES:
         return shape
@@ -61,10 +61,10 @@ def _fits(shape: Shape, value: Any) -> bool:
 
 
 def _fitted_key(shape: Shape, name: str, value: dict[Any, Any], beside: Mapping[str, Shape]) -> Shape:
-    return fitted(shape, value[name]) if name in value else lacked(shape, beside)
+    return widen_shape(shape, value[name]) if name in value else missing_shape(shape, beside)
 
 
-def lacked(shape: Shape, beside: Mapping[str, Shape]) -> Shape:
+def missing_shape(shape: Shape, beside: Mapping[str, Shape]) -> Shape:
     """Return the shape of a value that is missing in data with the values `beside`."""
     if not shape.optional:
         return replace(shape, optional=True, refuses_null=fails_for_null(shape))
@@ -75,7 +75,7 @@ def lacked(shape: Shape, beside: Mapping[str, Shape]) -> Shape:
 def _fitted_all(shape: Shape | None, values: Any) -> Shape | None:
     if shape is not None:
         for value in values:
-            shape = fitted(shape, value)
+            shape = widen_shape(shape, value)
     return shape
 
 
@@ -185,9 +185,9 @@ def _fit(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> Shape:
     shape = each.shape
     for data in data_sets:
         if each.name in data:
-            shape = fitted(shape, data[each.name])
+            shape = widen_shape(shape, data[each.name])
         elif shape.needed:
-            shape = lacked(shape, dict(given_value(data).keys))
+            shape = missing_shape(shape, dict(given_value(data).keys))
     return shape
 
 

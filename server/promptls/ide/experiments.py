@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
 from promptls.facts import question
-from promptls.security.files import file_status, joined
+from promptls.security.files import file_status, join_path
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.kind import Kind
 from promptls.text.steps import Steps
@@ -293,10 +293,10 @@ def dataset_of(snapshot: Snapshot, path: str, experiment: str) -> Path | None:
     template = snapshot.template(path)
     own = (template.declarations.settings.experiments or {}) if template is not None else {}
     if experiment in own:
-        return joined(Path(path).parent, own[experiment].dataset)
+        return join_path(Path(path).parent, own[experiment].dataset)
     project = snapshot.project(path)
     shared = project.settings.experiments.get(experiment)
-    return joined(project.root, shared.dataset) if shared is not None else None
+    return join_path(project.root, shared.dataset) if shared is not None else None
 
 
 def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from promptls.dialects import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, optional, required_key, table
 from promptls.dialects.opencompass import vocabulary as opencompass
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
@@ -61,8 +61,8 @@ _EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
     "meta_template": opencompass.META_KEYS,
 }
 _MESSAGE_KEYS: Final = table(
-    needed("role", "text", "Who speaks: `system`, `user` or `assistant`."),
-    needed("content", "text", "What is said, with `{column}` fields."),
+    required_key("role", "text", "Who speaks: `system`, `user` or `assistant`."),
+    required_key("content", "text", "What is said, with `{column}` fields."),
 )
 
 

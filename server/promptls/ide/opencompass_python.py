@@ -18,10 +18,10 @@ from promptls.convert.opencompass_python import (
     Files,
     Interpreter,
     Names,
-    configured,
     containers_in,
+    datasets_in,
     models_among,
-    parsed,
+    parse_configuration,
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
 from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
@@ -379,7 +379,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         # Python's warnings about escapes are reported when the configuration is run.
         warnings.simplefilter("ignore")
         try:
-            own = parsed(without_mark)
+            own = parse_configuration(without_mark)
             names = interpreter.read(own)
         except UserError:
             return None
@@ -530,7 +530,7 @@ def _missing_imports(
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     """Yield the prompts to check: those of datasets, and the meta templates of models."""
-    for dataset in configured(names):
+    for dataset in datasets_in(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
         for template in _judge_templates(dataset.get("eval_cfg")):
             reader = _judge_reader(dataset.get("reader_cfg"))

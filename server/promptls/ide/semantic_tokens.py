@@ -247,7 +247,7 @@ class TokenRun(NamedTuple):
 EMPTY: Final = TokenRun((), 0)
 
 
-def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
+def join_runs(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
     """Return the run of a piece that consists of pieces, each with its first line."""
     filled = tuple((line, run) for line, run in parts if run.numbers)
     numbers: list[int] = []
@@ -259,7 +259,7 @@ def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
     return TokenRun(tuple(numbers), last, filled)
 
 
-def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], encoding: PositionEncoding) -> TokenRun:
+def encode_tokens(chunk: Chunk, tokens: Iterable[SemanticToken], encoding: PositionEncoding) -> TokenRun:
     """Return the encoded tokens of a chunk; if tokens overlap, only the first one."""
     numbers: list[int] = []
     last_line = last_column = after = 0
@@ -454,7 +454,7 @@ class _TokenEncoder:
             if located.first_line > last:
                 break
             parts.append((located.first_line, self._run(located.chunk, resolver, located.start)))
-        return joined(parts)
+        return join_runs(parts)
 
     def _run(self, piece: Piece, resolver: Resolver, start: int) -> TokenRun:
         """Return the run of a piece at offset `start`, the position of `resolver`, which is advanced."""
@@ -479,7 +479,7 @@ class _TokenEncoder:
             run = self._of_chunk(piece, references, start, declared)
         else:
             inside = self._names.scopes_at(start)[0]
-            run = joined(
+            run = join_runs(
                 (line, self._run(child, inside, start + begin))
                 for line, begin, child in zip(piece.first_lines, piece.starts, piece.chunks, strict=False)
             )
@@ -515,7 +515,7 @@ class _TokenEncoder:
         tokens = [*jinja_tokens(chunk, placed), *yaml_tokens(chunk)]
         if declared is not None:
             tokens = _with_header(tokens, declared, chunk.text)
-        return encoded(chunk, tokens, self._encoding)
+        return encode_tokens(chunk, tokens, self._encoding)
 
 
 def _has_loose(chunk: Chunk) -> bool:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.cli.chosen_files import ChosenFiles, choose, refuse_other_files
-from promptls.cli.permission import is_trusted, refused, trust_where_decided
+from promptls.cli.permission import is_trusted, trust_where_decided, untrusted_error
 from promptls.rendering.make import code_of_rendering
-from promptls.security.files import ANYWHERE, joined, reading_within, scope_of
+from promptls.security.files import ANYWHERE, join_path, reading_within, scope_of
 from promptls.security.trust import FolderCode, printable
 from promptls.text.errors import FilePlace, UsageError
 from promptls.workspace.settings import folder_to_trust
@@ -50,7 +50,7 @@ class Folder:
 
     def file(self, name: str) -> Path:
         """Return the absolute path of a file or folder; raises UsageError if it is outside."""
-        path = joined(self.path, name)
+        path = join_path(self.path, name)
         if not path.is_relative_to(self.path) or not _resolved(path).is_relative_to(_resolved(self.path)):
             raise UsageError(
                 f"the file is outside of {self.path}, where the server works",
@@ -83,7 +83,7 @@ class Folder:
 def not_trusted(folder: Path, code: FolderCode) -> UsageError:
     """Return the error that the folder is not trusted, with what the user can do."""
     command = f"promptls trust {shlex.quote(printable(str(folder)))}"
-    return refused(folder, code, f"only the user can decide that, in a terminal: `{command}`")
+    return untrusted_error(folder, code, f"only the user can decide that, in a terminal: `{command}`")
 
 
 def _resolved(path: Path) -> Path:

@@ -191,7 +191,7 @@ def _succeeded(job: RenderJob, outcome: Rendering | RenderFailure) -> Rendering:
 
 async def count_tokens(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     """Return the tokens of the chosen prompts, part by part."""
-    from promptls.cli.commands.tokens import counted, counted_json, counted_paths
+    from promptls.cli.commands.tokens import count_prompts, counted_json, counted_paths
 
     def choose() -> tuple[Snapshot, list[str]]:
         chosen = folder.choose(arguments.get("paths") or [])
@@ -201,7 +201,7 @@ async def count_tokens(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 
     snapshot, paths = await asyncio.to_thread(choose)
     prompts = [
-        counted_json(each) for each in await counted(snapshot, paths, model_name=arguments.get("model"))
+        counted_json(each) for each in await count_prompts(snapshot, paths, model_name=arguments.get("model"))
     ]
     lines = [line for each in prompts for line in _count_lines(each)] or ["there is no prompt here"]
     return Answer("\n".join(lines), {"prompts": prompts})

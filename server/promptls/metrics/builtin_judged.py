@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from promptls.metrics.grading import JudgeModel, graded, graded_by, material_of, supported, voted
+from promptls.metrics.grading import (
+    JudgeModel,
+    graded_by,
+    majority_verdict,
+    material_of,
+    median_grade,
+    support_score,
+)
 from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
 from promptls.metrics.values import context_texts
 
@@ -47,7 +54,7 @@ async def aspect_critic(
     """
     material = material_of(user_input, retrieved_contexts, reference, response)
     task = f"{definition}\nThe verdict is true where the answer is yes, and false where it is no."
-    verdict, reason = await voted(judge, task, material, repeats)
+    verdict, reason = await majority_verdict(judge, task, material, repeats)
     return MetricResult(None if verdict is None else ("pass" if verdict else "fail"), reason)
 
 
@@ -92,7 +99,7 @@ async def simple_criteria(  # noqa: PLR0913 - each is a separate column or optio
         return MetricResult(None, f"`lowest` ({lowest}) has to be less than `highest` ({highest})")
     material = material_of(user_input, retrieved_contexts, reference, response)
     task = f"{definition}\nThe verdict is a grade from {lowest} (worst) to {highest} (best)."
-    return await graded(judge, task, material, (lowest, highest), repeats)
+    return await median_grade(judge, task, material, (lowest, highest), repeats)
 
 
 @numeric_metric(allowed_values=None)
@@ -191,7 +198,7 @@ async def multi_modal_faithfulness(
     | `A cat.` | `https://example.org/cat.png` | `{reason: It shows a cat., verdict: true}` | `1.0` |
     | `A dog.` | `https://example.org/cat.png` | `{reason: It shows a cat., verdict: false}` | `0.0` |
     """
-    return await supported(
+    return await support_score(
         judge, _FAITHFULNESS, {"response": response}, context_texts(retrieved_contexts), repeats
     )
 
@@ -225,7 +232,7 @@ async def multi_modal_relevance(
     | `What is shown?` | `A cat.` | `https://example.org/a.png` | `{reason: A cat., verdict: true}` | `1.0` |
     | `What is shown?` | `A dog.` | `https://example.org/a.png` | `{reason: A cat., verdict: false}` | `0.0` |
     """
-    return await supported(
+    return await support_score(
         judge,
         _RELEVANCE,
         {"user_input": user_input, "response": response},

@@ -14,7 +14,7 @@ from typing import Any
 
 from promptls.metrics.grading import Embedder
 from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
-from promptls.metrics.values import items_of, needed, texts_of
+from promptls.metrics.values import import_required, items_of, texts_of
 from promptls.text.patterns import PatternError, search_pattern
 
 
@@ -109,8 +109,8 @@ def string_similarity(response: str, expected: object, method: str = "levenshtei
 
 
 def _methods() -> dict[str, Callable[[str, str], float]]:
-    distance: Any = needed("rapidfuzz.distance")
-    fuzz: Any = needed("rapidfuzz.fuzz")
+    distance: Any = import_required("rapidfuzz.distance")
+    fuzz: Any = import_required("rapidfuzz.fuzz")
     return {
         "levenshtein": distance.Levenshtein.normalized_similarity,
         "damerau_levenshtein": distance.DamerauLevenshtein.normalized_similarity,
@@ -167,7 +167,7 @@ def bleu(response: str, expected: object) -> MetricResult:
     | `the cat sat on a mat` | `the cat sat on the mat` | `0.537` |
     | `dogs bark` | `the cat sat on the mat` | `0` |
     """
-    sacrebleu: Any = needed("sacrebleu")
+    sacrebleu: Any = import_required("sacrebleu")
     said = response.split(". ")
     found = max(
         (
@@ -192,7 +192,7 @@ def chrf(response: str, expected: object, words: int = 0) -> MetricResult:
     | `the cat sat` | `the cat sat` | `1` |
     | `the cats sat` | `the cat sat` | `0.748` |
     """
-    sacrebleu: Any = needed("sacrebleu")
+    sacrebleu: Any = import_required("sacrebleu")
     found = sacrebleu.sentence_chrf(response, texts_of(expected), word_order=words)
     return MetricResult(min(found.score / 100, 1.0), str(found))
 
@@ -244,14 +244,14 @@ def _rouge_words(text: str, stem: bool) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> object:
-    made: object = needed("nltk.stem.porter").PorterStemmer()
+    made: object = import_required("nltk.stem.porter").PorterStemmer()
     return made
 
 
 def _rouge_score(expected: Sequence[str], said: Sequence[str], kind: str) -> dict[str, float]:
     """Return precision, recall and F-measure of the common subsequence, words, or word pairs."""
     if kind == "rougeL":
-        sequences: Any = needed("rapidfuzz.distance").LCSseq
+        sequences: Any = import_required("rapidfuzz.distance").LCSseq
         common, expected_count, said_count = sequences.similarity(expected, said), len(expected), len(said)
     else:
         length = int(kind.removeprefix("rouge"))

@@ -165,7 +165,7 @@ async def verdicts(
     )
 
 
-async def voted(
+async def majority_verdict(
     judge: JudgeModel, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
 ) -> tuple[bool | None, str]:
     """Return the majority verdict and its reason.
@@ -187,7 +187,7 @@ async def voted(
     return winner, _with_count(reason, limit, len(answers), failed)
 
 
-async def supported(
+async def support_score(
     judge: JudgeModel, task: str, material: Mapping[str, object], contexts: Sequence[str], repeats: int
 ) -> MetricResult:
     """Return 1.0 if most verdicts say that texts and images of the contexts support it, else 0.0."""
@@ -195,11 +195,11 @@ async def supported(
     texts = [context for context, image in zip(contexts, addresses, strict=True) if image is None]
     images = [image for image in addresses if image is not None]
     shown = {**material, "retrieved_contexts": texts or None}
-    verdict, reason = await voted(judge, task, shown, repeats, images)
+    verdict, reason = await majority_verdict(judge, task, shown, repeats, images)
     return MetricResult(None if verdict is None else float(verdict), reason)
 
 
-async def graded(
+async def median_grade(
     judge: JudgeModel, task: str, material: Mapping[str, object], span: tuple[int, int], repeats: int
 ) -> MetricResult:
     """Return the median of the judge's grades, which are integers within `span`, with one of the reasons."""
@@ -318,4 +318,4 @@ async def graded_by(
         return MetricResult(None, grades)
     listed = "\n".join(f"{grade}: {text}" for grade, text in grades.items())
     task = f"Which of these grades does the response deserve?\n{listed}"
-    return await graded(judge, task, material, (min(grades), max(grades)), repeats)
+    return await median_grade(judge, task, material, (min(grades), max(grades)), repeats)

@@ -239,7 +239,7 @@ def _metric(row: RagasMetric) -> Metric:
 def _function(row: RagasMetric) -> Callable[..., Any]:
     async def score(**arguments: Any) -> Any:
 
-        return await scored(row, arguments)
+        return await score_values(row, arguments)
 
     function: Any = score
     # Read by `inspect`: the function itself accepts any arguments.
@@ -390,7 +390,7 @@ _CONVERSATIONS = frozenset(
 _INSTALL = 'run `pip install "promptls[ragas]"`'
 
 
-async def scored(row: RagasMetric, arguments: Mapping[str, Any]) -> MetricResult:
+async def score_values(row: RagasMetric, arguments: Mapping[str, Any]) -> MetricResult:
     """Return the score for the row's values `arguments`.
 
     Raises `UserError` if Ragas is not installed or the judge fails.

@@ -103,7 +103,7 @@ def context_texts(value: object) -> list[str]:
     return [text] if text.strip() else []
 
 
-def needed(module: str) -> Any:
+def import_required(module: str) -> Any:
     """Import the module; raises `UserError` with the package to install if it is missing."""
     try:
         return import_module(module)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from promptls.embeddings.minilm import HOW_TO_INSTALL, embedded, is_installed
+from promptls.embeddings.minilm import HOW_TO_INSTALL, embed_texts, is_installed
 from promptls.models import keys
 from promptls.models.editor_model import check_editor, is_editor_model
 from promptls.models.local import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
@@ -301,7 +301,7 @@ def state_of(reference: ModelReference) -> ModelState:
     )
 
 
-async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
+async def try_model(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
     """Return the state of the model after a minimal test request."""
     state = state_of(reference)
     if not state.ready:
@@ -348,7 +348,7 @@ class MiniLm:
     async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return the 384-dimensional vectors of `texts`."""
         began = time.perf_counter()
-        vectors, tokens = await asyncio.to_thread(embedded, texts)
+        vectors, tokens = await asyncio.to_thread(embed_texts, texts)
         return EmbeddingResult(vectors, tokens, time.perf_counter() - began)
 
     async def close(self) -> None:

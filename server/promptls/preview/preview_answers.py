@@ -47,7 +47,7 @@ async def rows_of(snapshot: Snapshot, path: str, query: str, start: int) -> prev
     return await asyncio.to_thread(matching_rows, dataset, query, start)
 
 
-async def committed(
+async def committed_rendering(
     snapshot: Snapshot,
     path: str,
     choice: preview_result.RenderingChoice,

@@ -13,13 +13,13 @@ from typing import Any, Final
 import yaml
 
 from promptls.convert.parts_template import flow
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import json_line, text_cell
 from promptls.datasets.dataset_files import open_dataset
 from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.single_answer import default_model
-from promptls.ide.code_actions import edited
+from promptls.ide.code_actions import apply_edits
 from promptls.ide.refactor.refactoring import RefactorSelection
 from promptls.ide.refactor.sections import added_header
 from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow
@@ -161,7 +161,7 @@ class _Target:
             lines = [f"{margin}- {keys[0]}", *(f"{margin}  {key}" for key in keys[1:])]
             end = line_end(text, last.span.end - (text[last.span.end - 1 : last.span.end] == "\n"))
             edit = Edit(Span(end, end), "\n" + "\n".join(lines))
-        return SavedData({self.path: edited(text, [edit])}, message)
+        return SavedData({self.path: apply_edits(text, [edit])}, message)
 
     def with_row(self, data: Mapping[str, Any], response: str | None) -> SavedData:
         dataset = dataset_path(self.template, self.path)
@@ -218,7 +218,7 @@ class _Target:
                 space = "" if span.start > 0 and text[span.start - 1].isspace() else " "
                 edits.append(Edit(span, f"{space}{value}"))
         if not missing:
-            return edited(text, edits)
+            return apply_edits(text, edits)
         tree = declarations.tree
         separator = ", " if tree is not None and is_flow(text, tree.span) else "\n"
         return self._with_key(separator.join(missing), *edits)
@@ -244,15 +244,17 @@ class _Target:
                 raise UsageError(
                     "the declarations are written in braces", FilePlace(self.path), "write one key a line"
                 )
-            return edited(text, [edit, *edits])
+            return apply_edits(text, [edit, *edits])
         if self.template.header is not None:
             at = self.template.header.span.start + len(OPENING)
-            return edited(text, [Edit(Span(at, at), f"\n{written}")])
+            return apply_edits(text, [Edit(Span(at, at), f"\n{written}")])
         if self.snapshot.kind(self.path) is not Kind.PARTS:
             raise UsageError("this prompt has no place for it", FilePlace(self.path))
         selection = RefactorSelection(self.snapshot, self.path, self.template, NOWHERE)
         (header,) = added_header(selection).edits
-        return edited(text, [Edit(header.span, header.text.replace(CLOSING, f"{written}\n{CLOSING}", 1))])
+        return apply_edits(
+            text, [Edit(header.span, header.text.replace(CLOSING, f"{written}\n{CLOSING}", 1))]
+        )
 
 
 def write_text(file: Path, text: str) -> None:
@@ -261,7 +263,7 @@ def write_text(file: Path, text: str) -> None:
         raise UserError("the file is outside of the folder", FilePlace(file), "trust the folder first")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(file) as stream:
+        with replace_file(file) as stream:
             stream.write(text)
     except OSError as error:
         raise UserError(f"the file cannot be written: {error.strerror}", FilePlace(file)) from None

@@ -14,7 +14,7 @@ import pytest
 
 from promptls.experiments.access import limited_to
 from promptls.experiments.history import RunSummary, read_run, row_results
-from promptls.experiments.prepare import prepared
+from promptls.experiments.prepare import prepare_run
 from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.verdicts import Threshold, check_thresholds, failed_rows
@@ -56,7 +56,7 @@ class ScoredRun:
     def check(self, metric: str, bound: float) -> None:
         """Fail the test if the metric scores worse than `bound`, and show the rows that failed."""
         check_thresholds([Threshold(metric, bound)], [each.name for each in self.summary.metrics])
-        if (message := missed(self.summary, Threshold(metric, bound))) is not None:
+        if (message := threshold_failure(self.summary, Threshold(metric, bound))) is not None:
             pytest.fail(message, pytrace=False)
 
 
@@ -133,7 +133,7 @@ def _finished(request: RunRequest) -> ScoredRun:
 
 
 async def _score(request: RunRequest) -> ScoredRun:
-    async with prepared(request) as ready:
+    async with prepare_run(request) as ready:
         question = ready.planned.question
         if question is not None and not request.yes:
             raise UsageError(
@@ -144,7 +144,7 @@ async def _score(request: RunRequest) -> ScoredRun:
     return ScoredRun(read_run(Path(ended.manifest_path)))
 
 
-def missed(run: RunSummary, threshold: Threshold) -> str | None:
+def threshold_failure(run: RunSummary, threshold: Threshold) -> str | None:
     """Return the failure message for a threshold that a run misses, with the first failing rows.
 
     None if the threshold is met.
@@ -195,7 +195,7 @@ class ThresholdTest(pytest.Item):
         check_thresholds([self._threshold], [metric.name for metric in run.metrics])
         if not run.is_complete:
             pytest.skip(self._threshold.partial_message(run))
-        if (message := missed(run, self._threshold)) is not None:
+        if (message := threshold_failure(run, self._threshold)) is not None:
             pytest.fail(message, pytrace=False)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -24,10 +24,10 @@ from promptls.rendering.source_map.mapping import (
     line_outside,
 )
 from promptls.rendering.source_map.pieces import Leaf
-from promptls.text.format import shortened
+from promptls.text.format import shorten
 
 
-def ended(error: BaseException, job: RenderJob) -> RenderFailure:
+def exit_failure(error: BaseException, job: RenderJob) -> RenderFailure:
     """Return the failure for a function that raised an exception like SystemExit."""
     place, line = "", line_in_functions(error, job.functions) if job.functions is not None else None
     if line is not None and job.functions is not None:
@@ -281,7 +281,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
         failure = replace(failure, message=message)
     where = [f"in {', '.join(culprit.iterations)}"] if culprit.iterations else []
     if culprit.value is not None:
-        where.append(f"because of the value {shortened(culprit.value)}")
+        where.append(f"because of the value {shorten(culprit.value)}")
     return replace(
         _with_location(failure, where),
         path=culprit.path,

@@ -16,7 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from packaging.version import Version
 
-from promptls.dialects.opencompass.evaluation_prompt import EvaluationConfig, build_evaluation_prompt, fitted
+from promptls.dialects.opencompass.evaluation_prompt import (
+    EvaluationConfig,
+    build_evaluation_prompt,
+    fit_prompt,
+)
 from promptls.dialects.opencompass.meta_template import (
     LaidOut,
     MetaTemplate,
@@ -27,7 +31,7 @@ from promptls.dialects.opencompass.meta_template import (
 )
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt, PromptList, Row
 from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, Vectors
-from promptls.dialects.opencompass.templates import PromptTemplate, chosen
+from promptls.dialects.opencompass.templates import PromptTemplate, select_rows
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS
 from promptls.embeddings import minilm
 from promptls.embeddings.language_model import NAME, embedded_scorer
@@ -56,7 +60,7 @@ def sentence_model(name: str, folder: Path | None) -> SentenceModel | None:
         return _keeping(name, lambda texts: found.encode(list(texts), show_progress_bar=False))
     if minilm.is_installed():
         small = name if is_small else minilm.NAME
-        return _keeping(small, lambda texts: minilm.embedded(texts)[0])._replace(reason=reason)
+        return _keeping(small, lambda texts: minilm.embed_texts(texts)[0])._replace(reason=reason)
     if reason is not None:
         raise OpenCompassError(
             f"The sentence model `{name}` is not loaded: {reason}. `promptls[embeddings]` and (with "
@@ -276,7 +280,7 @@ class Asking:
         prompts = []
         for label in labels:
             # Examples that do not fit for one label are omitted for the following ones, too.
-            made = fitted(
+            made = fit_prompt(
                 evaluation, self.train, row, picked, label=label, count=self._tokens, limit=self.limit
             )
             picked = made.picked
@@ -403,9 +407,11 @@ def asking_of(
     ]
     examples = None if made_up is None else made_up_rows(evaluation, made_up)
     train = (
-        examples if examples is not None else chosen(rows[0], evaluation.reader.train_range, "train_range")
+        examples
+        if examples is not None
+        else select_rows(rows[0], evaluation.reader.train_range, "train_range")
     )
-    numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
+    numbers = select_rows(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
     test = [rows[1][number - 1] for number in numbers]
     retriever = evaluation.retriever
     model_name = None if examples is not None else retriever.sentence_model

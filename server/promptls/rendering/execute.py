@@ -17,14 +17,14 @@ from promptls.dialects.prompt_poet.prompt_parts import (
     PromptPart,
     Truncation,
     count_part,
-    joined,
+    join_contents,
     messages,
     truncate,
 )
 from promptls.dialects.prompt_poet.template_rendering import RenderedParts, RenderOptions, parse_parts, render
 from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import load_json, ragas_text, read_ragas
-from promptls.rendering.error_places import ended, failure_of, placed_failure, stopped_failure
+from promptls.rendering.error_places import exit_failure, failure_of, placed_failure, stopped_failure
 from promptls.rendering.functions_file import load_functions, stand_in
 from promptls.rendering.job import RenderJob, RowMessages, RowsRendered, as_text, is_boundless, plain
 from promptls.rendering.outcome import (
@@ -66,7 +66,7 @@ def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rende
     retained = [prompt.parts[index] for index in truncation.kept]
     string: str | None = None
     try:
-        string = joined(retained)
+        string = join_contents(retained)
     except PromptPoetError as error:
         problems.append(failure_of(error, job))
     indices = set(truncation.kept)
@@ -189,7 +189,7 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     except Exception:
         raise
     except BaseException as error:  # noqa: BLE001 - a user's code may raise anything
-        return ended(error, job)
+        return exit_failure(error, job)
     if isinstance(made, RenderFailure):
         return made
     return _boundless(job, made) or counted_rendering(job, made, started)

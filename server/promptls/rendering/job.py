@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
 from promptls.rendering.outcome import RenderFailure, shallow_dict
-from promptls.text.format import shortened
+from promptls.text.format import shorten
 from promptls.truncation.prefix_cache import DEFAULT_CACHE
 
 _MAX_VALUES: Final = 2_000_000
@@ -93,7 +93,7 @@ def unpack(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """Return `value` as JSON for display: keys, and values without a JSON equivalent, become strings."""
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-        return shortened(value)
+        return shorten(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
@@ -108,7 +108,7 @@ def as_text(value: Any) -> str:
     try:
         return str(value)
     except ValueError:
-        return shortened(value)
+        return shorten(value)
 
 
 @dataclass(frozen=True, slots=True)

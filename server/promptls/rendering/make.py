@@ -50,7 +50,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.header import Header
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.tokens.tokenizer_files import is_tokenizer_file, located
+from promptls.tokens.tokenizer_files import is_tokenizer_file, resolve_encoding
 from promptls.truncation.prefix_cache import CACHES
 from promptls.workspace.contract import functions_path, included_part_names, request_prefixes
 from promptls.workspace.python_functions import functions_in
@@ -112,8 +112,8 @@ def job_for(
 def file_encoding(header: Header, project: ProjectFile, path: str | Path) -> str:
     """Return the encoding of the prompt at `path`; a tokenizer file is relative to what names it."""
     if header.encoding is not None:
-        return located(header.encoding, Path(path).parent)
-    return located(project.settings.encoding, project.root)
+        return resolve_encoding(header.encoding, Path(path).parent)
+    return resolve_encoding(project.settings.encoding, project.root)
 
 
 def _stand_ins(

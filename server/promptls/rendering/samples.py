@@ -23,7 +23,7 @@ from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, sa
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
 from promptls.security.files import FileTooLargeError, cached_by_file, is_file, is_folder, read_text
 from promptls.semantic.evaluation_file import evaluation_of, fields_in, scalars_in
-from promptls.semantic.flow.conditions import compared
+from promptls.semantic.flow.conditions import compared_values
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
@@ -350,7 +350,7 @@ def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[S
     tried: dict[tuple[str, Any], None] = {}
     for chunk in template.source.chunks:
         for _, node in expressions_in(chunk):
-            for value, constants in compared(node) if isinstance(node, Operation) else ():
+            for value, constants in compared_values(node) if isinstance(node, Operation) else ():
                 if isinstance(value, Name):
                     tried.update(
                         {

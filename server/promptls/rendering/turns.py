@@ -19,9 +19,9 @@ from promptls.truncation.candidates import Findings, LabQuestion, explore
 from promptls.truncation.lab_report import LabJson
 from promptls.truncation.prefix_cache import CACHES, Chat, Piece, may_go
 from promptls.truncation.simulation import (
+    first_messages,
     growing_inputs,
     grown,
-    lengthened,
     made_up,
     messages_a_turn,
     turn_sizes,
@@ -169,7 +169,7 @@ def _growth(request: LabRequest, renderer: _Renderer) -> _Growth:
         )
     before = _removable(renderer.parts(first.data))
     for each in inputs:
-        longer = grown(first.data, each.keys, lengthened(each.messages, 2 * len(each.messages) + 1))
+        longer = grown(first.data, each.keys, first_messages(each.messages, 2 * len(each.messages) + 1))
         if _removable(renderer.parts(longer)) > before:
             return _Growth(each.keys, names)
     raise NoChatError(
@@ -196,7 +196,7 @@ def _grow(
     each = 2 if chat.is_made_up else messages_a_turn(messages)
 
     def turn(count: int) -> tuple[int, ...]:
-        shown = made_up(messages, count) if chat.is_made_up else lengthened(messages, count)
+        shown = made_up(messages, count) if chat.is_made_up else first_messages(messages, count)
         return pieces.turn(renderer.parts(grown(chat.data, growth.keys, shown)))
 
     existing = 0 if chat.is_made_up else len(turn_sizes(len(messages), each))

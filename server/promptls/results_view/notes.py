@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import rows_at
 from promptls.results_view import results_wire
@@ -70,7 +70,7 @@ def save_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict
         notes[place] = Note(cells.get("id", ""), cast("Thumb | None", thumb), text)
     path = notes_file(run)
     rows = {str(each): asdict(note) for each, note in sorted(notes.items())}
-    with replaced(path, is_private=True) as stream:
+    with replace_file(path, is_private=True) as stream:
         json.dump({"format": FORMAT, "run": run.name, "rows": rows}, stream, indent=1, ensure_ascii=False)
         stream.write("\n")
     return notes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments import history
 from promptls.experiments.comparison import Comparison, compare_with
@@ -342,7 +342,7 @@ def write_rows(path: Path, run: history.RunSummary, form: str, places: Sequence[
     """
     if form not in FORMS:
         raise UsageError(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         stream.writelines(_pieces(run, form, places))
 
 

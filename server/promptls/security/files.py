@@ -163,7 +163,7 @@ def restrict_reading(scope: Scope) -> None:
     _scope.set(scope)
 
 
-def joined(folder: AnyPath, name: AnyPath) -> Path:
+def join_path(folder: AnyPath, name: AnyPath) -> Path:
     """Return the absolute path, without `..`, of the file `name` relative to a folder.
 
     Unlike `Path.resolve`, it accesses no files, since a name may refer to a foreign server.

@@ -12,7 +12,7 @@ from lsprotocol import types
 _written: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-def decoded(body: bytes) -> Any:
+def decode_body(body: bytes) -> Any:
     """Return the JSON of a body; None if it is not JSON.
 
     Lone surrogates and numbers of any length are accepted, as by Python's `json`.
@@ -27,7 +27,7 @@ def decoded(body: bytes) -> Any:
         return None
 
 
-def encoded(message: dict[str, Any]) -> bytes:
+def encode_message(message: dict[str, Any]) -> bytes:
     """Return the message as JSON; as ASCII if it has lone surrogates."""
     try:
         return orjson.dumps(message)
@@ -83,7 +83,7 @@ def error_of(code: types.ErrorCodes | types.LSPErrorCodes, message: str) -> Json
     return {"code": code.value, "message": message}
 
 
-def malformed(message: Any) -> Json | None:
+def violation_of(message: Any) -> Json | None:
     """Return how a message violates JSON-RPC, or None; `message` is None if the text was not JSON."""
     if message is None:
         return error_of(types.ErrorCodes.ParseError, "a message is not JSON")

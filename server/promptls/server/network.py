@@ -21,10 +21,10 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from promptls.server.json_rpc import decoded, error_of
+from promptls.server.json_rpc import decode_body, error_of
 from promptls.server.port_access import Address, new_token, path_pieces, refusal, without_token
 from promptls.server.server import create_server, set_up_logging
-from promptls.server.stdio import MAX_MESSAGE_BYTES, Framing, framed
+from promptls.server.stdio import MAX_MESSAGE_BYTES, Framing, frame_message
 from promptls.text.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ class TcpClient(asyncio.Protocol):
             first = without_token(bodies[0], self._token)
             if first is None:
                 log.warning("a client without the token is refused")
-                protocol.refuse(decoded(bodies[0]), _NEEDS_TOKEN)
+                protocol.refuse(decode_body(bodies[0]), _NEEDS_TOKEN)
                 self._transport.close()
                 return
             self._let_in()
@@ -206,7 +206,7 @@ class TcpWriter:
 
     def write(self, body: bytes) -> None:
         """Send a message."""
-        self._transport.write(framed(body))
+        self._transport.write(frame_message(body))
 
     def close(self) -> None:
         """Close the connection after sending what is pending."""

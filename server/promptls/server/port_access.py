@@ -21,7 +21,7 @@ from typing import Final
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request
 
-from promptls.server.json_rpc import decoded, encoded
+from promptls.server.json_rpc import decode_body, encode_message
 from promptls.text.errors import FilePlace, UsageError
 
 LOOPBACK: Final = "127.0.0.1"
@@ -112,13 +112,13 @@ def path_pieces(request: Request) -> tuple[str, str]:
 
 def without_token(body: bytes, token: str) -> bytes | None:
     """Return an `initialize` request without its token; None for other messages, or if the token is wrong."""
-    message = decoded(body)
+    message = decode_body(body)
     if not isinstance(message, dict) or message.get("method") != "initialize":
         return None
     params = message.get("params")
     options = params.get("initializationOptions") if isinstance(params, dict) else None
     sent = options.pop("token", None) if isinstance(options, dict) else None
-    return encoded(message) if isinstance(sent, str) and _is_same(sent, token) else None
+    return encode_message(message) if isinstance(sent, str) and _is_same(sent, token) else None
 
 
 def _is_same(sent: str, token: str) -> bool:

@@ -81,8 +81,8 @@ class PromptProtocol(LanguageServerProtocol):
 
     def receive(self, body: bytes) -> None:
         """Handle the message in `body`; answer one that is malformed or untimely with an error."""
-        message = json_rpc.decoded(body)
-        if (error := json_rpc.malformed(message)) is not None:
+        message = json_rpc.decode_body(body)
+        if (error := json_rpc.violation_of(message)) is not None:
             log.error("a message of the client is refused: %s", error["message"])
             self.refuse(message, error)
             return
@@ -106,7 +106,9 @@ class PromptProtocol(LanguageServerProtocol):
         if not isinstance(request_id, int | str):
             request_id = None
         if self.writer is not None:
-            self.writer.write(json_rpc.encoded({"jsonrpc": self.VERSION, "id": request_id, "error": error}))
+            self.writer.write(
+                json_rpc.encode_message({"jsonrpc": self.VERSION, "id": request_id, "error": error})
+            )
 
     def _structured(self, message: dict[str, Any]) -> Any:
         """Return the message as a typed object; None if that is not possible, which is answered."""

@@ -215,7 +215,7 @@ class StandardOutput:
     def write(self, body: bytes) -> None:
         """Send a message now, or do nothing if the client has gone: the end of the input ends the server."""
         with contextlib.suppress(BrokenPipeError):
-            self._stream.write(framed(body))
+            self._stream.write(frame_message(body))
             self._stream.flush()
 
     def close(self) -> None:
@@ -224,7 +224,7 @@ class StandardOutput:
             self._stream.close()
 
 
-def framed(body: bytes) -> bytes:
+def frame_message(body: bytes) -> bytes:
     """Return the body of a message with its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 

@@ -230,7 +230,7 @@ def cut_at(text: str, next_start: Callable[[int], int], roles: Mapping[int, Role
             return chunks
 
 
-def joined(chunks: Sequence[Chunk], role: Role | None = None) -> Chunk:
+def join_chunks(chunks: Sequence[Chunk], role: Role | None = None) -> Chunk:
     """Return adjacent chunks joined into one, with the role of the first unless `role` is passed."""
     if len(chunks) == 1 and role is None:
         return chunks[0]

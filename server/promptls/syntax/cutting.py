@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
-from promptls.syntax.chunk import Chunk, Role, cut_at, joined
+from promptls.syntax.chunk import Chunk, Role, cut_at, join_chunks
 from promptls.syntax.jinja.blocks import chunk_blocks, spanning_blocks
 from promptls.syntax.yaml.mapping_chunks import (
     column_of,
@@ -121,7 +121,7 @@ def json_pieces(text: str, first: Chunk | None, member: Chunk | None, known: Kno
         return []
     roles = [Role.JSON_ELEMENTS if start in elements else Role.JSON_MEMBERS for start in starts]
     ends = [*starts[1:], len(text)]
-    return shared(
+    return share_chunks(
         [Chunk(text[a:b], (), reach=0, role=role) for a, b, role in zip(starts, ends, roles, strict=True)],
         known,
     )
@@ -134,10 +134,14 @@ def _lead_of(chunk: Chunk) -> str:
 def _complete(chunks: list[Chunk], start: int, known: Known) -> list[Chunk]:
     """Return the chunks; from index `start`, those that are only complete together are joined."""
     for end in range(start + 2, min(start + _MAX_JOINED, len(chunks)) + 1):
-        made = [*chunks[:start], *shared([joined(chunks[start:end])], known), *chunks[end : end + 1]]
+        made = [
+            *chunks[:start],
+            *share_chunks([join_chunks(chunks[start:end])], known),
+            *chunks[end : end + 1],
+        ]
         if first_unsound(made, start) is None:
             return [*made, *chunks[end + 1 :]]
-    return [*chunks[:start], *shared([joined(chunks[start:])], known)]
+    return [*chunks[:start], *share_chunks([join_chunks(chunks[start:])], known)]
 
 
 def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
@@ -155,10 +159,10 @@ def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
         index = bisect_right(starts, offset)
         return starts[index] if index < len(starts) else len(text)
 
-    chunks = shared(cut_at(text, next_start, roles), known)
+    chunks = share_chunks(cut_at(text, next_start, roles), known)
     ranges = spanning_blocks(chunks)
     ranges += [(index, index + 1) for index, chunk in enumerate(chunks[:-1]) if trims_behind(chunk)]
-    return shared(_merge(chunks, ranges), known) if ranges else chunks
+    return share_chunks(_merge(chunks, ranges), known) if ranges else chunks
 
 
 def ends_alike(old: str, new: str, first: Chunk | None) -> bool:
@@ -218,12 +222,12 @@ def _merge(chunks: list[Chunk], ranges: Iterable[tuple[int, int]]) -> list[Chunk
     found: list[Chunk] = []
     position = 0
     for first, last in united:
-        found += [*chunks[position:first], joined(chunks[first : last + 1])]
+        found += [*chunks[position:first], join_chunks(chunks[first : last + 1])]
         position = last + 1
     return found + chunks[position:]
 
 
-def shared(chunks: Sequence[Chunk], known: Known) -> list[Chunk]:
+def share_chunks(chunks: Sequence[Chunk], known: Known) -> list[Chunk]:
     """Return the chunks, with each chunk that is already known replaced by the known object."""
     return [
         old

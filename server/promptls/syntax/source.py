@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from promptls.facts import current, unrecorded
-from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, joined, set_fact, text_of
+from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, join_chunks, set_fact, text_of
 from promptls.syntax.cutting import (
     ANCHOR,
     cut_json,
@@ -21,7 +21,7 @@ from promptls.syntax.cutting import (
     ends_alike,
     json_pieces,
     pieces,
-    shared,
+    share_chunks,
     spans_blocks,
 )
 from promptls.syntax.facts import placed_fact, summary
@@ -184,7 +184,7 @@ def recut_chunks(root: ChunkList, first: int, last: int, text: str) -> ChunkList
         chunks = cut(text, at_items=True)
     before = islice(root.placed(first), last - first + 1)
     known = {(located.chunk.text, located.chunk.role): located.chunk for located in before}
-    return root.replaced(first, last, tuple(shared(chunks, known)))
+    return root.replaced(first, last, tuple(share_chunks(chunks, known)))
 
 
 def _is_self_contained(chunks: list[Chunk]) -> bool:
@@ -287,7 +287,7 @@ class Source:
 
     @cached_property
     def _whole(self) -> Chunk:
-        chunk = unrecorded(joined, self.root.chunks, Role.BLOCK)
+        chunk = unrecorded(join_chunks, self.root.chunks, Role.BLOCK)
         if self.layout is Layout.MAPPING:
             set_fact(chunk, chunk_yaml, unrecorded(mapping_yaml, self.root))
         return chunk
@@ -511,11 +511,11 @@ def _cut(text: str, language: Language, known: dict[tuple[str, Role], Chunk]) ->
         return (members, Layout.MAPPING) if members is not None else (whole, Layout.WHOLE)
     chunks = cut(text, at_items=True)
     if _is_list(chunks[0]):
-        return shared(chunks, known), Layout.LIST
+        return share_chunks(chunks, known), Layout.LIST
     mapping = cut_mapping(text, known)
     if mapping is not None:
         return mapping, Layout.MAPPING
-    return shared(cut(text, at_items=False), known), Layout.WHOLE
+    return share_chunks(cut(text, at_items=False), known), Layout.WHOLE
 
 
 def _is_list(first: Chunk) -> bool:

@@ -153,7 +153,7 @@ class PreparedGeneration(NamedTuple):
 
 
 @asynccontextmanager
-async def prepared(
+async def prepare_generation(
     request: GenerationRequest, synthesizers: Sequence[QuerySynthesizer] = SYNTHESIZERS
 ) -> AsyncIterator[PreparedGeneration]:
     """Prepare `request`: no model is called yet, and no file is written.

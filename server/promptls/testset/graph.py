@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from promptls.datasets.atomic import replaced
+from promptls.datasets.atomic import replace_file
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 
@@ -159,7 +159,7 @@ class KnowledgeGraph:
                 for each in self.relationships
             ],
         }
-        with replaced(Path(path)) as stream:
+        with replace_file(Path(path)) as stream:
             json.dump(value, stream, ensure_ascii=False, indent=1, default=str)
             stream.write("\n")
 

@@ -12,7 +12,7 @@ from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.pipeline import Progress
 from promptls.experiments.process import MayGo, Notify, leave, main
 from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped, to_json
-from promptls.testset.generation import GenerationPlan, GenerationRequest, prepared
+from promptls.testset.generation import GenerationPlan, GenerationRequest, prepare_generation
 from promptls.testset.model_asker import ModelAsker, opened_asker
 from promptls.testset.synthesis import GeneratedSample, Samples, generate_samples, rows_of, write_rows
 from promptls.testset.transforms import transform
@@ -138,7 +138,7 @@ def _message(plan: GenerationPlan, samples: Samples) -> str:
 
 
 async def _generate(request: GenerationRequest, notify: Notify, may_go: MayGo) -> None:
-    async with prepared(request) as (plan, planned):
+    async with prepare_generation(request) as (plan, planned):
         if await may_go(planned):
             notify(to_json(await generate(plan, lambda event: notify(to_json(event)))))
 

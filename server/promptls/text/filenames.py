@@ -21,7 +21,7 @@ def is_json_file(path: str) -> bool:
     return path.lower().endswith((".json", ".json.gz"))
 
 
-def unpacked(path: str, data: bytes) -> bytes:
+def unpack_file(path: str, data: bytes) -> bytes:
     """Return the `data` of a file, unpacked if its name ends in `.json.gz`.
 
     Raises OSError if they are not valid gzip data or too large.
@@ -38,7 +38,7 @@ def unpacked(path: str, data: bytes) -> bytes:
     return plain
 
 
-def packed(path: str, data: bytes) -> bytes:
+def pack_file(path: str, data: bytes) -> bytes:
     """Return the `data` as stored in a file of this name; the result is deterministic."""
     return gzip.compress(data, mtime=0) if path.lower().endswith(".gz") else data
 

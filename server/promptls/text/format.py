@@ -28,7 +28,7 @@ _WORDS.maxdict = _WORDS.maxlist = _WORDS.maxtuple = 4
 _WORDS.maxlevel = 2
 
 
-def shortened(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return the `repr` of a value on one line, truncated if it is long."""
     try:
         return " ".join(_WORDS.repr(value).split())

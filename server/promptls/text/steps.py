@@ -10,7 +10,7 @@ Steps: TypeAlias = Generator[None, None, Result]
 """Work that pauses at each `yield`, and returns its result."""
 
 
-def finished(steps: Steps[Result]) -> Result:
+def finish(steps: Steps[Result]) -> Result:
     """Run all steps and return the result."""
     results: list[Result] = []
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.security.files import joined, read_bytes, stamp_of
+from promptls.security.files import join_path, read_bytes, stamp_of
 
 SUFFIX: Final = ".json"
 MAX_BYTES: Final = 100_000_000
@@ -24,9 +24,9 @@ def is_tokenizer_file(name: str) -> bool:
     return name.endswith(SUFFIX)
 
 
-def located(name: str, folder: str | Path) -> str:
+def resolve_encoding(name: str, folder: str | Path) -> str:
     """Return the absolute path of a tokenizer file named in `folder`; the names of encodings unchanged."""
-    return str(joined(folder, name)) if is_tokenizer_file(name) else name
+    return str(join_path(folder, name)) if is_tokenizer_file(name) else name
 
 
 def encoding_title(name: str) -> str:

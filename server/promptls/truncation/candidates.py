@@ -24,7 +24,7 @@ _DIGITS: Final = 2
 
 def candidate_steps(limit: int, present: int | None = None) -> tuple[int, ...]:
     """Return the steps to try under a limit, in ascending order: 1, rounded shares of it, the current one."""
-    shares = (rounded(limit * share) for share in STEP_SHARES)
+    shares = (round_limit(limit * share) for share in STEP_SHARES)
     return _unique((1, *shares, *([present] if present else [])))
 
 
@@ -34,12 +34,12 @@ def candidate_limits(present: int | None, longest: int) -> tuple[int, ...]:
     Limits that the chat never reaches are left out, except for the current one.
     """
     if present is None:
-        return _unique(rounded(longest * share) for share in LENGTH_SHARES)
-    tried = (present if share == 1 else rounded(present * share) for share in LIMIT_SHARES)
+        return _unique(round_limit(longest * share) for share in LENGTH_SHARES)
+    tried = (present if share == 1 else round_limit(present * share) for share in LIMIT_SHARES)
     return _unique(limit for limit in tried if limit == present or limit < longest)
 
 
-def rounded(number: float) -> int:
+def round_limit(number: float) -> int:
     """Return the number rounded to two significant digits, as people write limits; at least 1."""
     whole = max(1, round(number))
     return round(whole, -max(0, len(str(whole)) - _DIGITS))

@@ -201,7 +201,7 @@ def grown(data: Mapping[str, Any], keys: Sequence[str], messages: Sequence[Any])
     return {**data, first: value}
 
 
-def lengthened(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
+def first_messages(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
     """Return the first `count` messages.
 
     If there are fewer, they are repeated. Each repetition starts with its own number, so that no two

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from promptls.security.files import current_scope, is_file, joined, read_text, reading_within, scope_of
+from promptls.security.files import current_scope, is_file, join_path, read_text, reading_within, scope_of
 from promptls.workspace.disk import MAX_BYTES
 from promptls.workspace.settings import ProjectFile, find_project
 
@@ -26,7 +26,7 @@ class ConfigurationFiles:
     """
 
     def __init__(self, path: str, project: ProjectFile | None = None) -> None:
-        self._folder: Final = joined(path, "..")
+        self._folder: Final = join_path(path, "..")
         self._project: Final = project or find_project(Path(path))
         self._roots: Final = tuple(dict.fromkeys(self._find_roots()))
         self._installed: Final[set[str]] = set()
@@ -37,7 +37,7 @@ class ConfigurationFiles:
         """Return the text of a file by its path relative to the configuration; None if it may not be read."""
         requested = PurePosixPath(name)
         try:
-            file = joined(self._folder, name)
+            file = join_path(self._folder, name)
             if requested.suffix == _PYTHON:
                 self._folders.add(file.parent)
             elif not file.is_relative_to(self._folder) and not any(
@@ -79,7 +79,7 @@ class ConfigurationFiles:
         with reading_within(lambda: scope_of([package])):
             found = next((package.parent / each for each in choices if is_file(package.parent / each)), None)
         if found is not None:
-            self._installed.add(str(joined(package, "")))
+            self._installed.add(str(join_path(package, "")))
         return None if found is None else found.as_posix()
 
     def _find_roots(self) -> Iterator[Path]:

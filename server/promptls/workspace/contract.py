@@ -24,7 +24,7 @@ from promptls.semantic.types.shape import (
     UNKNOWN,
     Shape,
     conditional,
-    merged,
+    merge_shapes,
     normalize,
     normalize_shapes,
 )
@@ -245,11 +245,11 @@ def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict
             chosen.setdefault(tag_start(template, reference.span), []).append(below)
             below = {name: _conditional_shape(name, shape, reference) for name, shape in below.items()}
         for name, shape in shapes_at(template, reference.span.start, below).items() if below else ():
-            found[name] = merged(found[name], shape) if name in found else shape
+            found[name] = merge_shapes(found[name], shape) if name in found else shape
     for start, each in chosen.items():
         always = {name: shape for name, shape in each[0].items() if _is_needed_in_all(name, each)}
         for name, shape in shapes_at(template, start, always).items() if always else ():
-            found[name] = merged(found[name], shape) if name in found else shape
+            found[name] = merge_shapes(found[name], shape) if name in found else shape
     return found
 
 

@@ -11,7 +11,7 @@ from promptls.security.files import Stamp, read_bytes, stamp_of
 from promptls.semantic.template import Template
 from promptls.syntax.language import JINJA_YAML, JSON_FIELDS
 from promptls.syntax.source import Source
-from promptls.text.filenames import is_json_file, unpacked
+from promptls.text.filenames import is_json_file, unpack_file
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 """The extensions of prompt files."""
@@ -77,7 +77,7 @@ def text_on_disk(path: str) -> str | None:
     file can be used.
     """
     try:
-        return unpacked(path, read_bytes(path, MAX_BYTES)).decode("utf-8", errors="replace")
+        return unpack_file(path, read_bytes(path, MAX_BYTES)).decode("utf-8", errors="replace")
     except (OSError, ValueError):  # also for invalid file names
         return None
 

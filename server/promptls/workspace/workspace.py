@@ -104,13 +104,13 @@ class Workspace:
     def scan(self) -> int:
         """Read which templates each prompt file below the roots names; return the number of files."""
         names: dict[str, tuple[str, ...]] = {}
-        for _ in scanned(self.snapshot.roots, names, self.snapshot, self._shallow):
+        for _ in scan_names(self.snapshot.roots, names, self.snapshot, self._shallow):
             pass
         self.take_scan(names)
         return len(names)
 
     def take_scan(self, names: Mapping[str, tuple[str, ...]]) -> None:
-        """Store the result of `scanned`, except for open files, whose unsaved text is used."""
+        """Store the result of `scan_names`, except for open files, whose unsaved text is used."""
         graph = self.snapshot.graph
         opened = {path: graph.names(path) for path in self.snapshot.open_files}
         self._swap(graph=IncludeGraph({**names, **opened}, self.snapshot.roots))
@@ -187,7 +187,7 @@ class Workspace:
         self._swap(trusted=trusted, trusted_outside=outside, projects={}, graph=graph)
 
 
-def scanned(
+def scan_names(
     roots: Iterable[str],
     names: dict[str, tuple[str, ...]],
     snapshot: Snapshot,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptls.cli import permission
 from promptls.cli.arguments import chosen_sample, seconds, whole_number
-from promptls.cli.terminal import indented, paint, print_failure, print_json, shown_path
+from promptls.cli.terminal import indent_text, paint, print_failure, print_json, shown_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
 
@@ -153,7 +153,7 @@ def _print_previous(previous: SingleAnswer, answer: SingleAnswer, *, whole: bool
         print(paint(f"the same answer as {previous.model} gave at {previous.date}", "dim"))
     elif whole:
         print(f"\n{paint(f'the last answer, by {previous.model} at {previous.date}', 'bold')}")
-        print(indented(previous.response))
+        print(indent_text(previous.response))
         print(paint(_summary(previous), "dim"))
     else:
         print(paint("differs from the last answer; `--compare` prints it", "dim"))

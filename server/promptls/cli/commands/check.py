@@ -237,10 +237,10 @@ def _baseline(arguments: argparse.Namespace) -> Baseline | None:
 
 def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequence[BaselineEntry]) -> int:
     from promptls.cli.checked import baseline_text
-    from promptls.datasets.atomic import replaced
+    from promptls.datasets.atomic import replace_file
 
     text = baseline_text(files, known.entries, gone, known.path.parent)
-    with replaced(known.path) as stream:
+    with replace_file(known.path) as stream:
         stream.write(text)
     found = sum(len(file.findings) + len(file.known) for file in files)
     new = sum(len(file.findings) for file in files)

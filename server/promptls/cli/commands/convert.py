@@ -10,7 +10,7 @@ from pathlib import Path
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.filenames import packed, unpacked
+from promptls.text.filenames import pack_file, unpack_file
 from promptls.workspace.configuration_files import ConfigurationFiles
 
 SUMMARY = "convert prompts between formats"
@@ -126,14 +126,14 @@ def _text(word: str) -> str:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return unpacked(path.name, path.read_bytes())
+        return unpack_file(path.name, path.read_bytes())
     except OSError as error:
         raise UserError(f"the file cannot be read: {error}", FilePlace(path)) from error
 
 
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     """Return the file that was written; None if the text is to be printed."""
-    from promptls.datasets.atomic import replaced
+    from promptls.datasets.atomic import replace_file
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None
@@ -145,9 +145,9 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
             "name another with `-o`, or overwrite it with `--force`",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(path) as stream:
+    with replace_file(path) as stream:
         # Ragas also reads compressed files.
-        stream.buffer.write(packed(path.name, text.encode()))
+        stream.buffer.write(pack_file(path.name, text.encode()))
     return path
 
 

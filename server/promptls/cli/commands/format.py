@@ -89,7 +89,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _format(snapshot: Snapshot, path: str) -> FormattedFile:
-    from promptls.format.frame import applied
+    from promptls.format.frame import apply_edits
     from promptls.format.prompt_file import file_edits
     from promptls.semantic.kind import Kind
 
@@ -103,7 +103,7 @@ def _format(snapshot: Snapshot, path: str) -> FormattedFile:
         problem = problems[0]
         place = FilePlace(path, *template.source.line_column(problem.span.start))
         return FormattedFile(path, text, text, "refused", problem.message, place)
-    after = applied(text, file_edits(snapshot, path))
+    after = apply_edits(text, file_edits(snapshot, path))
     return FormattedFile(path, text, after, "unchanged" if after == text else "formatted")
 
 

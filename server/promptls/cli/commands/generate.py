@@ -181,12 +181,12 @@ def request_of(arguments: argparse.Namespace) -> GenerationRequest:
 
 async def _generate(arguments: argparse.Namespace) -> Finished | None:
     from promptls.cli.run_progress import shown_progress
-    from promptls.testset.generation import prepared
+    from promptls.testset.generation import prepare_generation
     from promptls.testset.process import generate
 
     async with AsyncExitStack() as stack:
         with _reading_spinner(arguments):
-            ready = await stack.enter_async_context(prepared(request_of(arguments)))
+            ready = await stack.enter_async_context(prepare_generation(request_of(arguments)))
         if not arguments.json:
             print("\n".join(_heading(ready)), flush=True)
         if arguments.plan:

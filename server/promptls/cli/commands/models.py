@@ -119,7 +119,7 @@ def _require_trust(references: list[ModelReference]) -> None:
 
 def _tried(references: list[ModelReference]) -> list[ModelState]:
     from promptls.experiments.access import Access, limited_to
-    from promptls.models.opening import tried
+    from promptls.models.opening import try_model
 
     access = Access(find_project(Path.cwd() / SETTINGS_FILE), tuple(references))
     if permission.can_ask():
@@ -127,7 +127,7 @@ def _tried(references: list[ModelReference]) -> list[ModelState]:
 
     async def in_turn() -> list[ModelState]:
         # Sequentially, since models on this machine would slow each other down.
-        return [await tried(reference) for reference in references]
+        return [await try_model(reference) for reference in references]
 
     with limited_to([access]):
         return asyncio.run(in_turn())

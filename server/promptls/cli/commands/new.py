@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Write the files; raises UsageError, and writes nothing, if one already exists."""
-    from promptls.datasets.atomic import replaced
+    from promptls.datasets.atomic import replace_file
 
     path = Path(os.path.abspath(arguments.name))  # noqa: PTH100 - does not resolve links
     name = _ENDING.sub("", arguments.name.replace(os.sep, "/").rpartition("/")[2])
@@ -77,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     for file, text in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(file) as stream:
+        with replace_file(file) as stream:
             stream.write(text)
     if arguments.json:
         print_json({"files": [shown_path(file) for file in files]})

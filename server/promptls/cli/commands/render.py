@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptls.cli.arguments import chosen_sample, whole_number
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.safe_stream import write_document
-from promptls.cli.terminal import indented, paint, print_failure, print_json, printed_path, shown_path
+from promptls.cli.terminal import indent_text, paint, print_failure, print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 from promptls.tokens.tokenizer_files import encoding_title
@@ -196,9 +196,9 @@ def _print_part(part: RenderedPart) -> None:
         else json.dumps(part.content, ensure_ascii=False, indent=2)
     ).rstrip("\n")
     if part.kept:
-        print(f"{paint(str(part.name), 'cyan')}{paint(heading, 'dim')}\n{indented(content)}\n")
+        print(f"{paint(str(part.name), 'cyan')}{paint(heading, 'dim')}\n{indent_text(content)}\n")
     else:
-        print(paint(f"{part.name}{heading}\n{indented(content)}", "dim") + "\n")
+        print(paint(f"{part.name}{heading}\n{indent_text(content)}", "dim") + "\n")
 
 
 def _total(job: RenderJob, rendering: Rendering) -> str:
@@ -330,21 +330,21 @@ def _viewer_lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[
             yield f"    {paint('failed', 'red')}: {row['failure']}"
         for example in row["examples"]:
             yield f"  {paint('example', 'cyan')} {paint(_example_summary(example), 'dim')}"
-            yield indented(example["text"])
+            yield indent_text(example["text"])
         for example in row["dropped"]:
             where = "" if example["label"] is None else f" from label {example['label']} on"
             summary = f"{_example_summary(example)} · does not fit{where}"
             yield f"  {paint('dropped', 'yellow')} {paint(summary, 'dim')}"
-            yield paint(indented(example["text"]), "dim")
+            yield paint(indent_text(example["text"]), "dim")
         for prompt in row["prompts"]:
             name = "prompt" if prompt["label"] is None else f"label {prompt['label']}"
             shown = f"· {plural(prompt['tokens'], 'token')}"
             yield f"  {paint(name, 'cyan')} {paint(shown, 'dim')}"
             if "text" in prompt:
-                yield indented(prompt["text"])
+                yield indent_text(prompt["text"])
             for message in prompt.get("messages", ()):
                 yield f"    {paint(str(message.get('role')), 'dim')}"
-                yield indented(str(message.get("content", "")), 6)
+                yield indent_text(str(message.get("content", "")), 6)
 
 
 def _row_heading(row: dict[str, Any], rows: int) -> str:

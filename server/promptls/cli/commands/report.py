@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Write the report, and print its path."""
-    from promptls.datasets.atomic import replaced
+    from promptls.datasets.atomic import replace_file
     from promptls.experiments.history import find_run
     from promptls.results_view.html_report import report_html
 
@@ -53,7 +53,7 @@ def execute(arguments: argparse.Namespace) -> int:
     path = arguments.output or Path(f"{runs[-1].name}.html")
     html = report_html(runs)
     try:
-        with replaced(path) as stream:
+        with replace_file(path) as stream:
             stream.write(html)
     except OSError as error:
         raise UserError(

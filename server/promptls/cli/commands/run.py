@@ -239,13 +239,13 @@ async def _run_all(
 ) -> list[tuple[Finished, list[Threshold]]]:
     """Run all experiments; every plan is made, and every question asked, before the first call of a model."""
     from promptls.experiments.history import read_run
-    from promptls.experiments.prepare import prepared
+    from promptls.experiments.prepare import prepare_run
     from promptls.experiments.verdicts import check_thresholds, thresholds_of
 
     finished = []
     async with AsyncExitStack() as stack:
         with _only_json(arguments):
-            plans = [await stack.enter_async_context(prepared(request)) for request in requests]
+            plans = [await stack.enter_async_context(prepare_run(request)) for request in requests]
         # The experiment declares thresholds for its whole dataset.
         declared = [{} if each.plan.choice.text else each.plan.experiment.thresholds for each in plans]
         thresholds = [thresholds_of(each, arguments.fail_under) for each in declared]

@@ -69,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
     paths = list(counted_paths(chosen))
     trust_to_render(chosen, paths, this_time=arguments.trust)
     prompts = asyncio.run(
-        counted(
+        count_prompts(
             chosen.snapshot,
             paths,
             model_name=arguments.model,
@@ -97,7 +97,7 @@ def counted_paths(chosen: ChosenFiles) -> Iterator[str]:
         yield path
 
 
-async def counted(
+async def count_prompts(
     snapshot: Snapshot,
     paths: Sequence[str],
     *,

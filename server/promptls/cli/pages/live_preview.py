@@ -10,13 +10,13 @@ from typing import Any, Final
 from websockets.asyncio.server import ServerConnection
 
 from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
-from promptls.cli.permission import refused
+from promptls.cli.permission import untrusted_error
 from promptls.experiments.access import NOT_SENT, may_send_keys
 from promptls.experiments.history import measured_cache
 from promptls.experiments.single_answer import AskRequest
 from promptls.preview import preview_wire
 from promptls.preview.asking import STOPPED, answer_of, answers_of, request_about
-from promptls.preview.preview_answers import committed, rows_of, tokens_of
+from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
 from promptls.preview.preview_result import (
     RenderingChoice,
     chosen_sample,
@@ -130,7 +130,7 @@ class LivePreview:
             return await rows_of(snapshot, self.path, query or "", start or 0)
         if question == "committed":
             choice, against = RenderingChoice.from_json(argument), optional(argument, "against", str)
-            return await committed(snapshot, self.path, choice, self._worker.render, against)
+            return await committed_rendering(snapshot, self.path, choice, self._worker.render, against)
         if question == "answers":
             choice = RenderingChoice.from_json(argument)
             sample = sample_to_show(snapshot, self.path, choice)
@@ -153,7 +153,7 @@ class LivePreview:
         model = optional(argument, "model", str)
         request = request_about(snapshot, self.path, choice, sample, outcome, model)
         if request.is_model_of_folder and not snapshot.trusts(self.path):
-            raise refused(folder_to_trust(Path(self.path)), FolderCode(models=(request.model,)))
+            raise untrusted_error(folder_to_trust(Path(self.path)), FolderCode(models=(request.model,)))
         return request
 
     def _save(self, argument: dict[str, Any]) -> preview_wire.SaveResult:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from websockets.asyncio.server import ServerConnection
 
 from promptls.cli.pages.page_server import ShownPage, talk_among
-from promptls.cli.permission import is_trusted, refused
+from promptls.cli.permission import is_trusted, untrusted_error
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.folder_code import code_of_run, folders_of_run
 from promptls.experiments.history import last_run
@@ -258,7 +258,7 @@ class ResultsPage(ShownPage):
             return request
         code = code_of_run(request)
         if code or TrustStore().decision(folders) is False:
-            raise refused(folders[0], code)
+            raise untrusted_error(folders[0], code)
         return replace(request, roots=tuple(map(str, folders)))
 
     async def _agrees(self, title: str, message: str) -> bool:

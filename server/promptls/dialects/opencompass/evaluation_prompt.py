@@ -13,7 +13,7 @@ from promptls.dialects.opencompass.prompt_list import (
     Prompt,
     PromptList,
     Row,
-    explained,
+    convert_exceptions,
 )
 from promptls.dialects.opencompass.retriever import (
     Losses,
@@ -50,7 +50,7 @@ class EvaluationConfig:
         """Whether each label has a prompt that is scored, instead of an answer being generated."""
         return self.inferencer_class in LABEL_INFERENCERS
 
-    @explained
+    @convert_exceptions
     def picks(
         self,
         train: Sequence[Row],
@@ -63,10 +63,10 @@ class EvaluationConfig:
         `MDLRetriever` needs the `loss` of a language model. Raises OpenCompassError.
         """
         if self.retriever.kind == "MDLRetriever":
-            return explained(self._picks_by_loss(train, test, model, loss))
+            return convert_exceptions(self._picks_by_loss(train, test, model, loss))
         return picker(self.retriever, train, test, self.reader, model)
 
-    @explained
+    @convert_exceptions
     def labels(self, test: Sequence[Row]) -> list[Any]:
         """Return the labels that are scored: the inferencer's, the templates', or all values of the output.
 
@@ -90,7 +90,7 @@ class EvaluationConfig:
                 return list(template.labels)
         return list(dict.fromkeys(self._output_of(row) for row in test))
 
-    @explained
+    @convert_exceptions
     def examples(self, train: Sequence[Row], picked: Sequence[int]) -> list[Prompt]:
         """Return the picked rows as individual examples; raises OpenCompassError."""
         if self.ice is None:
@@ -107,7 +107,7 @@ class EvaluationConfig:
         rows = [_row(train, index) for index in picked]
         return [self.ice.example(row, self._output_of(row)) for row in rows]
 
-    @explained
+    @convert_exceptions
     def joined(self, examples: Sequence[Prompt]) -> Prompt:
         """Return the examples as they appear in the prompt: texts with separators, or dialogue items."""
         if isinstance(self.ice, templates.RawPromptTemplate):
@@ -131,13 +131,13 @@ class EvaluationConfig:
             made = text + separator + made
         return made
 
-    @explained
+    @convert_exceptions
     def generating(self, row: Row, examples: Prompt) -> Prompt:
         """Return the prompt of `row` for a model that generates the answer; raises OpenCompassError."""
         mask = self.inferencer.get("gen_field_replace_token", "")
         return self._question_template().generating(row, examples, self.reader.output_column, mask)
 
-    @explained
+    @convert_exceptions
     def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
         """Return the prompt of `row` with `label` as its answer; raises OpenCompassError."""
         return self._question_template().labelled(row, examples, label, keep_separator=keep_separator)
@@ -228,7 +228,7 @@ class EvaluationConfig:
         return row[column]
 
 
-@explained
+@convert_exceptions
 def build_evaluation_prompt(
     infer: Mapping[str, Any], reader: Mapping[str, Any] | None = None
 ) -> EvaluationConfig:
@@ -317,7 +317,7 @@ class Fitted:
     cuts: tuple[int, ...] = ()
 
 
-def fitted(
+def fit_prompt(
     evaluation: EvaluationConfig,
     train: Sequence[Row],
     row: Row,

@@ -175,7 +175,7 @@ class LaidOut:
     ignored: tuple[str, ...] = ()
 
 
-@prompt_list.explained
+@prompt_list.convert_exceptions
 def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
     """Return the meta template that `mapping` describes.
 
@@ -221,7 +221,7 @@ def _has_api_roles(meta: Any) -> bool:
     return any(isinstance(role, Mapping) and "api_role" in role for role in roles)
 
 
-@prompt_list.explained
+@prompt_list.convert_exceptions
 def lay_out(prompt: prompt_list.Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
     """Return the prompt as sent to the model; failures are those of OpenCompass."""
     if isinstance(prompt, str):

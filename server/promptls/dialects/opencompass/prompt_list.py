@@ -41,7 +41,7 @@ class OpenCompassError(Exception):
         self.is_opencompass = is_opencompass
 
 
-def explained(function: Callable[Argument, Result]) -> Callable[Argument, Result]:
+def convert_exceptions(function: Callable[Argument, Result]) -> Callable[Argument, Result]:
     """Convert unexpected exceptions of the decorated function to OpenCompassError with the same cause.
 
     Values of the wrong type cause unhandled exceptions in OpenCompass; they cause the same ones here, since
@@ -114,10 +114,10 @@ class PromptList:
             if isinstance(item, Mapping):
                 new = dict(item)
                 if "prompt" in item:
-                    new["prompt"] = filled(item["prompt"], row)
+                    new["prompt"] = fill_columns(item["prompt"], row)
                 items.append(new)
             else:
-                items.append(filled(item, row))
+                items.append(fill_columns(item, row))
         return PromptList(tuple(items))
 
     def replaced(self, mark: str, by: Prompt) -> PromptList:
@@ -174,7 +174,7 @@ Prompt: TypeAlias = str | PromptList | Messages
 """The output of a template, before a model's meta template is applied."""
 
 
-def filled(text: Any, row: Row) -> Any:
+def fill_columns(text: Any, row: Row) -> Any:
     """Return `text` with every `{column}` replaced, one column after the other, in the row's order.
 
     So fields of later columns in a value are also replaced, and doubled braces remain.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from promptls.dialects.opencompass.prompt_list import OpenCompassError, Row, explained
+from promptls.dialects.opencompass.prompt_list import OpenCompassError, Row, convert_exceptions
 from promptls.dialects.opencompass.templates import Reader
 from promptls.dialects.opencompass.vocabulary import (
     EMBEDDING_RETRIEVERS,
@@ -140,7 +140,7 @@ def nearest(
     return pick
 
 
-def voted(texts: Sequence[str], count: int, neighbours: int, model: SentenceModel) -> list[int]:
+def vote(texts: Sequence[str], count: int, neighbours: int, model: SentenceModel) -> list[int]:
     """Return the indices of the `count` texts that are most often among the nearest `neighbours` of others.
 
     A text is skipped if all its voters also vote for a single text ranked before it. Raises OpenCompassError
@@ -311,7 +311,7 @@ def picker(
     `model` is required by retrievers that compare embeddings. For `MDLRetriever`, the picked rows are the
     candidates.
     """
-    return explained(_pick(retriever, train, test, reader, model))
+    return convert_exceptions(_pick(retriever, train, test, reader, model))
 
 
 def _pick(
@@ -394,7 +394,7 @@ def _by_embeddings(
         )
     texts = [reader.input_text(row) for row in train]
     if retriever.kind == "VotekRetriever":
-        chosen = voted(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
+        chosen = vote(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
         return lambda _index: list(chosen)
     count = retriever.count
     if retriever.kind == "MDLRetriever":  # the candidates

@@ -20,7 +20,7 @@ from promptls.dialects.opencompass.prompt_list import (
     PromptList,
     Row,
     check_arguments,
-    filled,
+    fill_columns,
 )
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
@@ -220,7 +220,7 @@ def _fill(template: Prompt, row: Row) -> Prompt:
     assert not isinstance(template, Messages)
     if isinstance(template, PromptList):
         return template.filled(row)
-    text: str = filled(template, row)
+    text: str = fill_columns(template, row)
     return text
 
 
@@ -272,7 +272,7 @@ class RawPromptTemplate:
             return
         message = dict(item)
         if self.format_variables and isinstance(message["content"], str):
-            message["content"] = filled(message["content"], row)
+            message["content"] = fill_columns(message["content"], row)
         yield message
 
 
@@ -397,7 +397,7 @@ def build_reader(config: Mapping[str, Any] | None) -> Reader:
     )
 
 
-def chosen(rows: Sequence[Item], size: float | str | None, key: str = "test_range") -> list[Item]:
+def select_rows(rows: Sequence[Item], size: float | str | None, key: str = "test_range") -> list[Item]:
     """Return the rows in a range: a number or fraction of them in a fixed random order, or a slice.
 
     OpenCompass evaluates a string as Python; here it is parsed, and raises OpenCompassError unless it is a

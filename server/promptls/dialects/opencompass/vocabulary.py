@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.dialects import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, optional, required_key, table
 
 INFERENCERS: Mapping[str, str] = {
     "GenInferencer": "The model writes the answer.",
@@ -144,8 +144,10 @@ INFER_KEYS: Mapping[str, KeyFact] = table(
         "template mapping",
         "Template of the question. Its `ice_token` is replaced by the examples.",
     ),
-    needed("retriever", "mapping", "Selects the in-context examples: `ZeroRetriever`, `FixKRetriever`, …"),
-    needed(
+    required_key(
+        "retriever", "mapping", "Selects the in-context examples: `ZeroRetriever`, `FixKRetriever`, …"
+    ),
+    required_key(
         "inferencer",
         "mapping",
         "How the model is asked: `GenInferencer` generates text, `PPLInferencer` selects the most likely "
@@ -155,7 +157,7 @@ INFER_KEYS: Mapping[str, KeyFact] = table(
 """Keys of `infer_cfg`."""
 
 INFERENCER_KEYS: Mapping[str, KeyFact] = table(
-    needed("type", "class name", "The inferencer class: `GenInferencer`, `PPLInferencer`, …"),
+    required_key("type", "class name", "The inferencer class: `GenInferencer`, `PPLInferencer`, …"),
     optional("max_out_len", "integer", "Maximum number of tokens of an answer."),
     optional(
         "max_seq_len",
@@ -178,12 +180,12 @@ INFERENCER_KEYS: Mapping[str, KeyFact] = table(
 """Keys of `inferencer`."""
 
 READER_KEYS: Mapping[str, KeyFact] = table(
-    needed(
+    required_key(
         "input_columns",
         "list of names",
         "Columns with inputs. Retrievers use them to compare rows. Templates may also use other columns.",
     ),
-    needed(
+    required_key(
         "output_column",
         "text",
         (
@@ -218,7 +220,7 @@ READER_KEYS: Mapping[str, KeyFact] = table(
 
 TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
     optional("type", "class name", "Template class: `PromptTemplate`, or `RawPromptTemplate` for messages."),
-    needed(
+    required_key(
         "template",
         "text or mapping",
         (
@@ -250,7 +252,7 @@ TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
 
 DIALOGUE_KEYS: Mapping[str, KeyFact] = table(
     optional("begin", "list of items", "Items before the dialogue, often a system message."),
-    needed(
+    required_key(
         "round",
         "list of mappings",
         "The turns, each with `role` and `prompt`. The model writes the text of the last generating role.",
@@ -264,7 +266,7 @@ DIALOGUE_KEYS: Mapping[str, KeyFact] = table(
 """Keys of a dialogue template; with any other key, OpenCompass treats the mapping as labels."""
 
 TURN_KEYS: Mapping[str, KeyFact] = table(
-    needed(
+    required_key(
         "role",
         "text",
         "Speaker, usually `HUMAN`, `BOT` or `SYSTEM`. The model's meta template must define the role.",
@@ -282,14 +284,14 @@ TURN_KEYS: Mapping[str, KeyFact] = table(
 
 META_KEYS: Mapping[str, KeyFact] = table(
     optional("begin", "text", "Text before the whole dialogue."),
-    needed("round", "list of mappings", "Roles of the model, in the order of their turns."),
+    required_key("round", "list of mappings", "Roles of the model, in the order of their turns."),
     optional("end", "text", "Text after the whole dialogue; omitted if the model generates."),
     optional("reserved_roles", "list of mappings", "Roles outside of the turns, such as `SYSTEM`."),
 )
 """Keys of `meta_template`."""
 
 META_ROLE_KEYS: Mapping[str, KeyFact] = table(
-    needed("role", "text", "Name of the role in dialogues: `HUMAN`, `BOT`, `SYSTEM`."),
+    required_key("role", "text", "Name of the role in dialogues: `HUMAN`, `BOT`, `SYSTEM`."),
     optional("begin", "text", "Text before each turn of the role."),
     optional("prompt", "text", "Default text of the role, if the dialogue has none."),
     optional("end", "text", "Text after each turn of the role."),
@@ -317,7 +319,7 @@ RETRIEVERS: Mapping[str, str] = {
 """Values of a retriever's `type`, with the examples that each picks."""
 
 RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
-    needed("type", "class name", "Retriever class, such as `ZeroRetriever`."),
+    required_key("type", "class name", "Retriever class, such as `ZeroRetriever`."),
     optional("fix_id_list", "list of integers", "Training rows for `FixKRetriever`, counted from 0."),
     optional(
         "ice_num",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.text.format import shortened
+from promptls.text.format import shorten
 
 MAX_DEPTH = 500
 """The maximum nesting depth; libyaml's composer crashes the process at about 30,000 levels."""
@@ -171,7 +171,7 @@ def _misread(text: str, error: Exception) -> PromptPoetError:
             try:
                 constructor.construct_object(node)
             except Exception:  # noqa: BLE001 - any exception identifies the value
-                message = f"{shortened(node.value)} cannot be read as what it looks like ({error})"
+                message = f"{shorten(node.value)} cannot be read as what it looks like ({error})"
                 mark = node.start_mark
                 return _failure(text, error, message, mark.line, mark.column, "Put it in quotes.")
         elif isinstance(node, yaml.SequenceNode):

@@ -14,7 +14,7 @@ from typing import Any
 
 from promptls.dialects.prompt_poet import vocabulary
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.text.format import shortened
+from promptls.text.format import shorten
 from promptls.text.suggest import nearest
 
 
@@ -31,7 +31,7 @@ class PromptSection:
 def build_sections(item: Mapping[Any, Any], markers: vocabulary.Markers) -> tuple[PromptSection, ...]:
     """Return the sections of the YAML mapping `item`, cleaned; raises PromptPoetError of kind `parts`."""
     raw = item.get("sections")
-    part = f"The part {shortened(item.get('name', 'without a name'))}"
+    part = f"The part {shorten(item.get('name', 'without a name'))}"
     if not raw:
         raise PromptPoetError("parts", f"{part} has empty `sections`: list at least one, or use `content`.")
     if not isinstance(raw, list):
@@ -150,7 +150,7 @@ def _cause_without_list(loaded: Any) -> str:
     return "AttributeError" if isinstance(first, str) and "sections" in first else "TypeError"
 
 
-def joined(parts: Sequence[PromptPart]) -> str:
+def join_contents(parts: Sequence[PromptPart]) -> str:
     """Return the prompt as one text: the contents without separator.
 
     Raises PromptPoetError for other content.
@@ -195,7 +195,7 @@ def _build_part(index: int, item: Any, markers: vocabulary.Markers) -> PromptPar
 def _refuse_preset_tokens(part: PromptPart) -> None:
     """Raise PromptPoetError if the template sets token ids."""
     if part.tokens is not None:
-        message = f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
+        message = f"The part {shorten(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
         raise _WrongKeyError(message, "tokens", "ValueError")
 
 
@@ -204,7 +204,7 @@ def _check_preset_tokens(part: PromptPart) -> None:
     if part.tokens is not None and not isinstance(part.tokens, Sized):
         raise PromptPoetError(
             "parts",
-            f"The part {shortened(part.name)} presets `tokens` that are {_article(part.tokens)}: "
+            f"The part {shorten(part.name)} presets `tokens` that are {_article(part.tokens)}: "
             "write a list of ids.",
             cause="TypeError",
         )
@@ -220,7 +220,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
     except TypeError as error:
         raise PromptPoetError(
             "parts",
-            f"The part {shortened(part.name)} has `expected_template_data_keys` that are not a list.",
+            f"The part {shorten(part.name)} has `expected_template_data_keys` that are not a list.",
             cause="TypeError",
         ) from error
     if missing:
@@ -228,7 +228,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
         names = ", ".join(f"`{name}`" for name in missing)
         raise PromptPoetError(
             "parts",
-            f"The part {shortened(part.name)} expects {names} in the template data, where it is missing: "
+            f"The part {shorten(part.name)} expects {names} in the template data, where it is missing: "
             f"pass it, or take it out of `expected_template_data_keys`.{hint}",
         )
 
@@ -236,7 +236,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
 def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
     """Return the message for an unknown key of a part."""
     if not isinstance(key, str):
-        return f"{_label(index, item)} has the key {shortened(key)}, not a text: keys of a part are names."
+        return f"{_label(index, item)} has the key {shorten(key)}, not a text: keys of a part are names."
     near = nearest(key, vocabulary.PART_KEYS)
     hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(vocabulary.PART_KEYS)}."
     return f"{_label(index, item)} has the unknown key `{key}`: {hint}"
@@ -246,7 +246,7 @@ def _not_text(part: PromptPart) -> str:
     """Return the message for content that cannot be joined or counted."""
     what = "is empty (null)" if part.content is None else f"is {_article(part.content)}, not text"
     return (
-        f"The content of the part {shortened(part.name)} {what}, so the prompt has no string and no token "
+        f"The content of the part {shorten(part.name)} {what}, so the prompt has no string and no token "
         "count: put it in quotes or a `|` block."
     )
 
@@ -254,7 +254,7 @@ def _not_text(part: PromptPart) -> str:
 def _label(index: int, item: Mapping[Any, Any]) -> str:
     """Return the name of a part for messages."""
     name = item.get("name")
-    return f"Part {index + 1}" if name is None else f"The part {shortened(name)}"
+    return f"Part {index + 1}" if name is None else f"The part {shorten(name)}"
 
 
 def _article(value: Any) -> str:
@@ -305,7 +305,7 @@ def count_part(
         what = "empty (null)" if part.content is None else f"of type {type(part.content).__name__}"
         raise PromptPoetError(
             "tokens",
-            f"The content of the part {shortened(part.name)} is {what}, which has no tokens: "
+            f"The content of the part {shorten(part.name)} is {what}, which has no tokens: "
             "put it in quotes or a `|` block.",
             cause="TypeError",
         )
@@ -319,7 +319,7 @@ def count_part(
         else:
             raise PromptPoetError(
                 "tokens",
-                f"The section {shortened(section.name)} of the part {shortened(part.name)} presets `tokens`, "
+                f"The section {shorten(section.name)} of the part {shorten(part.name)} presets `tokens`, "
                 "which Prompt Poet refuses: remove them.",
             )
     return PartCount(tokens, tuple(counts))
@@ -331,7 +331,7 @@ def _preset(section: PromptSection) -> int:
         return len(section.tokens)
     raise PromptPoetError(
         "tokens",
-        f"The section {shortened(section.name)} presets `tokens` that are not a list: write a list of ids.",
+        f"The section {shorten(section.name)} presets `tokens` that are not a list: write a list of ids.",
         cause="TypeError",
     )
 
@@ -342,7 +342,7 @@ def _count(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
         return count(text)
     except ValueError as error:
         raise PromptPoetError(
-            "tokens", f"The part {shortened(part.name)} cannot be counted: {error}"
+            "tokens", f"The part {shorten(part.name)} cannot be counted: {error}"
         ) from error
 
 

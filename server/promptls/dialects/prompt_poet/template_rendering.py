@@ -16,7 +16,7 @@ from promptls.dialects.prompt_poet.environment import CompiledTemplates, FolderL
 from promptls.dialects.prompt_poet.failures import PromptPoetError, load_failure, render_failure
 from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT, ItemError, PromptPart, build_parts
 from promptls.dialects.prompt_poet.vocabulary import DEFAULT_MARKERS, RESERVED_INPUTS, Markers, escape
-from promptls.text.format import shortened
+from promptls.text.format import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTI
         if not isinstance(name, str):
             raise PromptPoetError(
                 "data",
-                f"The template data has the key {shortened(name)}, which is not a name.",
+                f"The template data has the key {shorten(name)}, which is not a name.",
                 cause="TypeError",
             )
         if name in RESERVED_INPUTS:

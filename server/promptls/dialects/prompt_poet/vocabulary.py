@@ -10,10 +10,10 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from promptls.dialects import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, optional, required_key, table
 
 PART_KEYS: Mapping[str, KeyFact] = table(
-    needed(
+    required_key(
         "name",
         "text",
         (
@@ -21,7 +21,7 @@ PART_KEYS: Mapping[str, KeyFact] = table(
             "have the same name."
         ),
     ),
-    needed(
+    required_key(
         "content",
         "text",
         (
@@ -68,8 +68,8 @@ PART_KEYS: Mapping[str, KeyFact] = table(
 """The keys of a part; any other key is an error in Prompt Poet."""
 
 SECTION_KEYS: Mapping[str, KeyFact] = table(
-    needed("name", "text", "Name of the section, for token counts."),
-    needed(
+    required_key("name", "text", "Name of the section, for token counts."),
+    required_key(
         "content",
         "text",
         (

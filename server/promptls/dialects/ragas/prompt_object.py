@@ -13,12 +13,12 @@ from typing import Any, Final, Literal, NamedTuple
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
 
-from promptls.dialects import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, optional, required_key, table
 from promptls.text.errors import parse_json
 
 PROMPT_KEYS: Mapping[str, KeyFact] = table(
     optional("name", "text", "Name of the prompt, and of the file that Ragas saves."),
-    needed(
+    required_key(
         "instruction",
         "text",
         (
@@ -39,12 +39,12 @@ PROMPT_KEYS: Mapping[str, KeyFact] = table(
             "`key: value` lines with JSON values."
         ),
     ),
-    needed(
+    required_key(
         "input_keys",
         "list of names",
         "Names of the inputs. The prompt must be formatted with exactly these.",
     ),
-    needed(
+    required_key(
         "output_key",
         "text",
         "Name of the output. The prompt ends with it, and every example has it.",
@@ -142,7 +142,7 @@ def release_of(mapping: Any, declared: str | None) -> Release:
     return release(NEWEST_RELEASE if is_newer else DEFAULT_RELEASE)
 
 
-def filled(text: str, inputs: Mapping[str, Any]) -> str:
+def fill_fields(text: str, inputs: Mapping[str, Any]) -> str:
     """Return the text with its fields replaced by the inputs.
 
     Raises ValueError for a field that is not an input.
@@ -448,7 +448,7 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | N
             key: json.dumps(value) if isinstance(value, str) else value for key, value in inputs.items()
         }
     try:
-        return filled(to_string(prompt) if text is None else text, inputs)
+        return fill_fields(to_string(prompt) if text is None else text, inputs)
     except ValueError as error:
         raise PromptObjectError(str(error), "instruction") from error
 

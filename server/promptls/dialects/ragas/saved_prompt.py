@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from promptls.dialects import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, optional, required_key, table
 from promptls.dialects.ragas.prompt_object import (
     ObjectProblem,
     PromptObject,
     PromptObjectError,
     field_names,
-    filled,
+    fill_fields,
     format_prompt,
     is_known_release,
     raise_first,
@@ -380,7 +380,7 @@ def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
             f"The data has no {names}: every field of the instruction needs a value.", missing[0]
         )
     try:
-        text = filled(prompt.instruction, inputs)
+        text = fill_fields(prompt.instruction, inputs)
     except ValueError as error:
         raise PromptObjectError(str(error), "instruction") from error
     return f"{text}\n\n{plain_examples(prompt)}" if prompt.examples else text
@@ -441,7 +441,7 @@ def _lines(values: Mapping[str, Any]) -> str:
     return "\n".join(f"{key}: {value}" for key, value in values.items())
 
 
-_FORMAT: Final = needed("format_version", "text", "`1.0`.")
+_FORMAT: Final = required_key("format_version", "text", "`1.0`.")
 _MODEL: Final = optional(
     "response_model_info",
     "mapping",
@@ -451,11 +451,11 @@ _MODEL: Final = optional(
     ),
 )
 _EXAMPLE: Final = table(
-    needed("input", "mapping", "The inputs of the example."),
-    needed("output", "mapping", "The answer of the example."),
+    required_key("input", "mapping", "The inputs of the example."),
+    required_key("output", "mapping", "The answer of the example."),
 )
 _WITH_MODELS: Final = table(
-    needed(
+    required_key(
         "ragas_version", "text", "Ragas version that saved the file. Other versions warn when they load it."
     ),
     optional(
@@ -466,18 +466,22 @@ _WITH_MODELS: Final = table(
             "current class. It has up to 19 digits, which JavaScript rounds."
         ),
     ),
-    needed("language", "text", "Language of the examples. The file name ends with it."),
-    needed(
+    required_key("language", "text", "Language of the examples. The file name ends with it."),
+    required_key(
         "instruction",
         "text",
         "The task, followed by the schema of the answer, the examples and the input. Braces are text.",
     ),
-    needed("examples", "list of mappings", "Each has `input` and `output`, shown to the model as JSON."),
+    required_key(
+        "examples", "list of mappings", "Each has `input` and `output`, shown to the model as JSON."
+    ),
 )
 _SIMPLE: Final = table(
     _FORMAT,
-    needed("type", "text", "`Prompt`, or `DynamicFewShotPrompt`, which shows examples similar to the input."),
-    needed("instruction", "text", "The task. `{name}` is an input; double a brace to use it as text."),
+    required_key(
+        "type", "text", "`Prompt`, or `DynamicFewShotPrompt`, which shows examples similar to the input."
+    ),
+    required_key("instruction", "text", "The task. `{name}` is an input; double a brace to use it as text."),
     optional(
         "examples",
         "list of mappings",
@@ -503,20 +507,20 @@ _SIMPLE: Final = table(
 )
 _METRIC: Final = table(
     _FORMAT,
-    needed(
+    required_key(
         "metric_type",
         "text",
         "`DiscreteMetric`, `NumericMetric` or `RankingMetric`. Only this class can load the file.",
     ),
-    needed("name", "text", "Name of the metric."),
-    needed(
+    required_key("name", "text", "Name of the metric."),
+    required_key(
         "prompt", "mapping", "Prompt for the judge: a simple prompt whose fields are the metric's inputs."
     ),
-    needed("config", "mapping", "Settings of the metric."),
+    required_key("config", "mapping", "Settings of the metric."),
     _MODEL,
 )
 _CONFIG: Final = table(
-    needed(
+    required_key(
         "allowed_values",
         "list or integer",
         (
@@ -526,9 +530,9 @@ _CONFIG: Final = table(
     ),
 )
 _RESPONSE_MODEL: Final = table(
-    needed("class_name", "text", "Class of the model."),
-    needed("module", "text", "Module of the class."),
-    needed("schema", "mapping", "JSON Schema of the answer."),
+    required_key("class_name", "text", "Class of the model."),
+    required_key("module", "text", "Module of the class."),
+    required_key("schema", "mapping", "JSON Schema of the answer."),
     optional("note", "text", "Note for whoever loads the file."),
 )
 _TABLES: Final[Mapping[Form, Mapping[tuple[str, ...], Mapping[str, KeyFact]]]] = {

@@ -17,7 +17,7 @@ from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
 from promptls.models.model import ModelReference
 from promptls.models.opening import find_model
-from promptls.security.files import joined
+from promptls.security.files import join_path
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean
@@ -63,7 +63,7 @@ def python_request(request: RunRequest) -> PythonRequest | None:
         return None
     file, colon, function = name.rpartition(":")
     if colon and file.endswith(".py"):
-        return PythonRequest(request, _in_file(joined(prompt.parent, file), function))
+        return PythonRequest(request, _in_file(join_path(prompt.parent, file), function))
     project = find_project(prompt)
     declared = _declared(prompt, request.unsaved)
     if name in declared or name in project.settings.experiments:

@@ -292,7 +292,7 @@ def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhe
             return TagPlace(comment, located.start + comment.span.start, inside - comment.span.start, text)
     if any(tag.kind == "raw" and tag.span.start < inside < tag.span.end for tag in located.chunk.tags):
         return NOWHERE
-    found = yaml_place(masked(located.chunk), inside)
+    found = yaml_place(mask_tags(located.chunk), inside)
     tags = located.chunk.tags_at(found.word) if found else ()
     if found is None or (tags and tags[0].span.start < inside):
         return NOWHERE  # a word that contains a tag cannot be completed
@@ -358,7 +358,7 @@ def _is_below_opening(text: str, place: int) -> bool:
 
 
 @chunk_fact
-def masked(chunk: Chunk) -> str:
+def mask_tags(chunk: Chunk) -> str:
     """Return the chunk's text with its tags masked: printed expressions as letters, other tags as spaces."""
     pieces = []
     after = 0

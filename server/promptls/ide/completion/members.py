@@ -16,7 +16,7 @@ from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
 from promptls.ide.key_facts import schema_along, value_at
 from promptls.security.files import cached_by_file
-from promptls.semantic.flow.paths import Each, Step, View, extended, is_no_input, path_of
+from promptls.semantic.flow.paths import Each, Step, View, extend_path, is_no_input, path_of
 from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.read_keys import key_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
@@ -25,7 +25,7 @@ from promptls.semantic.header import DeclaredInput
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import own_names
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
-from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merged, normalize
+from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merge_shapes, normalize
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FUNCTIONS, LOOP, Signature, filter_signature, test_signature
@@ -234,7 +234,7 @@ def access_path_to(request: Request, target: Expression | None, *, of_elements: 
     """Return the path from an input to the value of `target`, or to its elements; empty if there is none."""
     access_path = path_of(target) if target is not None else ()
     if of_elements:
-        access_path = extended(access_path, Step(Each.ELEMENT))
+        access_path = extend_path(access_path, Step(Each.ELEMENT))
     return resolved_at(request.template, access_path, request.offset) if access_path else ()
 
 
@@ -253,7 +253,7 @@ def members_at(request: Request, path: AccessPath) -> tuple[dict[str, Member], S
     found: dict[str, Member] = {}
     shape: Shape | None = None
     for origin, known in _shapes(request, path):
-        shape = known if shape is None else merged(shape, known)
+        shape = known if shape is None else merge_shapes(shape, known)
         for name, below in keys_of(known):
             if origin == "used" and name and name == request.typed and _is_only_typed(request):
                 continue

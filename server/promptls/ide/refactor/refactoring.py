@@ -61,7 +61,7 @@ class Offer:
     preferred: bool = False
 
 
-def refused(title: str, kind: RefactoringKind, reason: str, *, makes_files: bool = False) -> Offer:
+def refuse(title: str, kind: RefactoringKind, reason: str, *, makes_files: bool = False) -> Offer:
     """Return a refactoring that cannot be applied here, with the reason."""
     return Offer(title, kind, lambda: Change(()), reason, makes_files)
 

@@ -17,7 +17,7 @@ from promptls.ide.refactor.refactoring import (
     RefactorSelection,
     line_break,
     part_region,
-    refused,
+    refuse,
 )
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File
@@ -52,7 +52,7 @@ def extract_section(place: RefactorSelection) -> Offer | None:
     folder = _root(place)
     title = f"Extract the part into a file of `{_FOLDER}/`"
     if folder is None:
-        return refused(
+        return refuse(
             title,
             "refactor.extract",
             "templates of several folders include the file, and its own includes count from each",
@@ -62,7 +62,7 @@ def extract_section(place: RefactorSelection) -> Offer | None:
     title = f"Extract the part into `{name}`"
     reason = _reason(place, found.chunk, region.span, found.start)
     if reason:
-        return refused(title, "refactor.extract", reason, makes_files=True)
+        return refuse(title, "refactor.extract", reason, makes_files=True)
     text = found.chunk.text[: region.span.end]
 
     def change() -> Change:
@@ -141,7 +141,7 @@ def inline_section(place: RefactorSelection) -> Offer | None:
     title = f"Inline `{reference.name}`"
     reason = _inline_section_reason(place, reference, section, tag)
     if reason:
-        return refused(title, "refactor.inline", reason)
+        return refuse(title, "refactor.inline", reason)
 
     def change() -> Change:
         return Change((Edit(tag.span.shifted(found.start), _text(section)),))
@@ -282,7 +282,7 @@ def input_keys_form(place: RefactorSelection) -> Offer | None:
     if isinstance(entry.value, Sequence):
         title = "Write `input_keys` as a mapping, with the types that their uses suggest"
         if len(names) != len(entry.value.items):
-            return refused(title, "refactor.rewrite", "an item of the list is not a name")
+            return refuse(title, "refactor.rewrite", "an item of the list is not a name")
         return Offer(
             title, "refactor.rewrite", lambda: Change((Edit(value, _mapping(place, names, column)),))
         )
@@ -292,7 +292,7 @@ def input_keys_form(place: RefactorSelection) -> Offer | None:
         if lost:
             title += ", without types and descriptions"
         if _has_comment(place, entry.value):
-            return refused(title, "refactor.rewrite", "a comment is among the keys, and would be lost")
+            return refuse(title, "refactor.rewrite", "a comment is among the keys, and would be lost")
         return Offer(
             title, "refactor.rewrite", lambda: Change((Edit(value, f": [{', '.join(map(flow, names))}]"),))
         )
@@ -303,12 +303,12 @@ def _mapping(place: RefactorSelection, names: list[str], column: int) -> str:
     """Return `input_keys` as a mapping in block style, with each schema on the line of its name."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
     indentation = " " * (column + 2)
-    lines = [f"{indentation}{flow(name)}: {flow(suggested(needed.get(name)))}" for name in names]
+    lines = [f"{indentation}{flow(name)}: {flow(suggest_schema(needed.get(name)))}" for name in names]
     end = line_break(place.template)
     return ":" + end + end.join(lines)
 
 
-def suggested(needed: NeededInput | None) -> dict[str, object]:
+def suggest_schema(needed: NeededInput | None) -> dict[str, object]:
     """Return the JSON Schema inferred from the uses of an input; empty if they do not determine a type."""
     if needed is None:
         return {}
@@ -341,7 +341,7 @@ def added_header(place: RefactorSelection, *also: str) -> Change:
     lines = ["{#---", f"name: {flow(_name(place.path))}"]
     if names:
         lines.append("input_keys:")
-        lines += [f"  {flow(name)}: {flow(suggested(needed.get(name)))}" for name in names]
+        lines += [f"  {flow(name)}: {flow(suggest_schema(needed.get(name)))}" for name in names]
     else:
         lines.append("input_keys: []")
     end = line_break(place.template)
@@ -423,7 +423,7 @@ def convert_file(place: RefactorSelection) -> Offer | None:
     try:
         made = convert(source_text.text, place.path, source, target)
     except UserError as failure:
-        return refused(title, "refactor.rewrite", failure.message, makes_files=True)
+        return refuse(title, "refactor.rewrite", failure.message, makes_files=True)
     text = made.text
     if made.lost:
         title += ", with a list of what is lost"

@@ -49,7 +49,7 @@ def _wrap(
     lines = _lines(place)
     reason = _wrap_obstacle(place, lines)
     if reason:
-        return refactoring.refused(title, "refactor.rewrite", reason)
+        return refactoring.refuse(title, "refactor.rewrite", reason)
 
     def change() -> refactoring.Change:
         start, end = lines.span
@@ -188,7 +188,7 @@ def extract_macro(place: refactoring.RefactorSelection) -> refactoring.Offer | N
         return None
     reason = _extract_obstacle(found.chunk, inside)
     if reason:
-        return refactoring.refused(_TITLE, "refactor.extract", reason)
+        return refactoring.refuse(_TITLE, "refactor.extract", reason)
 
     def change() -> refactoring.Change:
         names = place.template.names

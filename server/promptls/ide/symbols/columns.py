@@ -21,7 +21,7 @@ from promptls.ide.symbols.inputs import (
     key_spans,
     prompts_by,
 )
-from promptls.ide.symbols.python_names import FUNCTIONS, parsed, place_in
+from promptls.ide.symbols.python_names import FUNCTIONS, parse_python, place_in
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
@@ -29,7 +29,7 @@ from promptls.settings.header import NamedMetric
 from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import needs_of
 from promptls.workspace.python_experiments import RowColumn, experiments_for
 from promptls.workspace.settings import PYPROJECT_FILE, TomlName, toml_names
@@ -200,7 +200,7 @@ def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]
 
 def _function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return a top-level function of a Python text."""
-    tree = parsed(text)
+    tree = parse_python(text)
     functions = (each for each in (tree.body if tree else ()) if isinstance(each, FUNCTIONS))
     return next((each for each in functions if each.name == name), None)
 
@@ -398,7 +398,7 @@ def data_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     None if no prompt file names the file.
     """
     data = snapshot.template(path)
-    prompts = finished(prompts_on(snapshot, path)) if data is not None else []
+    prompts = finish(prompts_on(snapshot, path)) if data is not None else []
     if data is None or not prompts:
         return None
     suffix, text = Path(path).suffix.lower(), data.source.text

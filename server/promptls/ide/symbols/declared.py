@@ -25,7 +25,7 @@ from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
 from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
 from promptls.text.positions import Span
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import template_of
 from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, toml_names
@@ -433,7 +433,7 @@ def files_named_in(snapshot: Snapshot, path: str) -> Iterator[NamedFile]:
     for stem in written.loaded if written is not None else ():
         found = {
             file
-            for prompt in finished(prompts_with(snapshot, stem))
+            for prompt in finish(prompts_with(snapshot, stem))
             if (template := snapshot.template(prompt)) is not None
             for file in map(str, data_files(snapshot, prompt, template))
             if Path(file).stem == stem and experiments_in(snapshot, path, prompt)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.symbol import Occurrence
-from promptls.security.files import joined
+from promptls.security.files import join_path
 from promptls.semantic.evaluation_file import Evaluation, evaluation_of, fields_in, scalars_in
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
@@ -406,7 +406,7 @@ def unread_input(name: str) -> Variable:
 
 
 def _normal(file: Path) -> Path:
-    return Path(*file.parts) if ".." not in file.parts else joined(file, "")
+    return Path(*file.parts) if ".." not in file.parts else join_path(file, "")
 
 
 def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:

@@ -43,7 +43,7 @@ from promptls.semantic.names.variables import (
 )
 from promptls.semantic.template import Template
 from promptls.text.positions import Span, word_at
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import function_names, template_of
 from promptls.workspace.python_calls import key_spans
 from promptls.workspace.snapshot import Snapshot
@@ -89,7 +89,7 @@ def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     if found is None or column is None:
         return None
     for stem in sorted(found.loaded):
-        for prompt in finished(inputs.prompts_with(snapshot, stem)):
+        for prompt in finish(inputs.prompts_with(snapshot, stem)):
             template = snapshot.template(prompt)
             if template is None or not columns.reads_rows_of(snapshot, path, column, prompt, template):
                 continue
@@ -112,7 +112,7 @@ def _function(snapshot: Snapshot, path: str, word: Span, name: str) -> Symbol | 
     written = snapshot.written.get(home)
     if written is not None and any(each.name == name for each in written.experiments):
         return Symbol("experiment", name, path, word, home)
-    is_metric = finished(is_named_anywhere(snapshot, home, name))
+    is_metric = finish(is_named_anywhere(snapshot, home, name))
     return Symbol("metric", name, path, word, home) if is_metric else None
 
 
@@ -133,7 +133,7 @@ def _may_be_known(snapshot: Snapshot, name: str) -> bool:
     named = f":{name}"
     texts = (snapshot.template(path) for path in settings_files(snapshot))
     in_settings = any(each is not None and named in each.source.text for each in texts)
-    return in_settings or bool(finished(inputs.prompts_with(snapshot, named)))
+    return in_settings or bool(finish(inputs.prompts_with(snapshot, named)))
 
 
 _KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
@@ -282,7 +282,7 @@ def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> 
 
     Without `in_data`, data files are not searched.
     """
-    return finished(occurrence_steps(snapshot, symbol, in_data=in_data))
+    return finish(occurrence_steps(snapshot, symbol, in_data=in_data))
 
 
 def occurrence_steps(

@@ -97,7 +97,7 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
 
 @lru_cache(maxsize=32)
 def _functions(text: str) -> dict[str, bool]:
-    tree = parsed(text)
+    tree = parse_python(text)
     return {
         node.name: not any(_gives_name(each) for each in node.decorator_list)
         for node in (tree.body if tree else ())
@@ -110,7 +110,7 @@ def _gives_name(decorator: ast.expr) -> bool:
 
 
 @lru_cache(maxsize=8)
-def parsed(text: str) -> ast.Module | None:
+def parse_python(text: str) -> ast.Module | None:
     """Return the syntax tree of a Python text; None if it cannot be parsed."""
     try:
         return ast.parse(text)
@@ -131,7 +131,7 @@ class _Module(NamedTuple):
 @lru_cache(maxsize=32)
 def _modules(text: str) -> tuple[_Module, ...]:
     """Return the modules that a Python text may import a function from."""
-    tree = parsed(text)
+    tree = parse_python(text)
     found: dict[_Module, None] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -179,7 +179,7 @@ def _leads_to(snapshot: Snapshot, module: _Module, path: str, home: str) -> bool
 @lru_cache(maxsize=8)
 def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUses:
     """Return the occurrences in a function's own file, or in one that imports it from one of the modules."""
-    tree = parsed(text)
+    tree = parse_python(text)
     if tree is None:
         return PythonUses()
     source, nodes = Source.of(text, PLAIN_TEXT), list(ast.walk(tree))

@@ -24,7 +24,7 @@ from promptls.semantic.names.mentions import Mention, TemplateReference, mention
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import calls_to
 from promptls.workspace.macro_calls import above, below
 from promptls.workspace.python_calls import key_spans as python_key_spans
@@ -47,7 +47,7 @@ def shared_variable(
     'tools.yml.j2' import greet as hello`. Without `by_data`, prompts that only share data with this one are
     left out.
     """
-    return finished(shared_variable_steps(snapshot, path, variable, by_data=by_data))
+    return finish(shared_variable_steps(snapshot, path, variable, by_data=by_data))
 
 
 def shared_variable_steps(

@@ -23,7 +23,7 @@ _LONGEST_CHAIN: Final = 20
 """The maximum number of names in a chain of aliases."""
 
 
-def written(path: DataPath) -> str:
+def path_text(path: DataPath) -> str:
     """Return the path in template syntax."""
     path_text = str(path[0])
     for key in path[1:]:
@@ -86,14 +86,14 @@ class DataPaths:
         if outer is not self._around or site != self._site or file is not self._file:
             self._around, self._file, self._site = outer, file, site
             base = self._resolve(file.sites[site].expression, file, chain_of(outer))
-            self._base = None if base is None else written(base)
+            self._base = None if base is None else path_text(base)
             values = None if base is None else self._value(base)
             self._listed_there = values if type(values) is list else []
         values = self._listed_there
         if number <= len(values) and values[number - 1] is item:
             return f"{self._base}[{number - 1}]"
         path = self._item(iteration, chain_of(outer))
-        return None if path is None else written(path)
+        return None if path is None else path_text(path)
 
     def _paths(
         self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], value: Any

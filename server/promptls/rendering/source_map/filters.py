@@ -27,7 +27,7 @@ from promptls.rendering.source_map.mapped_text import (
     recased,
     replaced,
 )
-from promptls.rendering.source_map.pieces import Leaf, between, in_place_of, inserted, leaves_of
+from promptls.rendering.source_map.pieces import Leaf, between, in_place_of, inserted_leaf, leaves_of
 
 Filter = Callable[..., Any]
 Align = Callable[..., "str | None"]
@@ -126,7 +126,7 @@ def _join(_result: str, value: Iterable[Any], separator: str = "", attribute: An
     found: list[Any] = []
     for index, part in enumerate(parts):
         if index and separator:
-            found.append(separator if type(separator) is MappedText else inserted(separator))
+            found.append(separator if type(separator) is MappedText else inserted_leaf(separator))
         if type(part) is MappedText or type(part) is MappedMarkup:
             found.append(as_text(part))
         elif text := str(part):
@@ -141,7 +141,7 @@ def _indent(
     first: bool = False,
     blank: bool = False,
 ) -> str:
-    indention = inserted(width if isinstance(width, str) else " " * width)
+    indention = inserted_leaf(width if isinstance(width, str) else " " * width)
     lines = [""] if not text else str(text + "\n").splitlines(keepends=True)
     bounds = [0]
     for line in lines:
@@ -196,7 +196,7 @@ def _wrap(result: str, text: str, *_options: Any) -> str | None:
         if change is None:
             found += leaves
         elif change:
-            found += in_place_of(leaves, change) if leaves else [inserted(change)]
+            found += in_place_of(leaves, change) if leaves else [inserted_leaf(change)]
     return made_of(found)
 
 

@@ -17,7 +17,7 @@ from promptls.rendering.source_map.pieces import (
     PiecedText,
     between,
     in_place_of,
-    inserted,
+    inserted_leaf,
     leaves_of,
     unsure,
 )
@@ -34,7 +34,7 @@ class MappedText(PiecedText):
     def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - it has no subclasses
         """Create `text` from its `pieces`, or without any known origin."""
         self = super().__new__(cls, text)
-        self._promptls_pieces = [inserted(text)] if pieces is None else pieces
+        self._promptls_pieces = [inserted_leaf(text)] if pieces is None else pieces
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -155,7 +155,7 @@ def concatenated(parts: Iterable[str]) -> MappedText:
         if type(text) is MappedText:
             pieces.append(text._promptls_pieces)  # noqa: SLF001 - the name keeps templates from it
         elif text:
-            pieces.append(inserted(str(text)))
+            pieces.append(inserted_leaf(str(text)))
     return MappedText("".join(texts), pieces)
 
 

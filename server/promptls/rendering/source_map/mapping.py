@@ -9,10 +9,10 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from promptls.rendering.source_map.data_paths import DataPaths, chain_of, iterations_of, written
+from promptls.rendering.source_map.data_paths import DataPaths, chain_of, iterations_of, path_text
 from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.pieces import Iteration, Leaf, leaves_of
-from promptls.text.format import shortened
+from promptls.text.format import shorten
 from promptls.text.positions import line_column, line_starts
 
 _MAX_ITERATIONS: Final = 8
@@ -80,7 +80,7 @@ class LeafDescriptions:
                 is_there = type(item) is dict and type(key) is str and item.get(key, item) is leaf.value
                 if is_there and (item_path := self._item_of(iteration)) is not None:
                     return f"{item_path}.{key}" if key.isidentifier() else f"{item_path}[{key!r}]"
-        return ", ".join(map(written, self._paths.of(leaf))) or None
+        return ", ".join(map(path_text, self._paths.of(leaf))) or None
 
     def _item_of(self, iteration: Iteration) -> str | None:
         if iteration is not self._iteration:
@@ -280,7 +280,7 @@ def describe_item(iteration: Iteration) -> str:
     """Return what the loop of an iteration has bound, shortened: `message` is {'role': 'user', …}."""
     _, file, site, _, item = iteration
     pairs = list(_bound(file.sites[site].targets, item))
-    return " and ".join(f"`{name}` is {shortened(value)}" for name, value in pairs)
+    return " and ".join(f"`{name}` is {shorten(value)}" for name, value in pairs)
 
 
 def _bound(targets: Any, item: Any) -> list[tuple[str, Any]]:

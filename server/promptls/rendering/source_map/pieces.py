@@ -139,7 +139,7 @@ def unsure(text: str) -> Leaf:
     return Leaf(text, None, 0, 0, value=UNSURE)
 
 
-def inserted(text: str) -> Leaf:
+def inserted_leaf(text: str) -> Leaf:
     """Return a leaf that is not in any template, attributed to the tag that prints it."""
     return Leaf(text, None, 0, 0)
 
@@ -155,7 +155,7 @@ class PiecedText(str):
 def leaves_of(text: str) -> list[Leaf]:
     """Return the leaves of a text, in order: each has one origin, and together they cover the text."""
     if not isinstance(text, PiecedText):
-        return [inserted(str(text))] if text else []
+        return [inserted_leaf(str(text))] if text else []
     found = _flat(text._promptls_pieces)  # noqa: SLF001 - the name prevents access by templates
     text._promptls_pieces = found  # noqa: SLF001 - as above
     return found

@@ -13,7 +13,7 @@ from promptls.semantic.flow.paths import (
     Step,
     View,
     along,
-    guarded,
+    guarded_shape,
     in_place,
     is_looked_up,
     is_macro,
@@ -32,9 +32,9 @@ from promptls.semantic.flow.use import (
     Open,
     Pass,
     Rebind,
-    narrowed,
+    narrow_shape,
 )
-from promptls.semantic.types.shape import OTHERS, Shape, interned, merged_all, unconditional
+from promptls.semantic.types.shape import OTHERS, Shape, intern_shape, merged_all, unconditional
 
 
 class Around(NamedTuple):
@@ -171,7 +171,7 @@ class FlowAnalysis:
 
     def _use_needed(self, name: str, shape: Shape) -> None:
         """Record the combined uses of a variable, once for each clause under which it is needed."""
-        plain = interned(unconditional(shape))
+        plain = intern_shape(unconditional(shape))
         for clause in shape.needed:
             where = [
                 Condition(
@@ -338,12 +338,12 @@ class FlowAnalysis:
                     whole = under(whole, name, condition)
             for tested in around.present:
                 if tested[0].key == name:
-                    whole = guarded(whole, tested)
+                    whole = guarded_shape(whole, tested)
             for each in around.typed:
                 if each.path[0].key == name:
-                    whole = narrowed(whole, each.path[1:], each.kind)
+                    whole = narrow_shape(whole, each.path[1:], each.kind)
             made.setdefault(name, []).append(whole)
-        return {name: interned(merged_all(shapes)) for name, shapes in made.items()}
+        return {name: intern_shape(merged_all(shapes)) for name, shapes in made.items()}
 
 
 def _join(bound: Path, path: Path) -> Path:

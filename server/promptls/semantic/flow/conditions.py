@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from promptls.semantic.flow.paths import Each, Path, Step, extended, path_of
+from promptls.semantic.flow.paths import Each, Path, Step, extend_path, path_of
 from promptls.semantic.flow.use import Compared, Condition, Conditions
 from promptls.semantic.types.shape import Need, Shape, conditional
 from promptls.syntax.jinja import nodes
 
 
-def compared(node: nodes.Operation) -> Iterator[tuple[nodes.Expression, tuple[Compared, ...]]]:
+def compared_values(node: nodes.Operation) -> Iterator[tuple[nodes.Expression, tuple[Compared, ...]]]:
     """Yield the values compared directly, without filters or defaults, each with the constants."""
     if len(node.operators) != 1 or len(node.operands) != 2:  # noqa: PLR2004 - two operands
         return
@@ -77,7 +77,7 @@ def conditions_of(test: nodes.Expression, *, holds: bool = True) -> Conditions:
     return ()
 
 
-def selected(over: nodes.Expression, element: str) -> Iterator[Condition]:
+def selected_uses(over: nodes.Expression, element: str) -> Iterator[Condition]:
     """Yield what is known of the variable of a loop over the result of `selectattr` and `rejectattr`."""
     while isinstance(over, nodes.Filter) and over.target is not None:
         match over:
@@ -88,7 +88,7 @@ def selected(over: nodes.Expression, element: str) -> Iterator[Condition]:
                 values = _compared_constants(operand)
                 path: Path = (Step(element),)
                 for part in key.split("."):
-                    path = extended(path, Step(part))
+                    path = extend_path(path, Step(part))
                 if values is not None and isinstance(operand, nodes.Collection) is (test == "in"):
                     yield Condition(path, values, (name == "selectattr") is (test not in _UNEQUAL))
         over = over.target

@@ -69,7 +69,7 @@ _IN_PAIR: Final = Shape(tested=frozenset({PAIR}))
 _ELEMENT: Final = Step(Each.ELEMENT)
 
 
-def extended(path: Path, step: Step) -> Path:
+def extend_path(path: Path, step: Step) -> Path:
     """Return the path extended by a step.
 
     Empty if the value cannot be accessed from a variable.
@@ -93,24 +93,24 @@ def _through_view(base: Path, view: View, step: Step) -> Path:
             case "groups":
                 return (*base, Step(View("group", view.by)))
             case "keyed":
-                return along(extended(base, _ELEMENT), *map(Step, view.by))
+                return along(extend_path(base, _ELEMENT), *map(Step, view.by))
             case "entries":
                 return (*base, Step(View("entry")))
             case "values":
-                return extended(base, Step(Each.VALUE))
+                return extend_path(base, Step(Each.VALUE))
     elif view.kind == "group" and step.key in ("list", Each.SECOND):
         return base
     elif view.kind == "group" and step.key in ("grouper", Each.FIRST):
-        return along(extended(base, _ELEMENT), *map(Step, view.by))
+        return along(extend_path(base, _ELEMENT), *map(Step, view.by))
     elif view.kind == "entry" and step.key is Each.SECOND:
-        return extended(base, Step(Each.VALUE))
+        return extend_path(base, Step(Each.VALUE))
     return ()
 
 
 def along(path: Path, *steps: Step) -> Path:
     """Return the path extended by several steps."""
     for step in steps:
-        path = extended(path, step)
+        path = extend_path(path, step)
     return path
 
 
@@ -147,10 +147,11 @@ def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
         return
     element = element_of(shape)
     if element is not None:
-        yield from in_place(extended(path, _ELEMENT), element)
+        yield from in_place(extend_path(path, _ELEMENT), element)
     for name, below in keys_of(shape):
         yield from in_place(
-            extended(path, Step(name)), replace(below, optional=False, needed=frozenset(), refuses_null=False)
+            extend_path(path, Step(name)),
+            replace(below, optional=False, needed=frozenset(), refuses_null=False),
         )
 
 
@@ -249,7 +250,7 @@ def _optional(shape: Shape, tested: Step) -> Shape:
     )
 
 
-def guarded(shape: Shape, tested: Path, depth: int = 1) -> Shape:
+def guarded_shape(shape: Shape, tested: Path, depth: int = 1) -> Shape:
     """Return the shape of the variable that `tested` begins at, if the value at its end has been tested.
 
     With a different `depth`, the shape of the value after that many steps.
@@ -258,16 +259,18 @@ def guarded(shape: Shape, tested: Path, depth: int = 1) -> Shape:
     if not path:
         return _optional(shape, tested[-1])
     if shape.kind == "union":
-        inside = [guarded(each, tested, depth) for each in shape.alternatives]
+        inside = [guarded_shape(each, tested, depth) for each in shape.alternatives]
         return replace(shape, alternatives=tuple(inside))
     if isinstance(path[0].key, str):
         keys = tuple(
-            (name, guarded(below, tested, depth + 1) if name == path[0].key else below)
+            (name, guarded_shape(below, tested, depth + 1) if name == path[0].key else below)
             for name, below in shape.keys
         )
         return replace(shape, keys=keys)
     return (
-        shape if shape.element is None else replace(shape, element=guarded(shape.element, tested, depth + 1))
+        shape
+        if shape.element is None
+        else replace(shape, element=guarded_shape(shape.element, tested, depth + 1))
     )
 
 
@@ -290,29 +293,29 @@ def path_of(node: nodes.Expression) -> Path:
         case nodes.Name(name=name):
             return (Step(name),)
         case nodes.Attribute(target=target, name=name) if name:
-            return extended(path_of(target), Step(Each.INDEX if name.isdecimal() else name))
+            return extend_path(path_of(target), Step(Each.INDEX if name.isdecimal() else name))
         case nodes.Item(target=target, key=nodes.Constant(value=str() as key)):
-            return extended(path_of(target), Step(key))
+            return extend_path(path_of(target), Step(key))
         case nodes.Item(target=target, key=nodes.Slice()):
             return path_of(target)
         case nodes.Item(target=target, key=key) if _is_index(key):
-            return extended(path_of(target), Step(Each.INDEX))
+            return extend_path(path_of(target), Step(Each.INDEX))
         case nodes.Item(target=target, key=nodes.Name(name=name)):
-            return extended(path_of(target), Step(View("looked up", (name,))))
+            return extend_path(path_of(target), Step(View("looked up", (name,))))
         case nodes.Filter(target=target) if target is not None:
             return _through_filter(path_of(target), node)
         case nodes.Call(function=nodes.Attribute(target=target, name=name), arguments=()) if name in VIEWS:
-            return extended(path_of(target), Step(View(VIEWS[name])))
+            return extend_path(path_of(target), Step(View(VIEWS[name])))
         case nodes.Call(
             function=nodes.Attribute(target=target, name="get"),
             arguments=(nodes.Constant(value=str() as key), *rest),
         ):
-            return extended(path_of(target), Step(key, optional=True, keeps_null=bool(rest)))
+            return extend_path(path_of(target), Step(key, optional=True, keeps_null=bool(rest)))
         case nodes.Call(
             function=nodes.Attribute(target=target, name="pop"),
             arguments=(nodes.Constant(value=str() as key), *rest),
         ):
-            return extended(path_of(target), Step(key, optional=bool(rest), keeps_null=bool(rest)))
+            return extend_path(path_of(target), Step(key, optional=bool(rest), keeps_null=bool(rest)))
         case nodes.Operation(operators=("or", *_), operands=(first, *_)):
             return with_optional_end(path_of(first))
         case _:
@@ -339,14 +342,14 @@ def _through_filter(path: Path, node: nodes.Filter) -> Path:
     if name in SAME_LIST:
         return path
     if name in ONE_ELEMENT:
-        return extended(path, Step(Each.INDEX))
+        return extend_path(path, Step(Each.INDEX))
     if name in {"batch", "slice"}:
-        return extended(path, Step(View("pieces")))
+        return extend_path(path, Step(View("pieces")))
     if name in {"items", "dictsort"}:
-        return extended(path, Step(View("entries")))
+        return extend_path(path, Step(View("entries")))
     if name in {"groupby", "map"} and (key := named_key(node)):
         kind: ViewKind = "groups" if name == "groupby" else "keyed"
-        return extended(path, Step(View(kind, tuple(key.split(".")))))
+        return extend_path(path, Step(View(kind, tuple(key.split(".")))))
     return ()
 
 
@@ -419,7 +422,7 @@ def present_if_false(test: nodes.Expression) -> tuple[Path, ...]:
 
 def _holding(target: nodes.Expression, key: str) -> tuple[Path, ...]:
     """Return the value under a key of a mapping that contains it."""
-    return _some(_keeping_null(extended(path_of(target), Step(key))))
+    return _some(_keeping_null(extend_path(path_of(target), Step(key))))
 
 
 def _keeping_null(path: Path) -> Path:

@@ -142,7 +142,7 @@ class _Reader:
         for argument in node.arguments:
             value = argument.value if isinstance(argument, Keyword) else argument
             if key and path and isinstance(value, Constant) and value.value == key:
-                self._dotted(value, paths.extended(path, paths.Step(paths.Each.ELEMENT)))
+                self._dotted(value, paths.extend_path(path, paths.Step(paths.Each.ELEMENT)))
                 key = ""
             else:
                 self.read(value)
@@ -152,7 +152,7 @@ class _Reader:
         inside = self._span_inside_quotes(node)
         begin = inside.start if inside is not None else 0
         for name in str(node.value).split("."):
-            path = paths.extended(path, paths.Step(name))
+            path = paths.extend_path(path, paths.Step(name))
             if inside is not None:
                 self._key(name, Span(begin, begin + len(name)), path, is_quoted=True)
             begin += len(name) + 1

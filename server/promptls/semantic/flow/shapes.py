@@ -16,7 +16,7 @@ from promptls.semantic.flow.paths import (
     Step,
     callee_name,
     caller_root,
-    guarded,
+    guarded_shape,
     in_place,
     is_no_input,
     parameter_of,
@@ -30,8 +30,8 @@ from promptls.semantic.types.shape import (
     UNKNOWN,
     Shape,
     element_of,
-    interned,
-    merged,
+    intern_shape,
+    merge_shapes,
     normalize,
     normalize_shapes,
     unconditional,
@@ -131,7 +131,7 @@ def _add_uses(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: M
     number = macro.number(handed.argument)
     for passed in macro.given if block is not None else ():
         if passed.number == number and block is not None:
-            shape = merged(shape, shape_along(passed.path, block.shape(passed.argument)))
+            shape = merge_shapes(shape, shape_along(passed.path, block.shape(passed.argument)))
     for path, found_shape in in_place(handed.path, shape):
         name = str(path[0].key)
         whole = shape_along(path, found_shape)
@@ -139,8 +139,8 @@ def _add_uses(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: M
             whole = under(whole, name, condition)
         for question in handed.present:
             if question[0].key == name:
-                whole = guarded(whole, question)
-        shapes[name] = interned(merged(shapes[name], whole) if name in shapes else whole)
+                whole = guarded_shape(whole, question)
+        shapes[name] = intern_shape(merge_shapes(shapes[name], whole) if name in shapes else whole)
 
 
 def used_shapes(template: Template) -> Mapping[str, Shape]:
@@ -149,7 +149,7 @@ def used_shapes(template: Template) -> Mapping[str, Shape]:
 
 
 def summed_uses(template: Template) -> Mapping[str, Shape]:
-    """Return the combined uses of all values from outside the template, as in `merged`."""
+    """Return the combined uses of all values from outside the template, as in `merge_shapes`."""
     return _uses(template.source.root)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from promptls.semantic.flow import use
-from promptls.semantic.flow.conditions import conditions_of, is_cut, selected
+from promptls.semantic.flow.conditions import conditions_of, is_cut, selected_uses
 from promptls.semantic.flow.paths import (
     NUMBERS_ROOT,
     VIEWS,
@@ -18,7 +18,7 @@ from promptls.semantic.flow.paths import (
     View,
     ViewKind,
     caller_root,
-    extended,
+    extend_path,
     macro_root,
     present_if_false,
     present_if_true,
@@ -97,7 +97,7 @@ class TagReader:
         for over in statement.expressions:
             bound += self._bound_in_loop(over, target)
             if isinstance(target, Name):
-                where += selected(over, target.name)
+                where += selected_uses(over, target.name)
         tested: tuple[Path, ...] = ()
         if statement.loop_test is not None:
             tested = present_if_true(statement.loop_test)
@@ -113,8 +113,8 @@ class TagReader:
         else:
             path = self._uses.use(mapping, MAPPING, "mapping")
             if view != "keys":  # iterating over a mapping itself yields its keys
-                path = extended(path, Step(View(view)))
-        element = extended(path, Step(Each.ELEMENT))
+                path = extend_path(path, Step(View(view)))
+        element = extend_path(path, Step(Each.ELEMENT))
         if element:
             self._uses.emit(element, UNKNOWN, over)
         elif isinstance(over, Call) and over.function == Name(over.function.span, "range"):
@@ -127,7 +127,9 @@ class TagReader:
             self._uses.emit(element, LIST, over)
         for index, item in enumerate(items):
             if isinstance(item, Name):
-                yield use.Bind(item.name, extended(element, Step(_PAIR[index])) if index < len(_PAIR) else ())
+                yield use.Bind(
+                    item.name, extend_path(element, Step(_PAIR[index])) if index < len(_PAIR) else ()
+                )
 
     def _assignment(self, statement: Statement) -> None:
         paths = [

@@ -98,7 +98,7 @@ def type_tests(test: Expression) -> TypeTests:
 
 
 @lru_cache(maxsize=4096)
-def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
+def narrow_shape(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
     """Return the shape of a value if the value at the end of `path` inside it is of a kind.
 
     A value that is printed there is of that kind, and one that a loop iterates over is not a list itself.
@@ -119,7 +119,7 @@ def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
             refuses_null=shape.refuses_null,
         )
     if shape.kind == "union":
-        inside = [narrowed(each, path, kind) for each in shape.alternatives]
+        inside = [narrow_shape(each, path, kind) for each in shape.alternatives]
         return union_of(
             inside,
             optional=shape.optional,
@@ -132,12 +132,15 @@ def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
         if shape.kind != "mapping":
             return shape
         keys = tuple(
-            [(name, narrowed(below, path[1:], kind) if name == step else below) for name, below in shape.keys]
+            [
+                (name, narrow_shape(below, path[1:], kind) if name == step else below)
+                for name, below in shape.keys
+            ]
         )
         return replace(shape, keys=keys)
     if shape.element is None:
         return shape
-    return replace(shape, element=narrowed(shape.element, path[1:], kind))
+    return replace(shape, element=narrow_shape(shape.element, path[1:], kind))
 
 
 class Compared(NamedTuple):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.semantic.flow import paths
-from promptls.semantic.flow.conditions import compared, conditions_of
+from promptls.semantic.flow.conditions import compared_values, conditions_of
 from promptls.semantic.flow.use import (
     TYPE_TESTS,
     Conditions,
@@ -16,7 +16,7 @@ from promptls.semantic.flow.use import (
     Pass,
     TypeTests,
     Use,
-    narrowed,
+    narrow_shape,
     type_tests,
 )
 from promptls.semantic.types.shape import OTHERS, UNKNOWN, Arguments, Shape, refusing_null
@@ -259,7 +259,7 @@ class ExpressionUses:
             path = paths.under_question(path, tested)
         for narrow in self._typed:
             if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
-                shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
+                shape = shape if len(narrow.path) < len(path) else narrow_shape(shape, (), narrow.kind)
         self.events.append(
             Use(path, shape, node.span, need, is_branched=self.branches > 0, where=self._where)
         )
@@ -373,7 +373,7 @@ class ExpressionUses:
 
     def _comparison(self, node: nodes.Operation) -> None:
         """Record what a value is compared with, if it is compared directly."""
-        for value, constants in compared(node):
+        for value, constants in compared_values(node):
             self.events.append(Use(paths.path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
 
     def _conditional(self, node: nodes.Conditional, shape: Shape) -> None:

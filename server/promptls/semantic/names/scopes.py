@@ -159,7 +159,7 @@ Bound = dict[str, ScopedBinding]
 """The current bindings of a scope: the latest binding of each name."""
 
 
-def placed(scoped: ScopedBinding) -> Binding:
+def place_binding(scoped: ScopedBinding) -> Binding:
     """Return the binding, with its span counted from the start of the file."""
     binding, _, start = scoped
     return binding._replace(span=binding.span.shifted(start)) if start else binding
@@ -231,11 +231,11 @@ class Resolver:
         for scope in reversed(self.scopes):
             known = scope.bound.get(name)
             if known is not None:
-                found = found or placed(known)
+                found = found or place_binding(known)
                 if known[1]:
                     return found, True
         if found is None and name in self._late and "macro" in self.blocks:
-            found = placed(self._late[name])
+            found = place_binding(self._late[name])
         return found, False
 
     def is_bound(self, name: str) -> bool:

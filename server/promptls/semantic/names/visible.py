@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.semantic.names.scopes import Binding, chunk_events, placed
+from promptls.semantic.names.scopes import Binding, chunk_events, place_binding
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags
@@ -44,7 +44,7 @@ def visible_at(template: Template, offset: int) -> Visible:
     for depth, scope in enumerate(reversed(resolver.scopes)):
         for name, binding in scope.bound.items():
             if name not in bindings:
-                bindings[name], depths[name] = placed(binding), depth
+                bindings[name], depths[name] = place_binding(binding), depth
     return Visible(
         bindings, depths, tuple(resolver.blocks), _unclosed_keyword(template, located.start + inside)
     )

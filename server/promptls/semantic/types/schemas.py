@@ -15,7 +15,7 @@ from promptls.semantic.types.shape import (
     Shape,
     ShapeKind,
     alternatives_of,
-    merged,
+    merge_shapes,
     merged_both,
     union_of,
 )
@@ -424,7 +424,7 @@ def shape_of_value(value: Any) -> Shape:
         keys: dict[str, Shape] = {}
         for key, item in value.items():
             shape = shape_of_value(item)
-            keys[str(key)] = merged(keys[str(key)], shape) if str(key) in keys else shape
+            keys[str(key)] = merge_shapes(keys[str(key)], shape) if str(key) in keys else shape
         return Shape("mapping", keys=tuple(sorted(keys.items())))
     if isinstance(value, (list, tuple)):
         element: Shape | None = None

@@ -207,7 +207,7 @@ def element_of(shape: Shape) -> Shape | None:
     return found
 
 
-def merged(first: Shape, second: Shape) -> Shape:
+def merge_shapes(first: Shape, second: Shape) -> Shape:
     """Return the combination of two uses of a value: what is known of each kind, side by side."""
     if first is second or first == second:
         return first
@@ -239,7 +239,7 @@ def merged(first: Shape, second: Shape) -> Shape:
 def merged_all(shapes: Sequence[Shape]) -> Shape:
     """Return the combination of one or more uses of a value, in linear rather than quadratic time."""
     while len(shapes) > 1:
-        paired = [merged(*pair) for pair in zip(shapes[::2], shapes[1::2], strict=False)]
+        paired = [merge_shapes(*pair) for pair in zip(shapes[::2], shapes[1::2], strict=False)]
         shapes = [*paired, *shapes[2 * len(paired) :]]
     return shapes[0]
 
@@ -258,7 +258,7 @@ def _merged_kind(
     if second.keys and second.keys != keys:
         by_name = dict(keys)
         for name, shape in second.keys:
-            by_name[name] = merged(by_name[name], shape) if name in by_name else shape
+            by_name[name] = merge_shapes(by_name[name], shape) if name in by_name else shape
         keys = tuple(sorted(by_name.items()))
     return Shape(
         first.kind,
@@ -276,7 +276,7 @@ def merged_both(first: Shape | None, second: Shape | None) -> Shape | None:
     """Return the combination of two uses, either of which may be None."""
     if first is None or second is None:
         return first or second
-    return merged(first, second)
+    return merge_shapes(first, second)
 
 
 def _merged_arguments(first: Arguments | None, second: Arguments | None) -> Arguments | None:
@@ -330,7 +330,7 @@ def unconditional(shape: Shape) -> Shape:
 
 
 @lru_cache(maxsize=4096)
-def interned(shape: Shape) -> Shape:
+def intern_shape(shape: Shape) -> Shape:
     """Return the one shared object for all equal shapes, so that they can be compared by identity."""
     return shape
 

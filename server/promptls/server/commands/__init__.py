@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
-from promptls.server.json_rpc import decoded, encoded
+from promptls.server.json_rpc import decode_body, encode_message
 from promptls.text.errors import UsageError, UserError
 from promptls.text.escape import for_message
 from promptls.text.suggest import did_you_mean
@@ -142,7 +142,7 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
             f"`{params.command}` failed unexpectedly ({type(error).__name__}); the server's log says more"
         )
         raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed.value) from None
-    result = decoded(encoded(result))  # JSON has no NaN: it becomes null
+    result = decode_body(encode_message(result))  # JSON has no NaN: it becomes null
     # Clients show the `sentence` of a result like a message, so it is escaped like one.
     if isinstance(result, dict) and isinstance(result.get("message"), str):
         result["message"] = for_message(result["message"])

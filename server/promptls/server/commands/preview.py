@@ -13,7 +13,7 @@ from promptls.ide.preview_parts import model_of, preview_markdown, report_json, 
 from promptls.ide.raw_templates import templates_of_program
 from promptls.models.opening import find_model
 from promptls.preview import preview_wire
-from promptls.preview.preview_answers import committed, rows_of, tokens_of
+from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
 from promptls.preview.preview_result import (
     RenderingChoice,
     chosen_sample,
@@ -115,7 +115,7 @@ async def preview_committed(
     snapshot = context.snapshot
     render = partial(renderings.render, snapshot)
     against = optional(arguments, "against", str)
-    return await committed(snapshot, path, RenderingChoice.from_json(arguments), render, against)
+    return await committed_rendering(snapshot, path, RenderingChoice.from_json(arguments), render, against)
 
 
 async def tokens(

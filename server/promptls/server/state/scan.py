@@ -17,7 +17,7 @@ from promptls.server.to_proto import to_range
 from promptls.workspace.disk import may_include
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
 from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
-from promptls.workspace.workspace import scanned
+from promptls.workspace.workspace import scan_names
 
 _UNSEEN_SECONDS: Final = 0.3
 """Scans that end sooner show no progress, to avoid flicker."""
@@ -62,7 +62,7 @@ class WorkspaceScan:
     async def _scan(self, names: dict[str, tuple[str, ...]]) -> None:
         try:
             slices = Slices()
-            for _ in scanned(self._context.snapshot.roots, names, self._context.snapshot):
+            for _ in scan_names(self._context.snapshot.roots, names, self._context.snapshot):
                 await slices.pause()
             workspace = self._context.workspace
             workspace.take_scan(names)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja import nodes
-from promptls.syntax.jinja.tag_tokens import Token, advice_on_pair, advice_on_sign, shown
+from promptls.syntax.jinja.tag_tokens import Token, advice_on_pair, advice_on_sign, display_sign
 from promptls.text.positions import Span
 
 
@@ -157,7 +157,7 @@ class OperandParser(TokenCursor, ABC):
             message = (
                 "a string that is not closed"
                 if opened
-                else f"{shown(token.text)} means nothing in Jinja{advice_on_sign(token.text)}"
+                else f"{display_sign(token.text)} means nothing in Jinja{advice_on_sign(token.text)}"
             )
             self.problem(span, message, token.text if opened else "an expression")
             if opened:

@@ -9,7 +9,7 @@ from typing import Final
 from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.expressions import ExpressionParser
-from promptls.syntax.jinja.tag_tokens import STEPS, Token, advice_on_sign, shown, tokenize
+from promptls.syntax.jinja.tag_tokens import STEPS, Token, advice_on_sign, display_sign, tokenize
 from promptls.text.positions import Span
 
 
@@ -161,7 +161,7 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
         message = f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}"
         parser.problem(
             Span(token.start, token.end + is_doubled),
-            message if token.text.isprintable() else f"{shown(token.text)} means nothing in Jinja",
+            message if token.text.isprintable() else f"{display_sign(token.text)} means nothing in Jinja",
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
     return nodes.TagTree(_shallow(statement), tuple(parser.problems))
@@ -222,7 +222,9 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     filters: tuple[nodes.Expression, ...] = ()
     first, second = (*parser.tokens[parser.position : parser.position + 2], parser.token)[:2]
     if first.text + second.text in STEPS:
-        message = f"{shown(first.text + second.text)} means nothing in Jinja; write `x = x {first.text} …`"
+        message = (
+            f"{display_sign(first.text + second.text)} means nothing in Jinja; write `x = x {first.text} …`"
+        )
         parser.problem(Span(first.start, second.end), message, "`=`")
     if parser.at_operator("|"):
         parser.advance()

@@ -76,7 +76,7 @@ STEPS: Final = frozenset({"++", "--", "+=", "-=", "*=", "/=", "~="})
 """Operators that increment or update a variable in other languages."""
 
 
-def shown(sign: str) -> str:
+def display_sign(sign: str) -> str:
     """Return a sign as displayed in messages."""
     if not sign.isprintable():
         return f"an invisible character (U+{ord(sign):04X})"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, joined
+from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, join_chunks
 from promptls.syntax.facts import placed_fact
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.projection import Projection, dynamic_spans, project, span_map, text_span
@@ -190,7 +190,7 @@ def recovered_file(chunks: ChunkList) -> Mapping | None:
             entries = mapping_of(group).entries if has_entries(group[0][0]) else ()
             found.append((0, (_Stretch(projection_of(group[-1][0]).text, entries),)))
         else:
-            found.append((group[0][1], _stretches(joined([chunk for chunk, _ in group], Role.BLOCK))))
+            found.append((group[0][1], _stretches(join_chunks([chunk for chunk, _ in group], Role.BLOCK))))
     return _mapping(found)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence as Row
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, fact_values, joined
+from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, fact_values, join_chunks
 from promptls.syntax.facts import file_fact, placed_fact, placed_items, summary
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml, json_chunk
@@ -183,7 +183,7 @@ def in_context(chunks: Row[Chunk], index: int) -> tuple[int, ChunkYaml]:
     """
     chunk = chunks[index]
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
-        return 0, chunk_yaml(joined(chunks, role=Role.BLOCK))
+        return 0, chunk_yaml(join_chunks(chunks, role=Role.BLOCK))
     context = _context(open_above(chunks, index), chunk)
     if context is None:
         while index and chunks[index].role is not Role.BLOCK:
@@ -194,7 +194,7 @@ def in_context(chunks: Row[Chunk], index: int) -> tuple[int, ChunkYaml]:
     window = _FIRST_WINDOW
     while True:
         below = chunks[index : index + window]
-        yaml = chunk_yaml(joined([Chunk(context, (), reach=0), *below]))
+        yaml = chunk_yaml(join_chunks([Chunk(context, (), reach=0), *below]))
         is_last = index + window >= len(chunks)
         if is_last or (yaml.is_broken and not yaml.is_cut_off):
             break

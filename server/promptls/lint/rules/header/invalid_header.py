@@ -45,7 +45,7 @@ from promptls.lint.analysis.declared_experiments import NameObjection
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.fixes.misspellings import misspelt, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.security.files import current_scope, is_file, joined
+from promptls.security.files import current_scope, is_file, join_path
 from promptls.semantic.header import OPENING, HeaderProblem
 from promptls.semantic.kind import Kind
 from promptls.syntax.yaml.nodes import Mapping
@@ -121,7 +121,7 @@ def _unknown_encoding(file: File) -> Iterator[Finding]:
     if span is None or name is None or name in ENCODING_NAMES:
         return
     if is_tokenizer_file(name):
-        path = joined(Path(file.path).parent, name)
+        path = join_path(Path(file.path).parent, name)
         if current_scope().allows(path) and not is_file(path):
             yield Finding(span, f"tokens cannot be counted: there is no file `{name}` beside the prompt")
         return

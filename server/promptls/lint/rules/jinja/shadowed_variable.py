@@ -56,7 +56,7 @@ from promptls.semantic.names.scopes import (
     NameEvent,
     Resolver,
     chunk_events,
-    placed,
+    place_binding,
 )
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, summary, union
@@ -157,7 +157,7 @@ def _outer(resolver: Resolver, name: str) -> Binding | None:
     for scope in reversed(resolver.scopes):
         known = scope.bound.get(name)
         if known is not None:
-            return placed(known) if known[0].kind != "implied" else None
+            return place_binding(known) if known[0].kind != "implied" else None
     return None
 
 
