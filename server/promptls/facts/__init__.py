@@ -63,24 +63,16 @@ class Reads:
         if self.whole is None or self.whole[0] != question:
             self.answers[question] = answer
 
-    def hold(self, subject: object, known: dict[Question, object] | None = None) -> bool:
-        """Return whether all questions have the same answers for `subject`.
+    def hold(self, subject: object) -> bool:
+        """Return whether all questions have the same answers for `subject`."""
+        return next(self.changed(subject), None) is None
 
-        `known` caches the answers of questions about `subject`; those that are answered here are added,
-        because many results depend on the same few questions.
-        """
-        if not self.answers:
-            return True
-        if known is None:
-            known = {}
+    def changed(self, subject: object) -> Iterator[Question]:
+        """Yield the questions that have different answers for `subject`."""
         for question, before in self.answers.items():
-            if question in known:
-                now = known[question]
-            else:
-                now = known[question] = unrecorded(question.ask, subject, *question.arguments)
+            now = unrecorded(question.ask, subject, *question.arguments)
             if now is not before and now != before:
-                return False
-        return True
+                yield question
 
     def mention(self, argument: object) -> bool:
         """Return whether any question was about `argument`, such as the path of a file."""
@@ -93,23 +85,24 @@ class Reads:
         reads.chunks, reads.is_whole = self.chunks, self.is_whole
         return reads
 
+    def add(self, other: Reads, *, is_same_version: bool) -> None:
+        """Add the reads of another computation; `is_same_version` if it is about the same text."""
+        self.answers.update(other.answers)
+        if is_same_version:
+            self.columns.update(other.columns)
+            self.facts.update(other.facts)
+            self.chunks.update(other.chunks)
+            self.is_whole |= other.is_whole
+        elif other.whole is not None:
+            self.answers[other.whole[0]] = other.whole[1]
+        if self.whole is not None:
+            self.answers.pop(self.whole[0], None)
+
     def pass_on(self) -> None:
         """Add all of these reads to the current recording, because a cached result is reused."""
         reads = current.get()
-        if reads is None or reads is self:
-            return
-        if reads.whole is None:
-            reads.answers.update(self.answers)
-        else:
-            for question, answer in self.answers.items():
-                reads.note(question, answer)
-        if self.serial is not None and self.serial == reads.serial:
-            reads.columns.update(self.columns)
-            reads.facts.update(self.facts)
-            reads.chunks.update(self.chunks)
-            reads.is_whole |= self.is_whole
-        elif self.whole is not None:
-            reads.note(*self.whole)
+        if reads is not None and reads is not self:
+            reads.add(self, is_same_version=self.serial is not None and self.serial == reads.serial)
 
 
 current: Final[ContextVar[Reads | None]] = ContextVar("reads", default=None)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from promptls.facts import Question, Reads, recording
+from promptls.facts import Reads, recording
 from promptls.lint.analysis.suppression import silenced, silenced_names
 from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
@@ -16,7 +16,7 @@ from promptls.lint.rule import MAX_FINDINGS, File, Finding, Rule, Severity
 from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
 from promptls.syntax.chunk import EditStep, Memo
-from promptls.syntax.facts import is_unchanged, summary
+from promptls.syntax.facts import Changes, summary
 from promptls.syntax.language import Host
 from promptls.text.filenames import is_json_file
 from promptls.text.positions import Span
@@ -156,38 +156,29 @@ _Results = dict[Rule, tuple[tuple[Finding, ...], Reads]]
 def _results(file: File, selection: Selection) -> _Results:
     """Return the results of the rules; those whose reads have not changed are not computed again."""
     chunks = file.chunks
-    answers: dict[Question, object] = {}
-
-    def is_valid(reads: Reads) -> bool:
-        return steps is not None and is_unchanged(reads, chunks, steps) and reads.hold(file.snapshot, answers)
-
     memo = chunks.memos.get(_results)
+    steps = chunks.steps_since(memo.serial) if memo is not None and memo.value[0] is selection else None
     known: _Results = {}
-    steps = None
-    if memo is not None and memo.value[0] is selection:
-        known = memo.value[1]
-        steps = chunks.steps_since(memo.serial)
-    moved = {rule: _move(found, steps or (), file.path) for rule, (found, _) in known.items()}
+    if memo is not None and steps is not None:
+        changes = Changes(memo.reads, chunks, steps, file.snapshot)
+        for rule, (before, reads) in memo.value[1].items():
+            found = _move(before, steps, file.path)
+            if found is not None and not changes.affect(reads):
+                known[rule] = (found, reads)
     all_reads = file.snapshot.reads_about(file.path)
-    if memo is not None and None not in moved.values() and is_valid(memo.reads):
-        results = {rule: (found, known[rule][1]) for rule, found in moved.items() if found is not None}
+    results: _Results = {}
+    for rule, severity in selection.rules.items():
+        if rule in known:
+            results[rule] = known[rule]
+        elif rule.needs is None:
+            with recording(Reads(all_reads.serial, all_reads.whole)) as reads:
+                results[rule] = (_run(rule, severity, file), reads)
+    if memo is not None and len(known) == len(results):
         all_reads = memo.reads.renewed(all_reads.serial, all_reads.whole)
-        all_reads.pass_on()
-        chunks.memos[_results] = Memo(chunks.serial, (selection, results), all_reads)
-        return results
-    results = {}
-    with recording(all_reads):
-        for rule, severity in selection.rules.items():
-            if rule.needs is not None:
-                continue
-            found = moved.get(rule)
-            reads = known[rule][1] if found is not None else None
-            if reads is not None and found is not None and is_valid(reads):
-                reads.renewed(all_reads.serial, all_reads.whole).pass_on()
-            else:
-                with recording(Reads(all_reads.serial, all_reads.whole)) as reads:
-                    found = _run(rule, severity, file)
-            results[rule] = (found, reads)
+    else:
+        for _, reads in results.values():
+            all_reads.add(reads, is_same_version=True)
+    all_reads.pass_on()
     chunks.memos[_results] = Memo(chunks.serial, (selection, results), all_reads)
     return results
 

@@ -254,11 +254,11 @@ _MAX_STEP_CHARACTERS: Final = 100_000
 class EditStep:
     """An edit between two versions of a file: at offset `start`, the chunks `new` replace the chunks `old`.
 
-    `serial` identifies the version before the edit. `same` and `changed` are the facts of the chunks that
-    are known to be the same before and after the edit, and those known to differ.
+    `serial` identifies the version before the edit. `same` caches which facts of the chunks are the same
+    before and after the edit.
     """
 
-    __slots__ = ("changed", "growth", "keeps_lines", "new", "old", "same", "serial", "start")
+    __slots__ = ("growth", "keeps_lines", "new", "old", "same", "serial", "start")
 
     def __init__(self, serial: int, start: int, old: tuple[Chunk, ...], new: tuple[Chunk, ...]) -> None:
         self.serial: Final = serial
@@ -269,8 +269,7 @@ class EditStep:
         self.keeps_lines: Final = sum(chunk.line_ends for chunk in old) == sum(
             chunk.line_ends for chunk in new
         )
-        self.same: Final[set[object]] = set()
-        self.changed: Final[set[object]] = set()
+        self.same: Final[dict[object, bool]] = {}
 
     @property
     def edited(self) -> Span:

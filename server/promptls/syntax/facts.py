@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import lru_cache, wraps
 from operator import attrgetter
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from promptls.facts import Reads, current, recorded
 from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Memo, Piece, chunk_fact, fact_values
@@ -115,14 +115,9 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
         for step in steps:
             if reads.chunks and not reads.chunks.isdisjoint(step.old):
                 return False
-            columns = reads.columns.keys()
-            if not columns.isdisjoint(step.changed):
-                return False
-            for column in columns - step.same:
+            for column in reads.columns:
                 if not _is_same_column(step, column):
-                    step.changed.add(column)
                     return False
-                step.same.add(column)
         for fact, value in reads.facts.items():
             now = fact(chunks)
             if now is not value and now != value:
@@ -132,16 +127,54 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
     return True
 
 
+class Changes:
+    """What has changed of what some computations about an earlier version of a file have read.
+
+    `reads` are the reads of all of them, `steps` the edits since that version, and `subject` is what their
+    questions are about.
+    """
+
+    def __init__(
+        self, reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...], subject: object
+    ) -> None:
+        self._is_edited: Final = bool(steps)
+        self._answers: Final = set(reads.changed(subject))
+        self._chunks: Final = {chunk for step in steps for chunk in step.old}
+        token = current.set(None)
+        try:
+            self._columns: Final = {
+                column for step in steps for column in reads.columns if not _is_same_column(step, column)
+            }
+            self._facts: Final = {
+                fact
+                for fact, value in reads.facts.items()
+                if (now := fact(chunks)) is not value and now != value
+            }
+        finally:
+            current.reset(token)
+
+    def affect(self, reads: Reads) -> bool:
+        """Return whether any of the `reads` of a computation has changed."""
+        return _is_off or not (
+            reads.columns.keys().isdisjoint(self._columns)
+            and reads.facts.keys().isdisjoint(self._facts)
+            and reads.chunks.isdisjoint(self._chunks)
+            and reads.answers.keys().isdisjoint(self._answers)
+            and not (reads.is_whole and self._is_edited)
+        )
+
+
 def _is_same_column(step: EditStep, column: Callable[[Chunk], object]) -> bool:
     """Return whether an edit left a chunk fact unchanged in all chunks."""
-    if len(step.old) != len(step.new):
-        return False
-    for old, new in zip(step.old, step.new, strict=True):
-        before, now = column(old), column(new)
-        if before is now or before == now or (step.keeps_lines and equal_but_places(before, now)):
-            continue
-        return False
-    return True
+    same = step.same.get(column)
+    if same is None:
+        same = step.same[column] = len(step.old) == len(step.new) and all(
+            (before := column(old)) is (now := column(new))
+            or before == now
+            or (step.keeps_lines and equal_but_places(before, now))
+            for old, new in zip(step.old, step.new, strict=True)
+        )
+    return same
 
 
 def equal_but_places(one: object, other: object) -> bool:
