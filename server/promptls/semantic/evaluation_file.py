@@ -39,10 +39,9 @@ class Field(NamedTuple):
 
 def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
     """Yield the fields in a text, ignoring braces of Jinja, LaTeX and other markup."""
-    tags = chunk.tags_at(scalar.span)
     latex = _QUOTED_LATEX if scalar.style == '"' else _LATEX
     for match in _FIELD.finditer(chunk.text, scalar.span.start, scalar.span.end):
-        around = [tag for tag in tags if tag.span.start < match.end() and match.start() < tag.span.end]
+        around = chunk.tags_at(Span(*match.span()))
         if any(tag.kind != "raw" or not _inside(match.span(), tag.body) for tag in around):
             continue
         near = max(match.start() - _NEAR, scalar.span.start)

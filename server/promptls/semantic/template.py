@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.dialects.opencompass.vocabulary import INFER_KEYS
 from promptls.semantic.header import Declarations, declarations_of, header_of, mentions_prompt
 from promptls.semantic.kind import Kind, kind_of
 from promptls.semantic.names.file_names import FileNames, file_names
@@ -76,7 +77,11 @@ class Template:
             return self.header
         if self.kind in {Kind.OBJECT, Kind.EVALUATION} and (root := self.root) is not None:
             keys = frozenset(text for entry in root.entries if (text := key_text(entry)) is not None)
-            data = mapping_data(self.source, root)
+            if self.kind is Kind.EVALUATION:  # its templates declare nothing
+                own = [entry for entry in root.entries if key_text(entry) not in {"infer_cfg", *INFER_KEYS}]
+                data = mapping_data(self.source, Mapping(root.span, tuple(own)))
+            else:
+                data = mapping_data(self.source, root)
             return declarations_of(root, data, Span(0, 0), keys, self.source)
         return _NOTHING
 

@@ -6,8 +6,7 @@ A list or a mapping is moved as a whole: its children are moved when they are fi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.text.positions import Span
 
@@ -15,8 +14,7 @@ _MAX_MERGES: Final = 8
 """The maximum depth of nested mappings in which merged keys are searched."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A scalar: its value according to YAML, its style (`|`, `>`, `'`, `"`, or empty for plain) and tag.
 
     `tag` is libyaml's resolution, such as `str`, `int`, `bool`, `null`. `dynamic` is True if it contains
@@ -72,8 +70,7 @@ class Sequence:
         return f"Sequence(span={self.span!r}, items={self.items!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A key and its value."""
 
     key: Node

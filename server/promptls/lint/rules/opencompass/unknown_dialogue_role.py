@@ -105,7 +105,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 def _lacks_role(turn: Mapping) -> bool:
     """Return whether a turn has a `prompt` and no `role`, not even a misspelled one."""
     keys = [key_text(entry) for entry in turn.entries]
-    return "prompt" in keys and not any(key is None or is_close(key, "role") for key in keys)
+    return "prompt" in keys and "role" not in keys and not any(key is None or is_close(key, "role") for key in keys)
 
 
 def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:
@@ -167,9 +167,11 @@ def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
     for key in ("role", "fallback_role"):
         value = turn.value(key)
         role = scalar_text(value)
+        if value is None or role in DIALOGUE_ROLES:
+            continue
         meant = [each for each in DIALOGUE_ROLES if role is not None and is_typo(role, each)]
         meant += [usual for each, usual in ROLE_SYNONYMS.items() if (role or "").upper() == each]
-        if value is not None and role not in DIALOGUE_ROLES and meant:
+        if meant:
             found = _changed(value.span, f"`{role}` is not a role of dialogues", meant[0])
             yield Finding(found.span, found.message, found.fixes, severity="warning")
 

@@ -109,12 +109,12 @@ def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
     keys = [key_text(entry) for entry in node.entries]
     names = tuple(known)
     for entry, key in zip(node.entries, keys, strict=True):
+        if not key or key in names:
+            continue
         meant = [
-            each
-            for each in names
-            if key and key not in names and each not in keys and (is_typo(key, each) or _is_longer(key, each))
+            each for each in names if each not in keys and (is_typo(key, each) or _is_longer(key, each))
         ]
-        if key and meant:
+        if meant:
             found = misspelt(entry.key.span, f"unknown key `{key}`", key, meant)
             yield Finding(found.span, found.message, found.fixes, severity="warning")
 

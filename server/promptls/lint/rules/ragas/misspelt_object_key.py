@@ -73,7 +73,7 @@ def _in_saved(node: Node, form: Form, path: tuple[str, ...]) -> Iterator[Finding
 def _in_mapping(node: MappingNode, keys: Mapping[str, KeyFact], others: Iterable[str]) -> Iterator[Finding]:
     known = {*keys, *others}
     present = {key_text(entry) for entry in node.entries}
-    for entry in node.entries:
+    for entry in node.entries if present - known else ():
         key = key_text(entry)
         if key is None or key in known:
             continue
