@@ -225,12 +225,10 @@ _CLOSE: Final = re.compile(r"(?:^|[}\n])[^{}\n]*?(?<!\w)(?:(?<=\\)n)?(\w{3,})\}"
 
 def _unbalanced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns of which a text has only one of the two braces."""
-    if any(tag.kind != "raw" for tag in chunk.tags_at(scalar.span)):
-        return
     text = chunk.text[scalar.span.start : scalar.span.end]
     for pattern, missing in ((_OPEN, "}"), (_CLOSE, "{")):
         for match in pattern.finditer(text):
-            if match[1] in known:
+            if match[1] in known and all(tag.kind == "raw" for tag in chunk.tags_at(scalar.span)):
                 span = Span(*match.span(1)).shifted(scalar.span.start)
                 place = Span(span.end, span.end) if missing == "}" else Span(span.start, span.start)
                 fix = Fix(f"Add `{missing}`", (Edit(place, missing),))
@@ -242,11 +240,13 @@ _SPACED: Final = re.compile(r"\{+[ ]+(\w+)[ ]*\}+|\{+(\w+)[ ]+\}+")
 
 def _spaced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns that a text has only with white space in their braces, which are not filled in."""
-    if any(tag.kind == "output" for tag in chunk.tags_at(scalar.span)):
-        return
     for match in _SPACED.finditer(chunk.text, scalar.span.start, scalar.span.end):
         name = match[1] or match[2]
-        if name in known and not any(field.name == name for field in fields_in(chunk, scalar)):
+        if (
+            name in known
+            and not any(tag.kind == "output" for tag in chunk.tags_at(scalar.span))
+            and not any(field.name == name for field in fields_in(chunk, scalar))
+        ):
             fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
             message = f"OpenCompass leaves this as it is; a field is `{{{name}}}`, without white space"
             yield Finding(Span(*match.span()), message, (fix,))
