@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from promptls.semantic.flow.analysis import FlowAnalysis
 from promptls.semantic.flow.paths import SAME_LIST, Each, Step
 from promptls.semantic.flow.read_keys import key_path_of
-from promptls.semantic.flow.shapes import resolved_each
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
 from promptls.semantic.parts import block_indent, chunk_contents, tags_in
 from promptls.semantic.template import Template
@@ -194,27 +194,15 @@ def no_inputs(template: Template) -> frozenset[str]:
     return made | (names.read_names - declared - names.bound_names("for"))
 
 
-def key_paths_from_inputs(
-    template: Template, values: Iterable[tuple[PrintedInput, int]]
-) -> dict[tuple[Span, int], tuple[str, tuple[str, ...]]]:
-    """Return the input that each value comes from, with the keys that lead to the value.
+def origin_of(value: PrintedInput, analysis: FlowAnalysis) -> tuple[str, tuple[str, ...]]:
+    """Return the input that a value comes from, with the keys that lead to the value.
 
-    Values are identified by their span and the offset of their chunk. Follows loops and variables that are
-    set outside of the chunk. The name is empty if the value does not come from an input.
+    Follows loops and variables that are set outside of the chunk: `analysis` are the blocks around the value.
+    The name is empty if the value does not come from an input.
     """
-    requested = {
-        (value.span, start): (
-            (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys)),
-            start + value.span.start,
-        )
-        for value, start in values
-    }
-    resolved = resolved_each(template, requested.values())
-    found = {}
-    for each, place in requested.items():
-        root, *keys = key_path_of(resolved[place]) or ("",)
-        found[each] = (str(root), tuple("" if isinstance(key, Each) else key for key in keys))
-    return found
+    path = (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys))
+    root, *keys = key_path_of(analysis.resolved(path)) or ("",)
+    return str(root), tuple("" if isinstance(key, Each) else key for key in keys)
 
 
 def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -134,9 +134,7 @@ class Changes:
     questions are about.
     """
 
-    def __init__(
-        self, reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...], subject: object
-    ) -> None:
+    def __init__(self, reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...], subject: object) -> None:
         self._is_edited: Final = bool(steps)
         self._answers: Final = set(reads.changed(subject))
         self._chunks: Final = {chunk for step in steps for chunk in step.old}

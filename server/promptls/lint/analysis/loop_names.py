@@ -64,12 +64,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     if declared_names(file) is not None or not names.bound_names("for"):
         return
     unread_variables = set(unread(file, "for"))
-    read = {
-        each.binding
-        for name in names.bound_names("for") & names.read_names
-        for each in names.references_of(name)
-        if each.binding is not None
-    }
+    read = {each.binding for each in names.references if each.binding is not None}
     may_be_read_elsewhere = _names_read_elsewhere(file)
     unknown = names.input_names - names_in_includers(file)
     like = typos_among(unknown)

@@ -5,7 +5,7 @@ An argument of a macro is used as its parameter is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -36,7 +36,7 @@ from promptls.semantic.types.shape import (
     normalize_shapes,
     unconditional,
 )
-from promptls.syntax.chunk import Chunk, ChunkList
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import file_fact, summary
 
 _MAX_ROUNDS: Final = 6
@@ -196,18 +196,6 @@ def known_constants(template: Template, path: Path, offset: int) -> tuple[str, .
     return tuple(texts) if len(texts) == len(found or ()) else ()
 
 
-def resolved_each(template: Template, queries: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
-    """Return the result of `resolved_at` for each path at its offset, in one pass over the file."""
-    paths: dict[int, list[Path]] = {}
-    for path, offset in queries:
-        paths.setdefault(offset, []).append(path)
-    return {
-        (path, offset): analysis.resolved(path) if path else ()
-        for offset, analysis in _analyses_at(template.source.root, sorted(paths))
-        for path in paths[offset]
-    }
-
-
 def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Mapping[str, Shape]:
     """Return the shapes of outside values if text at `offset` uses these variables."""
     analysis = _analysis_at(template, offset)
@@ -236,31 +224,32 @@ def resolved_uses(template: Template) -> Iterator[Use]:
 
 def _analysis_at(template: Template, offset: int) -> FlowAnalysis:
     """Return the blocks that are open at `offset`; bindings of a tag there are not included."""
-    ((_, analysis),) = _analyses_at(template.source.root, [offset])
-    return analysis
+    return analyses(template)(offset)
 
 
-def _analyses_at(chunks: ChunkList, offsets: Sequence[int]) -> Iterator[tuple[int, FlowAnalysis]]:
-    """Yield the blocks that are open at each of some offsets, which must be in order."""
+def analyses(template: Template) -> Callable[[int], FlowAnalysis]:
+    """Return a function that returns the blocks open at an offset, in one pass: offsets must not decrease."""
+    chunks = template.source.root
     analysis = FlowAnalysis()
-    waiting = 0
-    for located in chunks.placed():
-        is_last = located.index + 1 == len(chunks.chunks)
-        while waiting < len(offsets) and (is_last or offsets[waiting] < chunks.starts[located.index + 1]):
-            offset = offsets[waiting]
-            yield offset, _analysis_inside(located.chunk, offset - located.start, analysis.copied())
-            waiting += 1
-        if waiting == len(offsets):
-            break
-        _pass_by(analysis, located.chunk)
+    passed = 0
+
+    def at(offset: int) -> FlowAnalysis:
+        nonlocal passed
+        located = chunks.at_offset(offset)
+        for chunk in chunks.chunks[passed : located.index]:
+            _pass_by(analysis, chunk)
+        passed = located.index
+        return _analysis_inside(located.chunk, offset - located.start, analysis.copied())
+
+    return at
 
 
 def _analysis_inside(chunk: Chunk, inside: int, analysis: FlowAnalysis) -> FlowAnalysis:
     for tag in chunk_uses(chunk):
-        if tag.start >= inside:
+        if tag.span.start >= inside:
             break
         for event in tag.events:
-            if not isinstance(event, (Use, Pass)) and (tag.end <= inside or not isinstance(event, Bind)):
+            if not isinstance(event, (Use, Pass)) and (tag.span.end <= inside or not isinstance(event, Bind)):
                 analysis.step(event)
     return analysis
 

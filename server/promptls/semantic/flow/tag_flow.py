@@ -219,7 +219,7 @@ def chunk_uses(chunk: Chunk) -> tuple[use.TagUses, ...]:
     """Return what the chunk's tags use and bind, tag by tag; spans count from the chunk's start."""
     return tuple(
         use.TagUses(
-            *tag.span,
+            tag.span,
             tuple(
                 _place(event, tag.span.start) for event in events_of(tag.text, tag.inner_start, tag.inner_end)
             ),

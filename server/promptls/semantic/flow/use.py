@@ -240,8 +240,7 @@ Event: TypeAlias = Use | Pass | Bind | Open | Middle | Close
 
 
 class TagUses(NamedTuple):
-    """The events of one tag, which extends from `start` to `end` in its chunk."""
+    """The events of one tag, and its span in its chunk."""
 
-    start: int
-    end: int
+    span: Span
     events: tuple[Event, ...]

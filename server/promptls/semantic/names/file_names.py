@@ -207,8 +207,8 @@ class FileNames:
 
     def references_of(self, name: str) -> Iterator[scopes.NameReference]:
         """Yield the references of a variable, in order."""
-        for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
-            yield from resolver.references(located.chunk, located.start, name)
+        if name in self.read_names:
+            yield from self.references_by_name[name]
 
     def chunks_referencing(self, name: str) -> Iterator[Located]:
         """Return the chunks in which a variable is read, in order."""

@@ -111,9 +111,7 @@ def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
     for entry, key in zip(node.entries, keys, strict=True):
         if not key or key in names:
             continue
-        meant = [
-            each for each in names if each not in keys and (is_typo(key, each) or _is_longer(key, each))
-        ]
+        meant = [each for each in names if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
         if meant:
             found = misspelt(entry.key.span, f"unknown key `{key}`", key, meant)
             yield Finding(found.span, found.message, found.fixes, severity="warning")

@@ -45,18 +45,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.flow.shapes import analyses, used_shapes
 from promptls.semantic.printed_inputs import (
     PrintedInput,
-    key_paths_from_inputs,
     no_inputs,
+    origin_of,
     printed_inputs,
     schema_at,
     shape_kind,
 )
 from promptls.semantic.types.assignability import KnownValue
 from promptls.semantic.types.shape import UNKNOWN, Shape
-from promptls.syntax.chunk import Chunk, Located
+from promptls.syntax.chunk import Chunk, Located, chunk_fact, fact_values
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
@@ -80,15 +80,21 @@ def check(file: File) -> Iterator[Finding]:
     one_line = _single_line_inputs(file)
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
+    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
+    analysis_at = analyses(template)
     reported: set[Span] = set()
     shows_hints = True
     for value, located in _unescaped(file):
         is_broken_up = value.adds_breaks and value.is_in_block
         if value.name not in known or not (shows_hints or is_broken_up or value.name in multiline):
             continue
-        schema, kind = _type_of(file, value, located, inputs)
-        if schema is None:
-            continue
+        name, keys = value.name, value.keys
+        if name not in inputs:
+            name, keys = origin_of(value, analysis_at(located.start + value.span.start))
+            if name not in inputs:
+                continue
+        schema = schema_at(schemas.get(name, {}), keys)
+        kind = shape_kind(used_shapes(template).get(name), keys)
         is_text = kind == "text" or schema.get("type") == "string"
         expression = value.expression.shifted(located.start)
         if is_broken_up:
@@ -110,24 +116,17 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _unescaped(file: File) -> Iterator[tuple[PrintedInput, Located]]:
-    """Yield the values that are printed unescaped in blocks and quotes, each with its chunk."""
-    for located in file.chunks.placed():
-        for value in printed_inputs(located.chunk):
-            if value.is_in_block or value.style in _QUOTES:
-                yield value, located
+    """Yield the values that are printed unescaped in blocks and quotes, in order, each with its chunk."""
+    for index, values in enumerate(fact_values(_unescaped_in, file.chunks.chunks)):
+        if values:
+            located = file.chunks.at_index(index)
+            yield from ((value, located) for value in values)
 
 
-def _type_of(
-    file: File, value: PrintedInput, located: Located, inputs: frozenset[str]
-) -> tuple[dict[str, Any] | None, str]:
-    """Return the schema of a printed value, and the kind that its uses imply; None for other than inputs."""
-    name, keys = value.name, value.keys
-    if name not in inputs:
-        name, keys = key_paths_from_inputs(file.template, [(value, located.start)])[value.span, located.start]
-        if name not in inputs:
-            return None, ""
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
-    return schema_at(declared.get(name, {}), keys), shape_kind(used_shapes(file.template).get(name), keys)
+@chunk_fact
+def _unescaped_in(chunk: Chunk) -> tuple[PrintedInput, ...]:
+    found = [value for value in printed_inputs(chunk) if value.is_in_block or value.style in _QUOTES]
+    return tuple(sorted(found, key=lambda value: value.span))
 
 
 def _message(value: PrintedInput) -> str:
