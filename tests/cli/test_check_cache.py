@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -77,6 +78,20 @@ def test_an_unchanged_file_is_not_checked_again(
     assert report(capsys) == first
     assert "unknown-filter" in first
     assert checks == ["a.yml.j2", "b.yml.j2"]
+
+
+def test_a_stored_result_is_valid_in_a_process_that_loads_no_rules(folder: Path, caches: Path) -> None:
+    write(folder / "a.yml.j2", FINE)
+    program = (
+        "import sys; from promptls.cli.main import main; main(['check']); print(*sys.modules, sep='\\n')"
+    )
+    first, second = (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+
+    assert "promptls.lint.registry" in first
+    assert "promptls.lint.registry" not in second
 
 
 def test_only_what_a_change_affects_is_checked_again(

@@ -92,9 +92,9 @@ def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> 
     Each argument contains names separated by commas. Raises UsageError for an unknown rule, and if no rules
     remain.
     """
-    from promptls.lint.registry import RULES_BY_NAME
+    from promptls.lint.rules import rule_modules
 
-    selected = frozenset(RULES_BY_NAME) if select is None else _rule_names("--select", select)
+    selected = frozenset(rule_modules()) if select is None else _rule_names("--select", select)
     left = selected - (_rule_names("--ignore", ignore) if ignore is not None else frozenset())
     if not left:
         raise UsageError("`--ignore` excludes every rule that `--select` names", remedy="name another rule")
@@ -102,14 +102,14 @@ def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> 
 
 
 def _rule_names(option: str, values: Iterable[str]) -> frozenset[str]:
-    from promptls.lint.registry import RULES_BY_NAME
+    from promptls.lint.rules import rule_modules
 
     names = [name for value in values for part in value.split(",") if (name := part.strip())]
     if not names:
         raise UsageError(f"`{option}` names no rule", remedy="`promptls rules` lists them")
     for name in names:
-        if name not in RULES_BY_NAME:
-            near = nearest(name, RULES_BY_NAME)
+        if name not in rule_modules():
+            near = nearest(name, rule_modules())
             remedy = f"did you mean `{near}`?" if near else "`promptls rules` lists them"
             raise UsageError(f"`{option}` names `{name}`, and there is no such rule", remedy=remedy)
     return frozenset(names)

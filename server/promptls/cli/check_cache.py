@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -175,11 +176,13 @@ def valid_result(snapshot: Snapshot, stored: StoredResult) -> FileResult | None:
     try:
         for name, arguments, digest in json.loads(stored.questions):
             values = tuple(tuple(each) if isinstance(each, list) else each for each in arguments)
+            if name not in QUESTIONS and name.startswith("promptls."):
+                import_module(name.partition(":")[0])
             question = Question(QUESTIONS[name], values)
             if _answer_digest(question, question.ask(snapshot, *values)) != digest:
                 return None
         return _results().validate_json(stored.result)
-    except (LookupError, TypeError, ValueError):
+    except (ImportError, LookupError, TypeError, ValueError):
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -264,7 +263,7 @@ def checked_files(
     job = _Job(snapshot, rules, renders, {} if cache is None else cache.read(paths))
     slices = [paths[start : start + _FILES_AT_ONCE] for start in range(0, len(paths), _FILES_AT_ONCE)]
     if min(processes, len(slices)) <= 1 or "fork" not in get_all_start_methods():
-        done = [asyncio.run(_check(job, paths))]
+        done = [_check(job, paths)]
     else:
         from concurrent.futures import ProcessPoolExecutor
 
@@ -274,7 +273,8 @@ def checked_files(
     fresh = {path: stored for each in done for path, stored in each.fresh.items()}
     if cache is not None and fresh:
         cache.write(fresh)
-    results = {path: result for each in done for path, result in each.results.items()}
+    found = {path: result for each in done for path, result in each.results.items()}
+    results = {path: found[path] for path in paths}
     return CheckedFiles(
         tuple(_with_text(snapshot, path, result) for path, result in results.items()),
         tuple(path for path, result in results.items() if result.lacks_code),
@@ -314,31 +314,40 @@ def _begin(job: _Job) -> None:
 
 
 def _checked_slice(paths: Sequence[str]) -> _Slice:
-    return asyncio.run(_check(_job, paths))
+    return _check(_job, paths)
 
 
-async def _check(job: _Job, paths: Sequence[str]) -> _Slice:
-    """Return the findings of some files, one after the other, so that each is parsed once."""
-    from promptls.cli.check_cache import stored_result, valid_result
+def _check(job: _Job, paths: Sequence[str]) -> _Slice:
+    """Return the results of some files, those that are stored and valid first."""
+    from promptls.cli.check_cache import valid_result
+
+    known = ((path, valid_result(job.snapshot, job.stored[path])) for path in paths if path in job.stored)
+    done = _Slice({path: result for path, result in known if result is not None}, {})
+    others = [path for path in paths if path not in done.results]
+    if others:
+        import asyncio  # takes as long to load as a stored result
+
+        asyncio.run(_check_others(job, others, done))
+    return done
+
+
+async def _check_others(job: _Job, paths: Sequence[str], done: _Slice) -> None:
+    """Check some files, one after the other, so that each is parsed once; add the results to `done`."""
+    from promptls.cli.check_cache import stored_result
 
     workers: dict[Limits, RenderWorker] = {}
-    done = _Slice({}, {})
     try:
         for path in paths:
-            known = job.stored.get(path)
-            result = None if known is None else valid_result(job.snapshot, known)
-            if result is None:
-                began = time.time()
-                with recording() as reads:
-                    result, is_repeatable = await _check_file(job, path, workers)
-                fresh = stored_result(reads, result, began) if is_repeatable else None
-                if fresh is not None:
-                    done.fresh[path] = fresh
+            began = time.time()
+            with recording() as reads:
+                result, is_repeatable = await _check_file(job, path, workers)
+            fresh = stored_result(reads, result, began) if is_repeatable else None
+            if fresh is not None:
+                done.fresh[path] = fresh
             done.results[path] = result
     finally:
         for worker in workers.values():
             await worker.close()
-    return done
 
 
 _MACHINE_FAILURES: Final = frozenset({"timeout", "memory", "crash"})

@@ -21,12 +21,12 @@ class Question(NamedTuple):
 
 
 QUESTIONS: Final[dict[str, Callable[..., object]]] = {}
-"""The functions of all questions, by qualified name, for asking them again in another process."""
+"""The functions of the questions of loaded modules, by name, for asking them again in another process."""
 
 
 def name_of(ask: Callable[..., object]) -> str:
-    """Return the name of a question's function in `QUESTIONS`."""
-    return f"{ask.__module__}.{ask.__qualname__}"
+    """Return the name of a question's function in `QUESTIONS`, with its module."""
+    return f"{ask.__module__}:{ask.__qualname__}"
 
 
 def repeatable(ask: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from promptls.cli.checked import Baseline, BaselineEntry, Checked, CheckedFile, CheckedFiles
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.code_actions import FixedFile
+    from promptls.workspace.settings import ProjectFile, SettingsProblem
 
 SUMMARY = "find mistakes in prompt files"
 
@@ -115,7 +116,6 @@ def execute(arguments: argparse.Namespace) -> int:
     """Check every chosen file; return 1 if a finding reaches the severity of `--fail-on`."""
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import Checked, checked_files, gone_entries, without_known
-    from promptls.lint.settings_problems import settings_problems
 
     _refuse_contradictions(arguments)
     rules = chosen_rules(arguments.select, arguments.ignore)
@@ -157,13 +157,10 @@ def execute(arguments: argparse.Namespace) -> int:
         gone = gone_entries(files, known.entries, known.path.parent, rules)
         if arguments.write_baseline:
             return _write_baseline(known, files, gone)
-    projects = [chosen.snapshot.project(file.path) for file in files]
     checked = Checked(
         snapshot=chosen.snapshot,
         files=tuple(file.at_least(arguments.severity) for file in files),
-        problems=tuple(
-            dict.fromkeys(problem for project in projects for problem in settings_problems(project))
-        ),
+        problems=_settings_problems(chosen.snapshot.project(file.path) for file in files),
         fail_on=None if arguments.fail_on == "never" else arguments.fail_on,
         baseline=known.path if known else None,
         gone=gone,
@@ -177,12 +174,22 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(checked.failed())
 
 
+def _settings_problems(projects: Iterable[ProjectFile]) -> tuple[SettingsProblem, ...]:
+    """Return the problems of the settings files of some projects."""
+    by_file = {project.path: project for project in projects if project.path is not None}
+    if not by_file:
+        return ()
+    from promptls.lint.settings_problems import settings_problems  # loads all rules
+
+    return tuple(dict.fromkeys(problem for each in by_file.values() for problem in settings_problems(each)))
+
+
 def _left_out(chosen: ChosenFiles, found: CheckedFiles) -> str | None:
     """Return what was not run or read, and how to include it; None if everything was."""
-    from promptls.rendering.make import code_of_rendering
-
     said = []
     if found.incomplete:
+        from promptls.rendering.make import code_of_rendering
+
         code = code_of_rendering(chosen.snapshot, found.incomplete)
         said.append(f"{code.left_out()} ({plural(len(found.incomplete), 'prompt')})")
     if found.outside:

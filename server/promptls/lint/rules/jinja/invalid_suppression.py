@@ -37,6 +37,7 @@ from typing import Final
 from promptls.lint.analysis.suppression import chunk_suppressions
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rules import rule_modules
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk
 from promptls.text.positions import Span
@@ -72,7 +73,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 def _unknown(listed: str, start: int) -> Iterator[Finding]:
     """Yield the unknown rule names in a list that begins at `start`."""
-    known = _rule_names()
+    known = rule_modules()
     for name in _NAME.finditer(listed):
         if name.group() not in known:
             span = Span(*name.span()).shifted(start)
@@ -90,13 +91,6 @@ def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
             fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{# {match.group(1).rstrip()} #}}"),))
             message = "this silences nothing: it is part of the text that the model gets"
             yield Finding(span, message, (fix,))
-
-
-def _rule_names() -> list[str]:
-    # The list of rules contains this rule, so it can only be imported at run time.
-    from promptls.lint.registry import RULES
-
-    return [rule.name for rule in RULES]
 
 
 RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)
