@@ -154,7 +154,6 @@ def _said(message: Any) -> str:
 
 
 def _of_ragas(llm: Any, request: TextRequest) -> str:
-
     return str(llm.generate_text(PromptValue(prompt_str=request.whole)).generations[0][0].text)
 
 

@@ -89,7 +89,7 @@ class CompiledFiles(FolderLoader):
         """Load the template `name` for Jinja; raises the errors of reading and compiling it."""
         path = self.path_of(name)
         # The stamp is taken before the file is read, so that a concurrent change is noticed on the next load.
-        stamp = _stamp(path)
+        stamp = stamp_of(path) if path.is_file() else None
         if stamp is None:
             raise TemplateNotFound(name)
         key = (str(path), name, isinstance(environment, SandboxedEnvironment))
@@ -100,10 +100,6 @@ class CompiledFiles(FolderLoader):
             _keep(key, stamp, code)
         self.loaded.add(str(path))
         return environment.template_class.from_code(environment, code, {} if globals is None else globals)
-
-
-def _stamp(path: Path) -> Stamp | None:
-    return stamp_of(path) if path.is_file() else None
 
 
 def _known(key: _Key, stamp: Stamp) -> CodeType | None:

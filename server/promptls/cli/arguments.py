@@ -86,6 +86,28 @@ def _above_zero(word: str, noun: str) -> float:
     return number
 
 
+def add_data_arguments(parser: argparse.ArgumentParser, *, with_data: bool = True) -> None:
+    """Declare the options that `chosen_sample` reads; `with_data`, also data on the command line."""
+    data = parser.add_argument_group("data").add_mutually_exclusive_group()
+    data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
+    data.add_argument(
+        "--row", metavar="N", type=whole_number, help="use row N, from 1, of the first experiment's dataset"
+    )
+    if with_data:
+        data.add_argument("--data", metavar="FILE|JSON", help="inputs: a JSON or YAML file, or JSON text")
+
+
+def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the token limit and the truncation step."""
+    limit = parser.add_argument_group("token limit")
+    limit.add_argument(
+        "--limit", metavar="TOKENS", type=whole_number, help="truncate to this number of tokens"
+    )
+    limit.add_argument(
+        "--step", metavar="TOKENS", type=whole_number, help="truncate in multiples of this number of tokens"
+    )
+
+
 def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> frozenset[str]:
     """Return the names of the rules to report: the selected ones, or all, except the ignored ones.
 

@@ -184,7 +184,7 @@ def _condition(expression: str) -> Callable[[Row], bool]:
 
     def fits(row: Row) -> bool:
         try:
-            return bool(condition(**_variables(row)))
+            return bool(condition(**{"row": dict(row.values), "row_number": row.number, **row.values}))
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             listed = ", ".join(f"`{column}`" for column in row.values)
             raise UsageError(
@@ -193,7 +193,3 @@ def _condition(expression: str) -> Callable[[Row], bool]:
             ) from None
 
     return fits
-
-
-def _variables(row: Row) -> dict[str, Any]:
-    return {"row": dict(row.values), "row_number": row.number, **row.values}

@@ -74,7 +74,7 @@ def macro_item(snapshot: Snapshot, macro: Macro) -> CallItem | None:
     found = placed_statement_at(template, macro.span.start) if template is not None else None
     if template is None or found is None:
         return None
-    block = _block_of(template, found[1])
+    block = next((block for block in _macros(template) if block.span.start == found[1]), None)
     span = block.span if block is not None else macro.span
     return CallItem("macro", macro.name, macro.path, span, macro.span)
 
@@ -210,7 +210,3 @@ def _macros(template: Template) -> list[FileBlock]:
     found = [*inside, *blocks_across(template.source)]
     macros = (block for block in found if block.keyword == "macro" and block.is_closed)
     return sorted(macros, key=lambda block: block.span)
-
-
-def _block_of(template: Template, opening: int) -> FileBlock | None:
-    return next((block for block in _macros(template) if block.span.start == opening), None)

@@ -212,7 +212,7 @@ class PositionMap:
             text = written.texts[place]
             pieces = [piece for piece in text.pieces if piece.node is not None]
             if pieces:
-                is_inside = place == number and not _is_whole(text, span)
+                is_inside = place == number and bool(_is_inside(text, span))
                 return self._inside(text, span) if is_inside else self._all_of(pieces)
             place = text.holder
         return None
@@ -334,11 +334,6 @@ def _text_at(written: WrittenDataset, span: Span) -> int | None:
     """Return the index of the key or text at a span; otherwise, of the key before it."""
     found = bisect_right([text.span.start for text in written.texts], span.start) - 1
     return found if found >= 0 else None
-
-
-def _is_whole(text: WrittenText, span: Span) -> bool:
-    """Return whether a span covers all of a text, or extends beyond it."""
-    return not _is_inside(text, span)
 
 
 def _is_inside(text: WrittenText, span: Span) -> bool:

@@ -133,8 +133,7 @@ def _tree_types(statement: nodes.Statement) -> Iterator[tuple[int, tuple[str, in
             elif isinstance(node, nodes.Attribute):
                 yield node.name_span.start, ("property", MODIFICATION)
                 break
-    tests = () if statement.loop_test is None else (statement.loop_test,)
-    for expression in (*statement.expressions, *tests):
+    for expression in statement.read:
         for node in nodes.walk(expression):
             yield from _node(node)
 

@@ -238,7 +238,6 @@ def _metric(row: RagasMetric) -> Metric:
 
 def _function(row: RagasMetric) -> Callable[..., Any]:
     async def score(**arguments: Any) -> Any:
-
         return await score_values(row, arguments)
 
     function: Any = score

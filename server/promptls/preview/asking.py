@@ -10,7 +10,6 @@ from typing import Any, Final, cast
 from promptls.experiments import single_answer
 from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import AnswerText, Event, Planned
-from promptls.experiments.single_answer import SingleAnswer
 from promptls.models.editor_model import AskEditor
 from promptls.models.local import LOCAL_MODELS
 from promptls.models.testing import digest_of
@@ -89,7 +88,7 @@ def answers_of(
         "model": single_answer.default_model(snapshot, path),
         "models": list(_models(snapshot, path)),
         "answers": [
-            _answer(each) for each in single_answer.stored_answers(Path(path)) if each.sample in names
+            _wire(asdict(each)) for each in single_answer.stored_answers(Path(path)) if each.sample in names
         ],
         "digest": digest_of(outcome.messages) if isinstance(outcome, Rendering) else "",
     }
@@ -114,10 +113,6 @@ def _models(snapshot: Snapshot, path: str) -> Iterator[preview_wire.ModelChoice]
     found.setdefault("echo", "answers with the last message, for tests")
     for name, detail in found.items():
         yield {"name": name, "detail": detail}
-
-
-def _answer(answer: SingleAnswer) -> preview_wire.SingleAnswerJson:
-    return _wire(asdict(answer))
 
 
 def _wire(answer: dict[str, Any]) -> preview_wire.SingleAnswerJson:

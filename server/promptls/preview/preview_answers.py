@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.dataset_files import Row, open_dataset
+from promptls.datasets.dataset_files import open_dataset
 from promptls.preview import preview_result, preview_wire
 from promptls.rendering.job import RenderJob, plain
 from promptls.rendering.outcome import RenderFailure, Rendering
@@ -120,17 +120,13 @@ def matching_rows(dataset: Path, query: str, start: int = 0) -> preview_wire.Dat
     matching = total = 0
     for row in open_dataset(dataset).rows():
         total += 1
-        text = _row_text(row)
+        text = "  ".join(_cell(value) for value in row.values.values())
         if terms and not all(word in text.casefold() for word in terms):
             continue
         if start <= matching < start + MAX_ROWS:
             found.append({"row": row.number - 1, "text": _around(text, terms)})
         matching += 1
     return {"dataset": dataset.name, "rows": found, "start": start, "matching": matching, "total": total}
-
-
-def _row_text(row: Row) -> str:
-    return "  ".join(_cell(value) for value in row.values.values())
 
 
 def _cell(value: object) -> str:

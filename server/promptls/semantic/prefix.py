@@ -135,11 +135,6 @@ def suppressed_tags(chunk: Chunk) -> SuppressedTags:
     return SuppressedTags(frozenset(inside), still_open, len(chunk.text) if closed_at is None else closed_at)
 
 
-def unsent_spans(chunk: Chunk, contents: list[Span]) -> list[Span]:
-    """Return the lines of keys that are not sent to the model, and YAML comments outside `contents`."""
-    return [*_unsent(chunk), *_comments(chunk, contents)]
-
-
 def _unsent(chunk: Chunk) -> list[Span]:
     """Return the lines of keys whose values are not sent to the model, such as a part's name."""
     return [
@@ -322,7 +317,7 @@ def _step(chunk: Chunk, index: int) -> int:
 def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     """Return the fixed texts of the chunk's contents outside of its blocks, and the tags that print names."""
     spans = sorted(scalar.span for part in chunk_items(chunk).parts for scalar in _contents(part))
-    unsent = unsent_spans(chunk, spans)
+    unsent = [*_unsent(chunk), *_comments(chunk, spans)]
     suppressed = suppressed_tags(chunk).tags
     pieces: list[_Piece] = []
     depth = 0

@@ -142,16 +142,12 @@ def _sorted_out(outcomes: dict[int, GeneratedSample | str], count: int, stopped:
             made.left_out[outcome] += 1
             continue
         said = frozenset(_WORD.findall(outcome.query.casefold()))
-        if any(_is_alike(said, other) for other in known):
+        if any(len(said & other) >= _ALIKE * max(len(said | other), 1) for other in known):
             made.duplicates += 1
             continue
         known.append(said)
         made.samples.append(outcome)
     return made
-
-
-def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= _ALIKE * max(len(one | other), 1)
 
 
 def rows_of(samples: Sequence[GeneratedSample]) -> list[dict[str, Any]]:

@@ -152,7 +152,7 @@ def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
     family = _related_classes(module, owner)
     found: list[tuple[Scope, ast.expr | None]] = []
     for each in family:
-        body = _body_of(module, each)
+        body = next((scope for scope in module.inner if scope.node is each), None)
         found += [(body, value) for value in body.values.get(attribute, ())] if body is not None else []
     for assigned in module.attributes:
         if assigned.attribute != attribute:
@@ -225,11 +225,6 @@ def _related_classes(module: Scope, owner: ast.ClassDef) -> list[ast.ClassDef]:
             and any(isinstance(base, ast.Name) and base.id == each.name for base in other.bases)
         ]
     return [*above, *below[1:]]
-
-
-def _body_of(module: Scope, owner: ast.ClassDef) -> Scope | None:
-    """Return the scope of a class's body."""
-    return next((scope for scope in module.inner if scope.node is owner), None)
 
 
 def _has_same_meaning(value: ast.expr, where: Scope, scope: Scope, module: Scope) -> bool:

@@ -62,7 +62,7 @@ def _is_text(snapshot: Snapshot, path: str, above: frozenset[str]) -> bool:
             if snapshot.resolve(includer, reference) != path:
                 continue
             assert outer is not None
-            place = _place(outer, reference)
+            place = _place_in_file(outer.source.root, reference)
             if place == "elsewhere":
                 is_text = not has_parts
             else:
@@ -73,11 +73,6 @@ def _is_text(snapshot: Snapshot, path: str, above: frozenset[str]) -> bool:
                 return False
             found = found or is_text
     return found
-
-
-def _place(template: Template, reference: TemplateReference) -> str:
-    """Return where a file names another: in a `text`, `elsewhere`, or in the `frame` around the texts."""
-    return _place_in_file(template.source.root, reference)
 
 
 @placed_fact
@@ -113,11 +108,6 @@ def read_included(snapshot: Snapshot, path: str) -> None:
     """Read all texts that the file at `path` is rendered from, for the current recording."""
     for included in snapshot.included(path):
         snapshot.template(included)
-
-
-def section_kind(snapshot: Snapshot, path: str) -> Kind:
-    """Return the kind of a file that parts templates include."""
-    return Kind.TEXT if is_text_section(snapshot, path) else Kind.SECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +317,7 @@ class Snapshot:
         if own in {Kind.OBJECT, Kind.EVALUATION}:
             return own
         if any(self._leads_to_parts(includer, set()) for includer in self._all_includers(path)):
-            return section_kind(self, path)
+            return Kind.TEXT if is_text_section(self, path) else Kind.SECTION
         if self._leads_to_parts(path, set()):
             return Kind.PARTS
         return chosen_kind(template.source) if settings.includes(path) else Kind.OTHER

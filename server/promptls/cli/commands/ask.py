@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli import permission
-from promptls.cli.arguments import chosen_sample, seconds, whole_number
+from promptls.cli.arguments import add_data_arguments, chosen_sample, seconds, whole_number
 from promptls.cli.terminal import indent_text, paint, print_failure, print_json, shown_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
@@ -41,12 +41,7 @@ exit codes: 0 answered, 1 rendering failed or no answer, 2 usage error"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the file, its data, the model and the output's form."""
     parser.add_argument("file", metavar="FILE", help="the prompt file")
-    data = parser.add_argument_group("data").add_mutually_exclusive_group()
-    data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
-    data.add_argument(
-        "--row", metavar="N", type=whole_number, help="use row N, from 1, of the first experiment's dataset"
-    )
-    data.add_argument("--data", metavar="FILE|JSON", help="inputs: a JSON or YAML file, or JSON text")
+    add_data_arguments(parser)
     model = parser.add_argument_group("model")
     model.add_argument("--model", metavar="NAME", help="the model, such as `openai:gpt-4o-mini` or `echo`")
     model.add_argument(

@@ -72,7 +72,6 @@ def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
 
 
 def _print_page(rule: Rule) -> None:
-
     page = f"# {rule.name}\n\n{rule.page}\n\nSeverity: {rule.severity}. Since promptls {rule.since}."
     if not wants_colour(sys.stdout):
         print(page)

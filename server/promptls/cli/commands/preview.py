@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import contextlib
 
-from promptls.cli.arguments import whole_number
+from promptls.cli.arguments import add_data_arguments, add_limit_arguments
 from promptls.cli.pages.page_server import add_page_arguments, serve_until_interrupted
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.terminal import paint, printed_path
@@ -35,18 +35,8 @@ exit codes: 0 ended by Ctrl+C, 1 the page cannot be served, 2 usage error"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the file, its initial data, and how to serve the page."""
     parser.add_argument("file", metavar="FILE", help="the prompt file")
-    data = parser.add_argument_group("data").add_mutually_exclusive_group()
-    data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
-    data.add_argument(
-        "--row", metavar="N", type=whole_number, help="use row N, from 1, of the first experiment's dataset"
-    )
-    limit = parser.add_argument_group("token limit")
-    limit.add_argument(
-        "--limit", metavar="TOKENS", type=whole_number, help="truncate to this number of tokens"
-    )
-    limit.add_argument(
-        "--step", metavar="TOKENS", type=whole_number, help="truncate in multiples of this number of tokens"
-    )
+    add_data_arguments(parser, with_data=False)
+    add_limit_arguments(parser)
     page = parser.add_argument_group("page")
     add_page_arguments(page)
     add_trust_argument(parser)

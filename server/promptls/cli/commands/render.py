@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.arguments import chosen_sample, whole_number
+from promptls.cli.arguments import add_data_arguments, add_limit_arguments, chosen_sample, whole_number
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import indent_text, paint, print_failure, print_json, printed_path, shown_path
@@ -50,12 +50,7 @@ exit codes: 0 rendered, 1 rendering failed, 2 usage error"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the file, its data, its limit and the output format."""
     parser.add_argument("file", metavar="FILE", help="the prompt file, or a program")
-    data = parser.add_argument_group("data").add_mutually_exclusive_group()
-    data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
-    data.add_argument(
-        "--row", metavar="N", type=whole_number, help="use row N, from 1, of the first experiment's dataset"
-    )
-    data.add_argument("--data", metavar="FILE|JSON", help="inputs: a JSON or YAML file, or JSON text")
+    add_data_arguments(parser)
     rows = parser.add_argument_group("evaluation prompts")
     rows.add_argument(
         "--viewer", action="store_true", help="show the prompts that OpenCompass sends, with examples"
@@ -68,13 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="meta template of the model: `none`, `chat`, or a name from the prompt or settings",
     )
     rows.add_argument("--dataset", metavar="NAME", help="with --viewer: dataset of a Python configuration")
-    limit = parser.add_argument_group("token limit")
-    limit.add_argument(
-        "--limit", metavar="TOKENS", type=whole_number, help="truncate to this number of tokens"
-    )
-    limit.add_argument(
-        "--step", metavar="TOKENS", type=whole_number, help="truncate in multiples of this number of tokens"
-    )
+    add_limit_arguments(parser)
     form = parser.add_argument_group("output").add_mutually_exclusive_group()
     form.add_argument("--string", action="store_true", help="print only the prompt, as one text")
     form.add_argument("--messages", action="store_true", help="print the messages as JSON")

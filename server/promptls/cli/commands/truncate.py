@@ -286,7 +286,7 @@ def save_picture(found: LabJson, path: Path) -> None:
             fontsize=13,
             fontweight="bold",
         )
-        figure.savefig(path, dpi=160, metadata=_metadata(path))
+        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 
 def _draw_steps(axes: Any, found: LabJson, best: CellJson) -> None:
@@ -329,11 +329,6 @@ def _draw_turns(axes: Any, cell: CellJson, word: str, found: LabJson) -> None:
     axes.set_title(f"Step {cell['step']:,} ({word}): {cell['cacheRate']:.0%} from the cache")
     if word == "best":
         axes.legend(loc="upper left", ncols=3, handlelength=1, columnspacing=1.2, fontsize=9)
-
-
-def _metadata(path: Path) -> dict[str, Any] | None:
-    """Return metadata that makes the file reproducible."""
-    return {"Date": None} if path.suffix.lower() == ".svg" else None
 
 
 def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:

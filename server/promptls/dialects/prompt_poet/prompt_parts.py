@@ -66,11 +66,6 @@ def build_sections(item: Mapping[Any, Any], markers: vocabulary.Markers) -> tupl
     )
 
 
-def join_sections(sections: tuple[PromptSection, ...]) -> str:
-    """Return the content of a part with these sections: joined without separator, stripped at both ends."""
-    return "".join(section.content for section in sections).strip()
-
-
 @dataclass(frozen=True, slots=True)
 class PromptPart:
     """One part. Prompt Poet does not check types: every field may be any YAML value."""
@@ -180,7 +175,7 @@ def _build_part(index: int, item: Any, markers: vocabulary.Markers) -> PromptPar
     fields = dict(item)
     if "sections" in item:
         sections = build_sections(item, markers)
-        fields["content"] = join_sections(sections)
+        fields["content"] = "".join(section.content for section in sections).strip()
         fields["sections"] = sections
     for key in fields:
         if key not in vocabulary.PART_KEYS:

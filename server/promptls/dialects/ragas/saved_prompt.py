@@ -368,7 +368,7 @@ def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
     """
     if prompt.form == "pydantic prompt":
         known = {key: inputs[key] for key in prompt.input_keys or inputs if key in inputs}
-        return model_text(prompt, known)
+        return f"{model_text_above(prompt)}{_input(known)}Output: "
     if "" in prompt.input_keys:
         raise PromptObjectError(
             "The instruction has braces without a name, `{}`: name the input in them, or write them twice.",
@@ -393,11 +393,6 @@ def plain_examples(prompt: SavedPrompt) -> str:
         for number, (inputs, output) in enumerate(prompt.examples, start=1)
     ]
     return "\n\n".join(["Examples:", *shown])
-
-
-def model_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
-    """Return the text of a prompt with models for these inputs, which may be empty."""
-    return f"{model_text_above(prompt)}{_input(inputs)}Output: "
 
 
 def model_text_above(prompt: SavedPrompt) -> str:

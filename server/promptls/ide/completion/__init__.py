@@ -112,7 +112,7 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
     typed = at.tag.text[expected.word.start : expected.word.end]
     request = replace(request, typed=typed)
     after = at.tag.text[expected.word.end :].lstrip(" \t")
-    items = _add_spaces(_continued(_tag_items(request, expected, at), after), expected, at)
+    items = _add_spaces(_continued(_SOURCES[expected.what](request, expected, at), after), expected, at)
     return made(items, insert, word, expected.what, (expected.keyword, expected.template))
 
 
@@ -158,10 +158,6 @@ def _is_triggered(expected: Expected, trigger: str, before: str) -> bool:
     if trigger == "{":
         return before == "{{"
     return not trigger or expected.what in _TRIGGERED_BY.get(trigger, ())
-
-
-def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
-    return _SOURCES[expected.what](request, expected, at)
 
 
 def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:

@@ -43,11 +43,6 @@ def column_names(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for dataset in _datasets(request) for name in _first_row(dataset)[0]))
 
 
-def first_rows(request: Request) -> tuple[dict[str, Any], ...]:
-    """Return the first row of each of those datasets."""
-    return tuple(row for dataset in _datasets(request) if (row := _first_row(dataset)[1]))
-
-
 def _datasets(request: Request) -> tuple[Path, ...]:
     folder = Path(request.path).parent
     experiments = request.declarations.settings.experiments
@@ -298,7 +293,7 @@ def _shapes(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
         yield "schema", shape_of_schema(schema)
     for origin, rows in (
         ("sample", (request.data,)),
-        ("dataset", first_rows(request)),
+        ("dataset", tuple(row for dataset in _datasets(request) if (row := _first_row(dataset)[1]))),
     ):
         for row in rows:
             value = value_at(row, path)

@@ -186,7 +186,7 @@ def extract_macro(place: refactoring.RefactorSelection) -> refactoring.Offer | N
     inside = place.span.shifted(-found.start)
     if inside.end > len(found.chunk.text):
         return None
-    reason = _extract_obstacle(found.chunk, inside)
+    reason = _cut(found.chunk, inside) or _trimmed(found.chunk, inside) or _bound(found.chunk, inside)
     if reason:
         return refactoring.refuse(_TITLE, "refactor.extract", reason)
 
@@ -244,24 +244,13 @@ def _events(chunk: Chunk, inside: Span) -> list[NameEvent]:
     return [event for event in chunk_events(chunk) if inside.start <= event.span.start < inside.end]
 
 
-def _extract_obstacle(chunk: Chunk, inside: Span) -> str:
-    """Return why the selection cannot be a macro; else an empty text."""
-    return _cut(chunk, inside) or _trimmed(chunk, inside) or _bound(chunk, inside)
-
-
 def _cut(chunk: Chunk, inside: Span) -> str:
     """Return a description of what the edges of the selection split."""
     if any(chunk.text[max(edge - 1, 0) : edge + 1] == "\r\n" for edge in inside):
         return "the selection cuts a line end of two characters"
     if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
         return "the selection cuts a tag"
-    depth = 0
-    for tag in block_tags(chunk):
-        if inside.start <= tag.span.start < inside.end:
-            depth += {"open": 1, "close": -1}.get(tag.action, 0)
-            if depth < 0 or (tag.action == "middle" and depth == 0):
-                return "the selection cuts a block"
-    return "the selection cuts a block" if depth else ""
+    return "the selection cuts a block" if _depth(chunk, inside, 0) else ""
 
 
 def _trimmed(chunk: Chunk, inside: Span) -> str:

@@ -364,14 +364,14 @@ def data_files(snapshot: Snapshot, path: str, template: Template) -> Iterator[Pa
     yield from map(Path, dict.fromkeys(named))
 
 
-def data_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
-    """Yield the occurrences of an input's name in the samples and datasets of the file at `path`."""
-    inputs = input_names(template) | {name}
+def data_places(snapshot: Snapshot, path: str, template: Template, keys: DataKeys) -> Iterator[Occurrence]:
+    """Yield the occurrences of an input, or of a key of it, in the samples and datasets of a file."""
+    inputs = input_names(template) | {str(keys[0])}
     for file in data_files(snapshot, path, template):
         data = snapshot.template(str(file))
         if data is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue
-        for span in key_spans(file.suffix.lower(), data.source.text, (name,), inputs):
+        for span in key_spans(file.suffix.lower(), data.source.text, keys, inputs):
             yield Occurrence(str(file), span, "write", "data")
 
 

@@ -434,7 +434,7 @@ def _places_of_all(
         if variable.is_input and template is not None:
             yield from inputs.declared_places(template, path, name)
             if in_data:
-                yield from inputs.data_places(snapshot, path, template, name)
+                yield from inputs.data_places(snapshot, path, template, (name,))
                 yield from columns.column_use_places(snapshot, path, template, name)
             yield from inputs.python_places(snapshot, path, name)
 

@@ -7,12 +7,9 @@ from typing import NamedTuple
 
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.inputs import (
-    PACKED_ENDINGS,
     DataKeys,
-    data_files,
-    input_names,
+    data_places,
     inputs_beside,
-    key_spans,
     yaml_key_spans,
 )
 from promptls.ide.symbols.symbol import Occurrence, Symbol
@@ -321,7 +318,7 @@ def key_places(
             continue
         yield from key_places_in(template, path, key_path)
         if in_data:
-            yield from _in_data(snapshot, path, template, key_path)
+            yield from data_places(snapshot, path, template, data_keys(key_path))
         for call in calls_to(snapshot, path):
             program = snapshot.template(call.file)
             spans = (
@@ -367,16 +364,6 @@ def declared_key_places(template: Template, path: str, key_path: KeyPath) -> Ite
 def data_keys(key_path: KeyPath) -> DataKeys:
     """Return the keys in data that correspond to a path: lists are skipped."""
     return tuple(None if key is Each.VALUE else str(key) for key in key_path if key is not Each.ELEMENT)
-
-
-def _in_data(snapshot: Snapshot, path: str, template: Template, key_path: KeyPath) -> Iterator[Occurrence]:
-    inputs = input_names(template) | {str(key_path[0])}
-    for file in data_files(snapshot, path, template):
-        data = snapshot.template(str(file))
-        if data is None or file.name.lower().endswith(PACKED_ENDINGS):
-            continue
-        for span in key_spans(file.suffix.lower(), data.source.text, data_keys(key_path), inputs):
-            yield Occurrence(str(file), span, "write", "data")
 
 
 def _in_schema(schema: Node | None, key_path: KeyPath) -> Iterator[tuple[Entry, Node | None]]:

@@ -79,8 +79,7 @@ def _in_statement(statement: nodes.Statement) -> Iterator[Mention]:
     for target in statement.targets:
         if isinstance(target, nodes.Attribute):
             yield from _in_node(target)
-    tests = () if statement.loop_test is None else (statement.loop_test,)
-    for expression in (*statement.expressions, *tests):
+    for expression in statement.read:
         for node in nodes.walk(expression):
             yield from _in_node(node)
 

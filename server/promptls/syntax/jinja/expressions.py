@@ -247,7 +247,7 @@ class OperandParser(TokenCursor, ABC):
                 star = self.advance().text
                 value = self.expression()
                 found.append(nodes.Keyword(Span(start, self.previous_end), star, value))
-            elif self.token.kind == "name" and self._next_operator("="):
+            elif self.token.kind == "name" and self._next_is("operator", "="):
                 name = self.advance().text
                 self.position += 1
                 value = self.expression()
@@ -259,9 +259,9 @@ class OperandParser(TokenCursor, ABC):
         self.expect(")", opened)
         return tuple(found)
 
-    def _next_operator(self, text: str) -> bool:
+    def _next_is(self, kind: str, text: str) -> bool:
         following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
-        return following.kind == "operator" and following.text == text
+        return following.kind == kind and following.text == text
 
     def filters(self, node: nodes.Expression) -> nodes.Expression:
         """Return `node` with the filters, tests and calls after it."""
@@ -430,7 +430,7 @@ class ExpressionParser(OperandParser):
                 operators.append(self.advance().text)
             elif self.skip_name("in"):
                 operators.append("in")
-            elif self.at_name("not") and self._next_is("in"):
+            elif self.at_name("not") and self._next_is("name", "in"):
                 self.position += 2
                 operators.append("not in")
             else:
@@ -439,10 +439,6 @@ class ExpressionParser(OperandParser):
         if not operators:
             return operands[0]
         return nodes.Operation(Span(start, self.previous_end), tuple(operators), tuple(operands))
-
-    def _next_is(self, word: str) -> bool:
-        following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
-        return following.kind == "name" and following.text == word
 
     def _binary(self, level: int) -> nodes.Expression:
         if level == len(_BINARY_LEVELS):

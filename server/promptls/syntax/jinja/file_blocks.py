@@ -218,14 +218,10 @@ def _is_blank(chunk: Chunk, number: int) -> bool | None:
         if following.kind == "statement" and tag_tree(following).statement.keyword == "endblock":
             return True
         if following.kind != "comment" and not (
-            following.kind == "raw" and not _text_of(chunk, following).strip()
+            following.kind == "raw" and not chunk.text[following.body.start : following.body.end].strip()
         ):
             return False
     return False if chunk.text[chunk.tags[-1].span.end :].strip() else None
-
-
-def _text_of(chunk: Chunk, raw: Tag) -> str:
-    return chunk.text[raw.body.start : raw.body.end]
 
 
 has_blocks: Final = summary(lambda chunk: bool(block_names(chunk)), any)

@@ -179,6 +179,11 @@ class Statement:
     opens_block: bool = False
     loop_test: Expression | None = None
 
+    @property
+    def read(self) -> tuple[Expression, ...]:
+        """The expressions that the tag reads, with the condition of a loop."""
+        return self.expressions if self.loop_test is None else (*self.expressions, self.loop_test)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

@@ -34,8 +34,7 @@ def _refusals(statement: nodes.Statement) -> Iterator[nodes.Problem]:
     for node in called:
         if isinstance(node, (nodes.Name, nodes.Attribute, nodes.Constant, nodes.Filter)):
             yield nodes.Problem(node.span, "a `call` block calls a macro: expected its `()`")
-    tests = () if statement.loop_test is None else (statement.loop_test,)
-    for expression in (*statement.expressions, *tests):
+    for expression in statement.read:
         for node in nodes.walk(expression):
             if isinstance(node, (nodes.Call, nodes.Filter, nodes.Test)):
                 yield from refused_arguments(node.arguments)

@@ -172,8 +172,7 @@ def _shallow(statement: nodes.Statement) -> nodes.Statement:
 
     Its expressions are dropped if one of them is nested too deep for recursion in Python.
     """
-    read = (*statement.expressions, *([statement.loop_test] if statement.loop_test else []))
-    if all(nodes.height(expression) <= _MAX_HEIGHT for expression in read):
+    if all(nodes.height(expression) <= _MAX_HEIGHT for expression in statement.read):
         return statement
     return nodes.Statement(statement.keyword, statement.keyword_span, opens_block=statement.opens_block)
 

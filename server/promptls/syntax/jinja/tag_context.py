@@ -319,13 +319,7 @@ def _with(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
 
 def _macro(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     brackets = open_brackets(rest)
-    if not brackets:
-        return None
-    inside = rest[brackets[0] + 1 :]
-    at = last_at_depth_zero(inside, "=", ",")
-    if at is None or inside[at].text == ",":
-        return None
-    return _expression(text, inner_start, inside[at + 1 :], "", OPERATORS)
+    return _with(text, inner_start, rest[brackets[0] + 1 :]) if brackets else None
 
 
 def _call_block(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
