@@ -183,6 +183,21 @@ async def test_a_provider_reports_what_it_charged(
     assert listed == pytest.approx(150.0 if expected is None else expected)
 
 
+@pytest.mark.parametrize(
+    ("header", "expected"), [("0.0042", 0.0042), ("", None), ("0.0", None), ("nan", None)]
+)
+async def test_a_proxy_reports_the_cost_in_a_header(
+    server: ModelServer, header: str, expected: float | None
+) -> None:
+    server.reply = lambda _body: Reply(headers={"x-litellm-response-cost": header})
+    model = open_model(ModelReference("m", "vllm", "m", base_url=server.url))
+    try:
+        found = await model.complete(MESSAGES, parameters={}, json_schema=None)
+    finally:
+        await model.close()
+    assert found.cost == expected
+
+
 def test_an_impossible_cost_is_not_believed() -> None:
     found = Completion("", 100, 10, 1.0, "m", "stop", cost=-0.5)
     assert found.cost is None

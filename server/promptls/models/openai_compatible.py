@@ -249,8 +249,8 @@ class OpenAiCompatible:
         A single request is sent; errors indicate whether a retry may succeed.
         """
         body = self._body(messages, parameters, json_schema)
-        content, seconds = await self._request("chat/completions", body)
-        return self._completion(content, seconds)
+        content, seconds, cost = await self._request("chat/completions", body)
+        return self._completion(content, seconds, cost)
 
     def _body(
         self,
@@ -283,7 +283,7 @@ class OpenAiCompatible:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        content, seconds = await self._request("chat/completions", body, pieces.add)
+        content, seconds, _ = await self._request("chat/completions", body, pieces.add)
         pieces.add(b"\n")
         if not pieces.events:
             completion = self._completion(content, seconds)
@@ -293,7 +293,7 @@ class OpenAiCompatible:
 
     async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return a vector for each text; a single request is sent."""
-        content, seconds = await self._request("embeddings", {"model": self.name, "input": list(texts)})
+        content, seconds, _ = await self._request("embeddings", {"model": self.name, "input": list(texts)})
         try:
             answer = json.loads(content)
             ordered = sorted(answer["data"], key=lambda each: each["index"])
@@ -322,7 +322,7 @@ class OpenAiCompatible:
         """Return the log-probabilities of the tokens of a prompt except the first."""
         body = {"model": self.name, "prompt": prompt, "max_tokens": 1, "temperature": 0}
         for parameters in self._score_requests:
-            content, _ = await self._request("completions", {**body, **parameters})
+            content, _, _ = await self._request("completions", {**body, **parameters})
             scores = _scores_of(content)
             if scores is not None:
                 self._score_requests = (parameters,)
@@ -338,8 +338,11 @@ class OpenAiCompatible:
 
     async def _request(
         self, path: str, body: Mapping[str, Any], on_bytes: Callable[[bytes], None] | None = None
-    ) -> tuple[bytes, float]:
-        """Return the response's content and the elapsed seconds; `on_bytes` receives it as it arrives."""
+    ) -> tuple[bytes, float, float | None]:
+        """Return the response's content, the elapsed seconds, and the US dollars that its headers report.
+
+        `on_bytes` receives the content as it arrives.
+        """
         import httpx
 
         began = time.perf_counter()
@@ -363,7 +366,7 @@ class OpenAiCompatible:
             status = _status_in(content) or status
         if status != httpx.codes.OK:
             raise self._refusal(status, response.headers.get("retry-after"), content)
-        return content, seconds
+        return content, seconds, _cost_in(response.headers)
 
     async def _read(self, response: httpx.Response, on_bytes: Callable[[bytes], None] | None = None) -> bytes:
         content = bytearray()
@@ -378,7 +381,7 @@ class OpenAiCompatible:
                 )
         return bytes(content)
 
-    def _completion(self, content: bytes, seconds: float) -> Completion:
+    def _completion(self, content: bytes, seconds: float, cost: float | None = None) -> Completion:
         try:
             answer = json.loads(content)
             choice = answer["choices"][0]
@@ -395,7 +398,7 @@ class OpenAiCompatible:
                 cached_tokens=cached,
                 written_tokens=written,
                 reasoning_tokens=reasoning,
-                cost=_cost(usage),
+                cost=_cost(usage) if cost is None else cost,
             )
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
@@ -580,6 +583,14 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
         return cost
     ticks = _number(usage.get("cost_in_usd_ticks"))  # xAI
     return ticks / _TICKS if ticks is not None else _number(usage.get("estimated_cost"))  # DeepInfra
+
+
+def _cost_in(headers: Mapping[str, str]) -> float | None:
+    """Return the cost in the headers of LiteLLM's proxy; None for 0, which it also sends if it knows none."""
+    try:
+        return float(headers["x-litellm-response-cost"]) or None
+    except (LookupError, ValueError):
+        return None
 
 
 _TICKS: Final = 10_000_000_000
