@@ -8,10 +8,8 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptls.ide.code_lenses import Action, Lens
-from promptls.ide.hover import Hover, hover
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.runner import check, check_rendering
 from promptls.rendering.file_rendering import FileRendering
@@ -26,6 +24,10 @@ from promptls.text.positions import Span
 from promptls.workspace.python_calls import TemplateCall, raw_templates_in
 from promptls.workspace.python_scopes import Scope, attribute_value
 from promptls.workspace.snapshot import OpenFile, Snapshot
+
+if TYPE_CHECKING:
+    from promptls.ide.code_lenses import Lens
+    from promptls.ide.hover import Hover
 
 _INCLUDES: Final = frozenset({"unresolved-include", "unresolved-import"})
 _NO_FOLDER: Final = "a `raw_template` has no folder to include files from: load a file with `template_path`"
@@ -179,6 +181,8 @@ PREVIEW_TEMPLATE: Final = "promptls.previewTemplate"
 
 def program_lenses(snapshot: Snapshot, path: str) -> tuple[Lens, ...]:
     """Return the lenses of the program at `path`: one above each of its parts templates."""
+    from promptls.ide.code_lenses import Action, Lens
+
     tooltip = "Render the template with the literals of its call"
     return tuple(
         Lens(
@@ -191,6 +195,8 @@ def program_lenses(snapshot: Snapshot, path: str) -> tuple[Lens, ...]:
 
 def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
     """Return the hover text at `offset` of a template in the program at `path`."""
+    from promptls.ide.hover import hover
+
     program = snapshot.template(path)
     for written in written_templates(program.source.text, path) if program is not None else ():
         at = written.offset(offset)

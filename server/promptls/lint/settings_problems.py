@@ -18,7 +18,6 @@ from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
 from promptls.lint.rules.experiments.unknown_metric import metric_objection
 from promptls.lint.rules.experiments.unknown_model import metric_models, model_objection
 from promptls.lint.runner import severity_of
-from promptls.models.opening import provider_shadowed_by, shadowing_message
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
@@ -167,6 +166,8 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
 def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the models that have the same name as a provider's model; no rule turns this off."""
     for name in project.settings.models:
+        from promptls.models.opening import provider_shadowed_by, shadowing_message
+
         if (provider := provider_shadowed_by(name)) is not None:
             # A name with escape sequences is not found in the text.
             whole = FilePlace(project.path) if project.path is not None else None
@@ -187,6 +188,8 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
         if objection is not None:
             yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {objection.text}")
     for name in project.settings.models:
+        from promptls.models.opening import provider_shadowed_by
+
         if provider_shadowed_by(name) is not None:
             continue
         objection = model_objection(name, project.settings)
@@ -278,9 +281,9 @@ def _nearest_place(project: ProjectFile, location: tuple[str | int, ...]) -> Fil
 
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the rate limits for unknown providers."""
-    from promptls.models.opening import PROVIDERS
-
     for name in project.settings.rate_limits:
+        from promptls.models.opening import PROVIDERS
+
         provider = name.partition(":")[0]
         if provider not in PROVIDERS and name not in project.settings.models:
             place = place_of_setting(project, ("rate_limits", name))

@@ -17,7 +17,7 @@ Engine: TypeAlias = Literal["local", "ray"]
 class InputKey(BaseModel):
     """An input: a JSON Schema. Common keywords are listed here."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     type: str | list[str] | None = Field(None, description="JSON Schema type: `string`, `array`, `object`, …")
     description: str | None = Field(None, description="Description for people.")
@@ -28,7 +28,7 @@ class InputKey(BaseModel):
 class BudgetKey(BaseModel):
     """What one run may spend. A run stops when its budget is spent, and can be resumed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     calls: Annotated[int, Field(ge=1)] | None = Field(None, description="Maximum number of model calls.")
     tokens: Annotated[int, Field(ge=1)] | None = Field(
@@ -42,7 +42,7 @@ class BudgetKey(BaseModel):
 class NamedMetric(BaseModel):
     """A named metric with options. Options replace columns of the dataset."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     use: str = Field(description="The metric: a built-in one, or `file.py:function`.")
     columns: dict[str, str] = Field(
@@ -62,7 +62,7 @@ class NamedMetric(BaseModel):
 class ExperimentKey(BaseModel):
     """An experiment: dataset, models and metrics."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     dataset: str = Field(
         description="Path of the dataset, relative to the prompt file: `datasets/tickets.csv`."
@@ -110,7 +110,7 @@ class ExperimentKey(BaseModel):
 class Header(BaseModel):
     """The header of a prompt file. All keys are optional."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     name: str | None = Field(None, description="The prompt's name.")
     description: str | None = Field(None, description="Description for people.")

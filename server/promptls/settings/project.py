@@ -19,7 +19,7 @@ Severity = Literal["error", "warning", "information", "hint", "off"]
 class ModelSettings(BaseModel):
     """A model with a name defined by the project."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     provider: str = Field(
         description="`openai`, `anthropic`, `google`, `azure`, `bedrock`, `ollama`, `vllm`, `local`, …: "
@@ -56,7 +56,7 @@ class ModelSettings(BaseModel):
 class RateLimitSettings(BaseModel):
     """Rate limits of a provider or model."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     requests_per_minute: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Maximum number of requests per minute."
@@ -71,7 +71,7 @@ class RateLimitSettings(BaseModel):
 class AskAboveSettings(BaseModel):
     """What a run may spend without asking."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     cost: Annotated[float, Field(ge=0)] = Field(
         1.0, description="Cost in US dollars, if the prices are known."
@@ -84,7 +84,7 @@ class AskAboveSettings(BaseModel):
 class RaySettings(BaseModel):
     """The Ray cluster for experiments with the engine `ray`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     address: str | None = Field(
         None,
@@ -97,7 +97,7 @@ class RaySettings(BaseModel):
 class RenderingSettings(BaseModel):
     """Limits of the rendering process."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     timeout: Annotated[float, Field(gt=0, le=600)] = Field(
         5.0, description="Maximum seconds per rendering; more than 5 only in a trusted folder."
@@ -110,7 +110,7 @@ class RenderingSettings(BaseModel):
 class InlayHintSettings(BaseModel):
     """Inlay hints."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     tokens: bool = Field(default=True, description="Show the number of tokens after the name of each part.")
 
@@ -118,7 +118,7 @@ class InlayHintSettings(BaseModel):
 class DiagnosticsSettings(BaseModel):
     """Diagnostics in the editor."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     closed_files: bool = Field(
         default=True,
@@ -129,7 +129,7 @@ class DiagnosticsSettings(BaseModel):
 class Project(BaseModel):
     """All settings, with their defaults."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     include: list[str] = Field(
         default_factory=list,
