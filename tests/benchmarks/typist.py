@@ -47,8 +47,8 @@ class Typist:
         """The parameters of the next edit: prose, a broken tag, the tag fixed, the prose taken out."""
         step = self.version % KINDS_OF_KEYSTROKES
         self.version += 1
-        prose = {"line": self.line + 2, "character": 8}
-        tag = {"line": self.line, "character": self.column}
+        prose = {"line": self.line, "character": self.column - len("{{ limit") - 2}
+        tag = {"line": self.line, "character": self.column + 1}  # the letter of prose is there
         begin, length, typed = (
             (prose, 0, "x"),
             (tag, 0, "|"),

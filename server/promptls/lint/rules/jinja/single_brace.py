@@ -63,6 +63,7 @@ _CALL: Final = re.compile(r"(?<![{\\\w$])\{[ ]?([A-Za-z_]\w*)(\((?:[^(){}]|\([^(
 """A call in single braces, or behind one."""
 _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
+_CLOSED: Final = (_HALF_OPENED, _UNOPENED)
 _SPACED_TAG: Final = re.compile(
     r"\{(?: +%[-+]?|[-+] *%)(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
 )
@@ -93,17 +94,13 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         matches = [
             *_FIELD.finditer(chunk.text, begin, end),
             *_FILTERED.finditer(chunk.text, begin, end),
-            *(
-                match
-                for pattern in (_HALF_OPENED, _UNOPENED)
-                for match in pattern.finditer(chunk.text, begin, end)
-                if _opened_braces(chunk, Span(begin, match.start())) <= 0
-            ),
+            *(match for pattern in _CLOSED for match in pattern.finditer(chunk.text, begin, end)),
         ]
         found += [
             (match[1], Span(*match.span()))
             for match in matches
             if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
+            and (match.re not in _CLOSED or _opened_braces(chunk, Span(begin, match.start())) <= 0)
         ]
     return tuple(sorted(found, key=lambda field: field[1]))
 

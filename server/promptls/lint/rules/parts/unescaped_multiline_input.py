@@ -56,7 +56,7 @@ from promptls.semantic.printed_inputs import (
 )
 from promptls.semantic.types.assignability import KnownValue
 from promptls.semantic.types.shape import UNKNOWN, Shape
-from promptls.syntax.chunk import Chunk, Located, chunk_fact, fact_values
+from promptls.syntax.chunk import Chunk, chunk_fact, fact_values
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
@@ -84,10 +84,12 @@ def check(file: File) -> Iterator[Finding]:
     analysis_at = analyses(template)
     reported: set[Span] = set()
     shows_hints = True
-    for value, located in _unescaped(file):
+    unescaped = fact_values(_unescaped_in, file.chunks.chunks)
+    for value, index in ((value, index) for index, values in enumerate(unescaped) for value in values):
         is_broken_up = value.adds_breaks and value.is_in_block
         if value.name not in known or not (shows_hints or is_broken_up or value.name in multiline):
             continue
+        located = file.chunks.at_index(index)
         name, keys = value.name, value.keys
         if name not in inputs:
             name, keys = origin_of(value, analysis_at(located.start + value.span.start))
@@ -115,16 +117,9 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(value.span, _message(value), fixes).shifted(located.start)
 
 
-def _unescaped(file: File) -> Iterator[tuple[PrintedInput, Located]]:
-    """Yield the values that are printed unescaped in blocks and quotes, in order, each with its chunk."""
-    for index, values in enumerate(fact_values(_unescaped_in, file.chunks.chunks)):
-        if values:
-            located = file.chunks.at_index(index)
-            yield from ((value, located) for value in values)
-
-
 @chunk_fact
 def _unescaped_in(chunk: Chunk) -> tuple[PrintedInput, ...]:
+    """Return the values that are printed unescaped in blocks and quotes, in order."""
     found = [value for value in printed_inputs(chunk) if value.is_in_block or value.style in _QUOTES]
     return tuple(sorted(found, key=lambda value: value.span))
 
