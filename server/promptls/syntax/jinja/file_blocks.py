@@ -446,12 +446,12 @@ def _not_closed(opening: BlockTag, closing: BlockTag) -> SyntaxProblem:
 def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
     """Return the problem of two overlapping blocks: the one that opens last must close first."""
     outer = crossed.closing.keyword
-    message = f"`end{late.keyword}` comes after `end{outer}`: expected it before, because this opens inside"
+    message = f"expected `end{late.keyword}` before `end{outer}`: that block opens inside of this one"
     related = (
-        Related(crossed.closing.span, f"this closes `{outer}` around it"),
+        Related(crossed.closing.span, f"this closes `{outer}`"),
         Related(late.span, "this comes too late"),
     )
-    return SyntaxProblem("jinja", crossed.opening.span, message, related)
+    return SyntaxProblem("jinja", crossed.closing.span, message, related)
 
 
 def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
