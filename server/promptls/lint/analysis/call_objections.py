@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.printed_inputs import printed_inputs
@@ -87,7 +88,7 @@ def call_objections(
         for name, problem in misfit_by_name(read, passed):
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
-                yield Objection(call, "misfit", name, place, problem)
+                yield Objection(call, "misfit", name, _use(template, name, problem) or place, problem)
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
@@ -95,6 +96,16 @@ def call_objections(
             yield Objection(call, "refused", key, start)
         for key in sorted(unread):
             yield Objection(call, "unread", key, start)
+
+
+def _use(template: Template, name: str, problem: str) -> Span | None:
+    """Return the only use of the key of an input that a value lacks, if that is its problem."""
+    uses = [
+        use.span
+        for use in resolved_uses(template)
+        if use.path[0].key == name and f"lacks `{use.path[-1].key}`" in problem
+    ]
+    return uses[0] if len(uses) == 1 else None
 
 
 _FRAMES: Final = {

@@ -304,9 +304,14 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
         for each in template.syntax_problems
     ):
         return ()  # what belongs in this place is unknown
-    # A tag that closes nothing may close what an earlier broken tag opens.
+    # A tag that closes nothing may close what an earlier broken tag opens, or what is in an unclosed comment.
     is_first = all(
         each.language != "jinja" or each.span.start >= problem.span.start for each in template.syntax_problems
+    )
+    is_first &= not any(
+        each.kind == "comment" and "{#" in each.text[2:]
+        for piece in template.source.root.placed()
+        for each in piece.chunk.tags
     )
     found = _fixes(template.source, problem, located, tag)
     return tuple(fix for fix in found if is_first or fix.title != _REMOVE)
@@ -325,12 +330,24 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
     if written is not None:
         yield written
         return
+    if _HANDLEBARS_END.fullmatch(tag.text):
+        edit = Edit(tag.span.shifted(located.start), "{% endif %}")
+        yield Fix("Change to `{% endif %}`", (edit,), preferred=True)
+        return
+    if _TRIPLED.fullmatch(tag.text):
+        meant = tag.text[1:-1]
+        yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),), preferred=True)
+        return
     bracket = _BRACKET.match(problem.message)
     if bracket:
         end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
         yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
     if tag.kind == "statement":
         yield from _of_statement(source, problem, located, tag)
+
+
+_TRIPLED: Final = re.compile(r"\{{3}[^{}]+\}{3}")
+_HANDLEBARS_END: Final = re.compile(r"\{\{\s*/\s*if\s*\}\}")
 
 
 _END_OF_RAW: Final = re.compile(r"\{%[-+]?\s*(\w+)\s*[-+]?%\}")
@@ -446,7 +463,11 @@ def _missing_end(
     """Yield the missing end tag, before the tag that closes an outer block or after the block's lines."""
     written = f"{{% end{keyword} %}}"
     title = f"Insert `{written}`"
-    if problem.related:
+    if keyword == "if" and _HANDLEBARS_END.search(source.text):
+        return
+    start = located.start + tag.span.start + len(tag.text)
+    on_line = source.slice(Span(start, source.line_span(source.line_column(start).line).end))
+    if problem.related and not (keyword == "set" and on_line.strip()):
         place = problem.related[0].span.start
         closing = source.located(place)
         tag_index = tag_at(closing.chunk, place - closing.start)

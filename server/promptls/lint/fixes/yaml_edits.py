@@ -367,13 +367,16 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         place = start + value.end(1) - 1
         yield Fix("Remove the colon", (Edit(Span(place, place + 1), ""),), preferred=True)
         return
+    is_behind = "quote the whole value" in message
     if (
         value
-        and "quote the value" in message
-        and value.group(1)[0] not in "'\"|>[{"
+        and ("quote the value" in message or is_behind)
+        and (value.group(1)[0] not in "'\"|>[{" or is_behind)
         and re.search(r"\w", value.group(1))
     ):
         text = value.group(1)
+        if is_behind and text[0] == text[-1] != "[":
+            text = text[1:-1]
         span = Span(start + value.start(1), start + value.end(1))
         yield Fix("Quote the value", (Edit(span, _quote(text)),))
 

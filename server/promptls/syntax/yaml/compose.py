@@ -279,6 +279,18 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     block = _block_above(text, line)
     if block is not None:
         return YamlError(block, "a text of several lines needs a `|` after this colon")
+    deeper = _deeper_above(text, line)
+    if deeper is not None:
+        return YamlError(deeper, "the first line of a text is indented no more than the lines below it")
+    offset, message = _explained(text, line, offset, problem, message)
+    return YamlError(offset, message, alias)
+
+
+def _explained(text: str, line: int, offset: int, problem: str, message: str) -> tuple[int, str]:
+    """Return the offset and message of an error, by what is on its line or above."""
+    behind = _WHOLE_VALUE.match(text, line)
+    if behind is not None and offset == behind.start("behind"):
+        message = "nothing is allowed behind a value in brackets or quotes; quote the whole value"
     if _DASHED.match(text, line):
         offset, message = line, "expected a space after this dash, which begins a list item"
     elif problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
@@ -287,13 +299,31 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
         message = "a tab cannot indent YAML; use spaces"
     elif _OTHER_SPACE.match(text, offset):
         message = f"U+{ord(text[offset]):04X} cannot indent YAML; use spaces"
-    return YamlError(offset, message, alias)
+    return offset, message
 
 
 _OTHER_SPACE: Final = re.compile(r"[^\S \t\r\n]|[\u200b\u2060\ufeff]")
 _OPEN_KEY: Final = re.compile(r"([ ]*)(?:-[ ]+)?(content|instruction)[ ]*:[ ]*$")
 _TEXT_LINE: Final = re.compile(r"[ ]*(?![-#&*!|>'\"\[{@`%])(?![\w-]+[ ]*:(?:[ ]|$))\S")
 """A line that is plain text: it begins no list, no key and no quoted value."""
+
+
+_WHOLE_VALUE: Final = re.compile(
+    r"[ ]*(?:-[ ]+)?\w+:[ ]+(?:\[[^\[\]\n]*\]|\"[^\"\n]*\"|'[^'\n]*')[ ]*(?P<behind>[^\s#,])"
+)
+_BLOCK_MARK: Final = re.compile(r"([ ]*)(?:-[ ]+)?\w+:[ ]+[|>][-+]?[ ]*$")
+
+
+def _deeper_above(text: str, line: int) -> int | None:
+    """Return the offset of the first line of a block if those below it, from `line`, are indented less."""
+    key, first = ["", "", *text[:line].rsplit("\n", 3)[-3:-1]][-2:]
+    here, *after = text[line:].split("\n", 4)[:4]
+    below = next((each for each in after if each.strip()), "")
+    mark = _BLOCK_MARK.match(key)
+    depth, deeper, next_depth = (len(each) - len(each.lstrip(" ")) for each in (here, first, below))
+    if mark is None or not len(mark[1]) < depth < deeper or not depth == next_depth < len(below):
+        return None
+    return None if re.match(r"[ ]*\w+:[ ]", here) else line - len(first) - 1 + deeper
 
 
 def _block_above(text: str, line: int) -> int | None:

@@ -313,13 +313,25 @@ def _is_module(file: File, name: str) -> bool:
         if binding.name == name
     ]
     return not all(
-        statement is not None and any(isinstance(value, Collection) for value in statement.expressions)
+        statement is not None
+        and any(
+            isinstance(value, Collection) or (isinstance(value, Call) and _is_looped(file, value, name))
+            for value in statement.expressions
+        )
         for statement in statements
     )
 
 
+def _is_looped(file: File, value: Call, name: str) -> bool:
+    """Return whether a variable that is set to the result of a call is no namespace, but iterated over."""
+    is_namespace = isinstance(value.function, Name) and value.function.name == "namespace"
+    return not is_namespace and _has_loop(file, name)
+
+
 def _is_sequence(file: File, name: str) -> bool:
     """Return whether the file uses a value as a list or text, and apart from that only reads its length."""
+    if name in file.template.names.bound_names("set"):
+        return _has_loop(file, name)
     shape = used_shapes(file.template).get(name)
     if shape is None or not all(map(_has_only_length, alternatives_of(shape))):
         return False

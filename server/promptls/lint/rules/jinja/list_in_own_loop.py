@@ -3,7 +3,8 @@
 ## What it does
 
 Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
-list to a function or a filter if the loop does not read its variable. An attribute of the list in a longer expression is a hint.
+list to a function or a filter if the loop does not read its variable, or the value of which the list is an
+attribute if nothing reads the variable. An attribute of the list in a longer expression is a hint.
 
 ## Why is this bad?
 
@@ -141,6 +142,41 @@ _OF_LISTS: Final = frozenset({"count", "index", "length"}) | _OF_OBJECTS
 """Attributes of lists, and of objects that can also be iterated."""
 
 
+def _lists_inside(chunk: Chunk) -> frozenset[str]:
+    """Return the names of which a loop iterates over an attribute."""
+    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
+    sources = [each.expressions[0] for each in statements if each.keyword == "for" and each.expressions]
+    return frozenset(
+        each.target.name for each in sources if isinstance(each, Attribute) and isinstance(each.target, Name)
+    )
+
+
+_owners_of_lists: Final = summary(_lists_inside, union)
+
+
+def _owners_in_loops(file: File) -> Iterator[Finding]:
+    """Yield the tags in a loop that print the owner of its list, if nothing reads the variable of the loop."""
+    doubtful = _printed_names(file.chunks) & _owners_of_lists(file.chunks)
+    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
+        for name, place, *_ in _printed(located.chunk) if doubtful else ():
+            span = place.shifted(located.start)
+            if name not in doubtful or _has_attribute(file, span):
+                continue
+            blocks = [each for each in file.template.branches.at(span.start) if each.keyword == "for"]
+            statement = statement_at(file.template, blocks[-1].opening) if blocks else None
+            targets = [each.name for each in statement.targets if isinstance(each, Name)] if statement else []
+            source = statement.expressions[0] if statement is not None and statement.expressions else None
+            owner = source.target if isinstance(source, Attribute) else None
+            if len(targets) != 1 or not isinstance(owner, Name) or owner.name != name:
+                continue
+            element = targets[0]
+            uses = file.template.names.references_of(element)
+            if not any(blocks[-1] in file.template.branches.at(each.span.start) for each in uses):
+                fix = Fix(f"Change to `{element}`", (Edit(span, element),))
+                message = f"each iteration of the loop prints all of `{name}`, and nothing reads `{element}`"
+                yield Finding(span, f"{message}; did you mean `{element}`?", (fix,))
+
+
 _printed_names: Final = summary(lambda chunk: frozenset(each.name for each in _printed(chunk)), union)
 
 
@@ -149,6 +185,7 @@ def check(file: File) -> Iterator[Finding]:
     findings = [*_printed_lists(file)]
     yield from findings
     yield from _attributes_of_lists(file, {finding.span for finding in findings})
+    yield from _owners_in_loops(file)
 
 
 def _printed_lists(file: File) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports macros that neither the file nor anything it includes uses, and macros that only call themselves.
+Reports macros that neither the file nor anything it includes uses, and macros that only call themselves or one another.
 A file without parts of its own, or one that another file imports, is treated as a library.
 
 ## Why is this bad?
@@ -29,7 +29,7 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from promptls.lint.analysis.unmatched_names import may_be_read_in_broken_text, unread
 from promptls.lint.fixes.tag_fixes import block_span, removed_tag
@@ -55,25 +55,39 @@ def check(file: File) -> Iterator[Finding]:
         return
     names = file.template.names
     called = names.bound_names("macro") & names.read_names - names_handed_on(file.snapshot, file.path)
-    for binding in names.bindings_of("macro") if called else ():
-        if binding.name in called and not binding.name.startswith("_") and _calls_only_itself(file, binding):
-            yield _finding(file, binding, f"nothing but `{binding.name}` itself calls `{binding.name}`")
+    bindings = {
+        each.name: each
+        for each in (names.bindings_of("macro") if called else ())
+        if each.name in called and not each.name.startswith("_")
+    }
+    callers = _callers(file, bindings)
+    unused = set(callers)
+    while used := {name for name in unused if callers[name] - unused}:
+        unused -= used
+    for name in sorted(unused, key=lambda each: bindings[each].span):
+        if callers[name] == {name}:
+            yield _finding(file, bindings[name], f"nothing but `{name}` itself calls `{name}`")
+        else:
+            message = f"nothing but unused macros calls `{name}`"
+            yield Finding(bindings[name].span, message, unnecessary=True)
 
 
-def _calls_only_itself(file: File, binding: Binding) -> bool:
-    """Return whether a macro's name is certainly only read inside of the macro itself."""
-    located = file.template.source.located(binding.span.start)
-    own = block_span(located.chunk, binding.span.start - located.start)
-    if own is None:
-        return False
-    span = own.shifted(located.start)
-    names = file.template.names
-    for reference in names.chunks_referencing(binding.name):
-        if reference.start >= span.end or reference.start + reference.chunk.length <= span.start:
-            return False
-    if any(not span.contains(each.span.start) for each in names.references_of(binding.name)):
-        return False
-    return not may_be_read_in_broken_text(file, binding.name, span)
+def _callers(file: File, bindings: Mapping[str, Binding]) -> dict[str, set[str]]:
+    """Return the macros in which each macro is read; an empty name stands for all other places."""
+    spans = {}
+    for name, binding in bindings.items():
+        located = file.template.source.located(binding.span.start)
+        own = block_span(located.chunk, binding.span.start - located.start)
+        if own is not None:
+            spans[name] = own.shifted(located.start)
+    return {
+        name: {
+            next((owner for owner, around in spans.items() if around.contains(each.span.start)), "")
+            for each in file.template.names.references_of(name)
+        }
+        | ({""} if may_be_read_in_broken_text(file, name, span) else set())
+        for name, span in spans.items()
+    }
 
 
 def _finding(file: File, binding: Binding, message: str) -> Finding:

@@ -206,23 +206,26 @@ def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Find
         for span in markers_outside_tags(chunk, content.value.span.start, content.value.span.end)
         for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
     ]
-    found += [*_without_bar(chunk), *_misspelt_spaces(chunk)]
+    found += [*_incomplete(chunk), *_misspelt_spaces(chunk)]
     hints = [finding for finding in found if finding.severity == "hint"]
     yield from (finding for finding in found if finding.severity != "hint" or finding is hints[0])
 
 
-_BROKEN: Final = re.compile(r"<\|([A-Za-z]\w*)>|<([A-Za-z]\w*)\|>")
-"""A marker that lacks one of its bars."""
+_BROKEN: Final = re.compile(
+    r"<\|(?P<a>[A-Za-z]\w*)>|<(?P<b>[A-Za-z]\w*)\|>|<\|(?P<c>space)\|(?!>)|(?<!<)\|(?P<d>space)\|>"
+)
+"""A marker that lacks one of its bars, or `<|space|>` without one of its brackets."""
 
 
-def _without_bar(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the markers in contents that lack one of their bars."""
+def _incomplete(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the markers in contents that lack one of their signs."""
     for content in chunk_contents(chunk):
         for match in _BROKEN.finditer(chunk.text, content.value.span.start, content.value.span.end):
             if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags):
-                meant = f"<|{match[1] or match[2]}|>"
+                meant = f"<|{match[match.lastgroup or 0]}|>"
+                lacking = "bar" if match.lastgroup in {"a", "b"} else "bracket"
                 fix = Fix(f"Change to `{meant}`", (Edit(Span(*match.span()), meant),))
-                yield Finding(Span(*match.span()), f"a bar is missing; did you mean `{meant}`?", (fix,))
+                yield Finding(Span(*match.span()), f"a {lacking} is missing; did you mean `{meant}`?", (fix,))
 
 
 def _misspelt_spaces(chunk: Chunk) -> Iterator[Finding]:

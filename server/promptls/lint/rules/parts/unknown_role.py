@@ -5,7 +5,8 @@
 Reports a `role` that is not in the setting `roles`: a literal, a text that a printed expression can
 evaluate to (`{{ "usr" if is_first else "system" }}`), a text in the branches of an `if`, and a literal
 that is assigned to the variable that a role prints, also in a loop over a literal list. A role that is
-null, a list or a mapping is reported too.
+null, a list or a mapping is reported too. A role that differs from the one in the name of its part, as in
+`system instructions`, is a hint.
 
 ## Why is this bad?
 
@@ -31,6 +32,7 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -41,12 +43,17 @@ from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each
 from promptls.semantic.parts import Part, chunk_items, written_span
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
+from promptls.syntax.yaml.nodes import Entry, Scalar, key_text, scalar_text
 from promptls.text.positions import Span
 
 _BOUND: Final = BoundValues("role")
 _MAX_OFFERS: Final = 3
 """The maximum number of suggestions for an empty role."""
+_ROLE_IN_NAME: Final = re.compile(
+    r"(system|user|assistant)[ _-]?(?:instruction|prompt|message|query|question|input|reply|response|answer)s?\b",
+    re.IGNORECASE,
+)
+"""A name of a part that says who the author is."""
 
 
 @each_chunk_given(lambda file: file.project)
@@ -91,6 +98,12 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             written_span(chunk, value), f"no model knows the role `{shown}`", value.text, project.roles
         )
     else:
+        named = _ROLE_IN_NAME.match(scalar_text(part.value("name")) or "")
+        meant = named[1].casefold() if named else value.text
+        if meant != value.text and meant in project.roles:
+            span = written_span(chunk, value)
+            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+            yield Finding(span, f"the part's name says `{meant}`", (fix,), severity="hint")
         for _, span, condition in printed_values(chunk, entry.key.span, value):
             if condition:
                 yield Finding(span, f"where `{condition}` is false, this role is empty")

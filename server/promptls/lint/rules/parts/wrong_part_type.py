@@ -7,7 +7,7 @@ Reports a literal `truncation_priority` that is not a number, `sections` and
 a number, a date or a boolean. Items of the list that are not mappings are reported too, and so are YAML
 tags (`!name`) that Prompt Poet's loader does not support. If Jinja prints the value, the literals in the
 tag are checked, in each branch of a condition; a condition without an `else` may print nothing, which is
-reported too. A `content` whose first line is only a sign such as `:|`, where a `|` is expected, is a warning.
+reported too. An empty `name`, and a `content` whose first line is only a sign such as `:|`, where a `|` is expected, are warnings.
 
 ## Why is this bad?
 
@@ -67,6 +67,8 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
                 yield from _of_key(chunk, entry)
             elif key_text(entry) == "truncation_priority" and part.is_whole:
                 yield Finding(entry.key.span, "`truncation_priority` is a number; truncation fails on null")
+            elif key_text(entry) == "name" and part.is_whole:
+                yield Finding(entry.key.span, "this name is empty", severity="warning")
     for content in chunk_contents(chunk):
         value = content.value
         if value.tag in WORDS and not value.dynamic and not value.span.is_empty():

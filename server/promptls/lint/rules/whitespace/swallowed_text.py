@@ -87,7 +87,11 @@ def _comments(chunk: Chunk) -> Iterator[Finding]:
     for tag in chunk.tags:
         if tag.kind == "comment" and not tag.unclosed and "{#" in tag.text[2:] and "\n" in tag.text:
             message = "this comment is not closed: it ends with the next one, and all between is lost"
-            yield Finding(Span(tag.span.start, tag.span.start + 2), message)
+            line = tag.text.partition("\n")[0].rstrip()
+            end = tag.span.start + len(line)
+            edit = Edit(Span(end - 1, end), "#}") if line.endswith("}") else Edit(Span(end, end), " #}")
+            fix = Fix("Close the comment at the end of its line", (edit,))
+            yield Finding(Span(tag.span.start, tag.span.start + 2), message, (fix,))
     comments = yaml_comments(chunk)
     starts = [comment.start for comment in comments]
     for key, value, is_instruction in _texts(chunk) if comments else ():

@@ -1,20 +1,21 @@
-"""Condition or option that repeats an earlier one.
+"""Condition or option that has no effect.
 
 ## What it does
 
 Reports an `elif` with the condition of an earlier branch, which is a hint if the condition calls a function, an
-operand that the same `and` or `or` already has, and a text that a list behind `in` or the keys of a mapping
-contain twice.
+operand that the same `and` or `or` already has, a text behind `and` or `or` in a condition, as in
+`tone == "formal" or "casual"`, and a text that a list behind `in` or the keys of a mapping contain twice.
 
 ## Why is this bad?
 
-The repetition has no effect: usually, a copy was not changed, and another value is meant.
+A text is always true, and a repetition changes nothing: usually, a comparison is missing, or a copy was not
+changed.
 
 ## Example
 
 ```yaml
 {% if tone in ["formal", "casual", "formal"] %}
-                                   ^^^^^^^^ repeated-condition: `"formal"` is already in this list
+                                   ^^^^^^^^ pointless-condition: `"formal"` is already in this list
 - name: tone
   content: Write in a {{ tone }} tone.
 {% endif %}
@@ -36,13 +37,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Operation
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.tag_tokens import tokenize
 from promptls.text.positions import Span
 
@@ -81,9 +82,17 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
 
 @each_chunk
 def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
+    conditions = {
+        tag.span.start
+        for tag in chunk.tags
+        if tag.kind == "statement" and tag_tree(tag).statement.keyword in {"if", "elif"}
+    }
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and node.operators[0] in {"and", "or"}:
             last = node.operands[-1]
+            is_text = isinstance(last, Constant) and last.value and isinstance(last.value, str)
+            if is_text and start in conditions:
+                yield from _always_true(chunk, start, node.operands[-2], last)
             before = [
                 each for operand in node.operands[:-1] for each in _operands(operand, node.operators[0])
             ]
@@ -96,6 +105,18 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
                 yield from _twice(chunk, start, options.items, "in this list")
         elif isinstance(node, Collection) and node.kind == "dict":
             yield from _twice(chunk, start, node.items[::2], "a key of this mapping")
+
+
+def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression) -> Iterator[Finding]:
+    """Yield the finding for a text behind a comparison, to which it is not compared."""
+    while isinstance(before, Operation) and before.operators[0] in {"and", "or"}:
+        before = before.operands[-1]
+    if isinstance(before, Operation) and before.operators in {("==",), ("!=",)}:
+        left, span = before.operands[0].span.shifted(start), text.span.shifted(start)
+        left_text, written = chunk.text[left.start : left.end], chunk.text[span.start : span.end]
+        meant = f"{left_text} {before.operators[0]} {written}"
+        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+        yield Finding(span, f"a text is always true; did you mean `{meant}`?", (fix,))
 
 
 def _operands(node: Expression, operator: str) -> Iterator[Expression]:
