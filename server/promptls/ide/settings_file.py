@@ -18,18 +18,17 @@ from promptls.settings.project import Project
 from promptls.text.escape import markdown_text
 from promptls.text.positions import Span
 from promptls.workspace.python_functions import functions_in
-from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, PYPROJECT_FILE, SETTINGS_FILE
+from promptls.workspace.settings import (
+    LONG_QUOTES,
+    PYPROJECT_FILE,
+    SETTINGS_FILE,
+    TABLE_HEADER,
+    TomlReader,
+    TooLargeTomlError,
+)
 from promptls.workspace.snapshot import Snapshot
 
-_TOKEN: Final = re.compile(
-    r"""(?P<space>[ \t]+)|(?P<comment>\#[^\r\n]*)|(?P<line>\r\n|\r|\n)"""
-    r"""|(?P<string>\"{3}.*?\"{3}|'{3}.*?'{3}|(?!\"{3})"(?:[^"\\\r\n]|\\.)*"|(?!'{3})'[^'\r\n]*')"""
-    r"""|(?P<open>["'][^\r\n]*)|(?P<word>[\w+-]+)|(?P<sign>.)""",
-    re.DOTALL,
-)
-_HEADER: Final = re.compile(r"[ \t]*\[{1,2}([^\]\r\n]*)")
 _NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
-_LONG_QUOTES: Final = ('"' * 3, "'" * 3)
 _WORD: Final = re.compile(r"[\w-]*")
 _IN_STRING: Final = re.compile(r"[^\"'\r\n]*")
 
@@ -64,7 +63,7 @@ def place_in(text: str, offset: int, root: Keys) -> TomlPlace | None:
 
     None in a comment, in settings of other tools, and in a text that is too large or too deeply nested.
     """
-    found = _Reader(text, offset).place() if len(text) <= MAX_CHARACTERS else None
+    found = _place_in(text, offset)
     if found is None or found.what == "table":
         return found
     if found.keys[: len(root)] != root:
@@ -77,91 +76,35 @@ def names_in(text: str) -> Keys:
     return tuple(next(filter(None, match.groups()), "") for match in _NAME.finditer(text))
 
 
-class _Reader:
-    """Parses a text up to an offset."""
-
-    def __init__(self, text: str, offset: int) -> None:
-        self._text: Final = text
-        self._offset: Final = offset
-        self._table: Keys = ()
-        self._keys: list[str] = []
-        self._state: Literal["key", "value", "done"] = "key"
-        self._open: list[tuple[str, Keys]] = []
-
-    def place(self) -> TomlPlace | None:
-        at = 0
-        while at < self._offset:
-            if self._state == "key" and not self._open and not self._keys:
-                header = _HEADER.match(self._text, at)
-                if header is not None:
-                    if header.end() >= self._offset:
-                        return self._in_header(header)
-                    self._table = names_in(header[1])
-                    self._state = "done"
-                    at = header.end()
-                    continue
-            token = _TOKEN.match(self._text, at)
-            assert token is not None
-            if token.lastgroup == "open" and token.group().startswith(_LONG_QUOTES):
+def _place_in(text: str, offset: int) -> TomlPlace | None:
+    """Return the context of `offset`, with the keys from the root of the file."""
+    reader = TomlReader(text)
+    start, quote, rest = offset, "", _WORD
+    try:
+        for token in reader.tokens():
+            if token.start() >= offset:
+                break
+            is_long = token.group().startswith(LONG_QUOTES)
+            if token.re is TABLE_HEADER:
+                if token.end() >= offset:
+                    return TomlPlace("table", (), Span(token.start(1), token.end()))
+            elif token.lastgroup == "open" and is_long:
                 return None
-            if token.end() >= self._offset and token.lastgroup in {"comment", "word", "string", "open"}:
-                return self._in_token(token)
-            self._pass(token)
-            at = token.end()
-            if len(self._open) > MAX_LEVELS or len(self._keys) > MAX_LEVELS:
-                return None
-        if self._state == "done":
-            return None
-        return self._place(Span(self._offset, self._word_end(_WORD)))
-
-    def _in_header(self, header: re.Match[str]) -> TomlPlace:
-        end = header.end()
-        return TomlPlace("table", (), Span(header.start(1), max(end, self._offset)))
-
-    def _in_token(self, token: re.Match[str]) -> TomlPlace | None:
-        if token.lastgroup == "comment" or self._state == "done":
-            return None
-        if token.lastgroup == "word":
-            return self._place(Span(token.start(), self._word_end(_WORD)))
-        quote = token.group()[0]
-        is_long = token.group().startswith(_LONG_QUOTES)
-        after = token.lastgroup == "string" and token.end() <= self._offset
-        if is_long or after or self._offset <= token.start():
-            return None
-        return self._place(Span(token.start() + 1, self._word_end(_IN_STRING)), quote)
-
-    def _word_end(self, pattern: re.Pattern[str]) -> int:
-        match = pattern.match(self._text, self._offset)
-        return match.end() if match else self._offset
-
-    def _place(self, word: Span, quote: str = "") -> TomlPlace:
-        around = self._open[-1][1] if self._open else self._table
-        keys = (*around, *self._keys)
-        return TomlPlace("value" if self._state == "value" else "key", keys, word, quote)
-
-    def _pass(self, token: re.Match[str]) -> None:
-        text = token.group()
-        if token.lastgroup == "line":
-            if not self._open:
-                self._state, self._keys = "key", []
-        elif token.lastgroup in {"word", "string"}:
-            if self._state == "key":
-                self._keys += names_in(text)
-            elif not self._open or self._open[-1][0] == "{":
-                self._state = "done"
-        elif text == "=":
-            self._state = "value"
-        elif text in "[{" and self._state == "value":
-            around = self._open[-1][1] if self._open else self._table
-            self._open.append((text, (*around, *self._keys)))
-            self._keys = []
-            self._state = "key" if text == "{" else "value"
-        elif text in "]}" and self._open:
-            self._open.pop()
-            self._state = "done"
-        elif text == "," and self._open:
-            self._keys = []
-            self._state = "key" if self._open[-1][0] == "{" else "value"
+            elif token.end() >= offset and token.lastgroup in {"comment", "word", "string", "open"}:
+                is_behind = token.lastgroup == "string" and token.end() == offset
+                if token.lastgroup == "comment" or is_long or is_behind:
+                    return None
+                start = token.start()
+                if token.lastgroup != "word":
+                    start, quote, rest = start + 1, token.group()[0], _IN_STRING
+                break
+    except TooLargeTomlError:
+        return None
+    if reader.expects == "end":
+        return None
+    end = rest.match(text, offset)
+    keys = tuple(key for key in reader.path if isinstance(key, str))
+    return TomlPlace(reader.expects, keys, Span(start, end.end() if end else offset), quote)
 
 
 Schema = Mapping[str, Any]

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from promptls.security.files import OutsideScopeError, current_scope, read_text, reading_within, scope_of
 from promptls.security.trust import covers_home
@@ -38,13 +38,13 @@ MAX_LEVELS: Final = 64
 _TOKEN: Final = re.compile(
     r"""(?P<space>[ \t]+)|(?P<comment>\#[^\r\n]*)|(?P<line>\r\n|\r|\n)"""
     r"""|(?P<string>\"{3}.*?\"{3}|'{3}.*?'{3}|(?!\"{3})"(?:[^"\\\r\n]|\\.)*"|(?!'{3})'[^'\r\n]*')"""
-    # A backslash is consumed with the next character, so that an unclosed quote is scanned once per line.
-    r"""|(?P<word>[\w+-]+)|(?P<sign>\\.|.)""",
+    # An unclosed quote extends to the end of its line, so that it is scanned once.
+    r"""|(?P<open>["'][^\r\n]*)|(?P<word>[\w+-]+)|(?P<sign>.)""",
     re.DOTALL,
 )
-_TABLE: Final = re.compile(r"[ \t]*\[{1,2}([^\]\r\n]*)")
+TABLE_HEADER: Final = re.compile(r"[ \t]*\[{1,2}([^\]\r\n]*)")
 _NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
-_LONG_QUOTES: Final = ('"' * 3, "'" * 3)
+LONG_QUOTES: Final = ('"' * 3, "'" * 3)
 
 TomlKeys = tuple[str | int, ...]
 
@@ -74,13 +74,33 @@ def toml_names(text: str) -> Iterator[TomlName]:
 
     Stops where the text is longer or nested deeper than allowed for settings.
     """
+    reader = TomlReader(text)
     with suppress(TooLargeTomlError):
-        yield from _Reader(text).names()
+        for token in reader.tokens():
+            if token.re is TABLE_HEADER:
+                keys: TomlKeys = ()
+                for span in _header_names(token):
+                    keys = (*keys, text[span.start : span.end])
+                    yield TomlName(keys, text[span.start : span.end], span, is_key=True)
+                continue
+            is_quoted, is_key = token.lastgroup == "string", reader.expects == "key"
+            if not (is_quoted or (is_key and token.lastgroup == "word")) or reader.expects == "end":
+                continue
+            span = Span(token.start() + is_quoted, token.end() - is_quoted)
+            name = text[span.start : span.end]
+            if not token.group().startswith(LONG_QUOTES) and "\\" not in name:
+                yield TomlName((*reader.path, name) if is_key else reader.path, name, span, is_key)
+
+
+def _header_names(header: re.Match[str]) -> Iterator[Span]:
+    for levels, match in enumerate(_NAME.finditer(header.string, *header.span(1)), start=1):
+        _check_levels(levels, match.start())
+        yield Span(*match.span(match.lastindex or 0))
 
 
 def check_size(text: str) -> None:
     """Raise TooLargeTomlError for a text that would take `tomllib` too long."""
-    for _ in _Reader(text).names():
+    for _ in TomlReader(text).tokens():
         pass
 
 
@@ -99,73 +119,73 @@ class _Open:
         self.item = 0
 
 
-class _Reader:
-    """Reads a text from its beginning; `_keys` are those of the current line or item."""
+class TomlReader:
+    """Reads a TOML text, which may be invalid, from its beginning.
+
+    Next, it `expects` a key, a value, or the end of the line or item.
+    """
 
     def __init__(self, text: str) -> None:
         self._text: Final = text
         self._table: TomlKeys = ()
         self._keys: TomlKeys = ()
-        self._is_value = False
         self._open: list[_Open] = []
+        self.expects: Literal["key", "value", "end"] = "key"
 
-    def names(self) -> Iterator[TomlName]:
+    @property
+    def path(self) -> TomlKeys:
+        """The keys, and the indexes of items in lists, that lead from the root to the current position."""
+        if not self._open:
+            return (*self._table, *self._keys)
+        around = self._open[-1]
+        return (*around.keys, *([around.item] if around.sign == "[" else []), *self._keys)
+
+    def tokens(self) -> Iterator[re.Match[str]]:
+        """Yield the tokens and the headers of tables; each takes effect when the next one is read.
+
+        Raises TooLargeTomlError where the text is longer or nested deeper than allowed for settings.
+        """
         if len(self._text) > MAX_CHARACTERS:
             raise TooLargeTomlError(f"the file has more than {MAX_CHARACTERS:,} characters", 0)
         at = 0
         while at < len(self._text):
-            table = None if self._open or self._keys or self._is_value else _TABLE.match(self._text, at)
-            if table is not None:
-                self._table, self._is_value = (), True
-                for match in _NAME.finditer(self._text, *table.span(1)):
-                    span = Span(*match.span(match.lastindex or 0))
-                    self._table = (*self._table, self._text[span.start : span.end])
-                    _check_levels(len(self._table), span.start)
-                    yield TomlName(self._table, str(self._table[-1]), span, is_key=True)
-                at = table.end()
-                continue
-            token = _TOKEN.match(self._text, at)
+            is_first = self.expects == "key" and not self._open and not self._keys
+            header = TABLE_HEADER.match(self._text, at) if is_first else None
+            token = header or _TOKEN.match(self._text, at)
             assert token is not None
-            at = token.end()
-            if token.lastgroup in {"word", "string"}:
-                yield from self._name(token)
+            yield token
+            if header is not None:
+                names = _header_names(header)
+                self._table, self.expects = tuple(self._text[s.start : s.end] for s in names), "end"
+            elif token.lastgroup in {"word", "string"}:
+                self._name(token)
             elif token.lastgroup == "line" and not self._open:
-                self._keys, self._is_value = (), False
+                self._keys, self.expects = (), "key"
             elif token.lastgroup == "sign":
                 self._sign(token.group())
                 _check_levels(len(self._open), token.start())
+            at = token.end()
 
-    def _around(self) -> TomlKeys:
-        if not self._open:
-            return self._table
-        around = self._open[-1]
-        return (*around.keys, around.item) if around.sign == "[" else around.keys
-
-    def _name(self, token: re.Match[str]) -> Iterator[TomlName]:
-        written, is_quoted = token.group(), token.lastgroup == "string"
-        span = Span(token.start() + is_quoted, token.end() - is_quoted)
-        text = self._text[span.start : span.end]
-        is_long = is_quoted and written.startswith(_LONG_QUOTES)
-        if not self._is_value:
-            self._keys = (*self._keys, text)
-            _check_levels(len(self._keys), span.start)
-        elif not is_quoted:
-            return
-        if not is_long and "\\" not in text:
-            yield TomlName((*self._around(), *self._keys), text, span, is_key=not self._is_value)
+    def _name(self, token: re.Match[str]) -> None:
+        is_quoted = token.lastgroup == "string"
+        if self.expects == "key":
+            self._keys = (*self._keys, self._text[token.start() + is_quoted : token.end() - is_quoted])
+            _check_levels(len(self._keys), token.start())
+        elif not self._open or self._open[-1].sign == "{":
+            self.expects = "end"
 
     def _sign(self, sign: str) -> None:
         if sign == "=":
-            self._is_value = True
-        elif sign in "[{" and self._is_value:
-            self._open.append(_Open(sign, (*self._around(), *self._keys)))
-            self._keys, self._is_value = (), sign == "["
+            self.expects = "value"
+        elif sign in "[{" and self.expects == "value":
+            self._open.append(_Open(sign, self.path))
+            self._keys, self.expects = (), "value" if sign == "[" else "key"
         elif sign in "]}" and self._open:
             self._open.pop()
-            self._keys, self._is_value = (), True
+            self._keys, self.expects = (), "end"
         elif sign == "," and self._open:
             self._open[-1].item += 1
-            self._keys, self._is_value = (), self._open[-1].sign == "["
+            self._keys, self.expects = (), "value" if self._open[-1].sign == "[" else "key"
 
 
 SETTINGS_FILE = "promptls.toml"
