@@ -20,11 +20,10 @@ from promptls.text.positions import Span
 from promptls.workspace.python_functions import functions_in
 from promptls.workspace.settings import (
     LONG_QUOTES,
-    PYPROJECT_FILE,
-    SETTINGS_FILE,
     TABLE_HEADER,
     TomlReader,
     TooLargeTomlError,
+    root_of,
 )
 from promptls.workspace.snapshot import Snapshot
 
@@ -46,16 +45,6 @@ class TomlPlace(NamedTuple):
     keys: Keys
     word: Span
     quote: str = ""
-
-
-def is_settings_file(path: str) -> bool:
-    """Return whether the file name is that of a settings file of promptls."""
-    return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
-
-
-def root_of(path: str) -> Keys:
-    """Return the tables around the settings in a file of this name."""
-    return ("tool", "promptls") if Path(path).name == PYPROJECT_FILE else ()
 
 
 def place_in(text: str, offset: int, root: Keys) -> TomlPlace | None:

@@ -195,7 +195,24 @@ MAX_SETTINGS_BYTES: Final = 1_000_000
 _UNQUOTED_LIST: Final = re.compile(r"(?<=should be a list: )`\[(.*?)\]`", re.DOTALL)
 _LIST_OF_TEXT: Final = r"""`["\1"]`"""
 """A list of one text in TOML syntax."""
-_TOOL_KEYS: Final = ("tool", "promptls")
+
+
+def is_settings_file(path: str) -> bool:
+    """Return whether the file name is that of a settings file of promptls."""
+    return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
+
+
+def root_of(path: str) -> tuple[str, ...]:
+    """Return the tables around the settings in a file of this name."""
+    return ("tool", "promptls") if Path(path).name == PYPROJECT_FILE else ()
+
+
+def setting_names(text: str, path: str) -> Iterator[TomlName]:
+    """Yield the names in the settings of a file, with the keys that lead to them from the settings' root."""
+    root = root_of(path)
+    for each in toml_names(text):
+        if each.keys[: len(root)] == root:
+            yield each._replace(keys=each.keys[len(root) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,14 +507,12 @@ def _nearest_place(file: Path, text: str, location: tuple[str | int, ...]) -> Fi
 @lru_cache(maxsize=8)
 def _written_places(text: str, file_name: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
     """Return the first line and column of each setting, by the names and indexes that lead to it."""
-    above = _TOOL_KEYS if file_name == PYPROJECT_FILE else ()
     starts = line_starts(text)
     found: dict[tuple[str | int, ...], tuple[int, int]] = {}
-    for name in toml_names(text):
-        is_inside = name.keys[: len(above)] == above
-        if is_inside and (name.is_key or isinstance(name.keys[-1], int)):
+    for name in setting_names(text, file_name):
+        if name.is_key or isinstance(name.keys[-1], int):
             place = line_column(starts, name.span.start)
-            found.setdefault(name.keys[len(above) :], (place.line, place.column))
+            found.setdefault(name.keys, (place.line, place.column))
     return found
 
 

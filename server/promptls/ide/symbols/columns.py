@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
-from promptls.ide.symbols.declared import function_named, is_settings_file
+from promptls.ide.symbols.declared import function_named
 from promptls.ide.symbols.inputs import (
     DATA_ENDINGS,
     PACKED_ENDINGS,
@@ -32,7 +32,7 @@ from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import needs_of
 from promptls.workspace.python_experiments import RowColumn, experiments_for
-from promptls.workspace.settings import PYPROJECT_FILE, TomlName, toml_names
+from promptls.workspace.settings import TomlName, is_settings_file, setting_names
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -188,9 +188,8 @@ class ColumnOption(NamedTuple):
 
 
 def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]:
-    root = ("tool", "promptls") if Path(path).name == PYPROJECT_FILE else ()
-    for each in toml_names(text):
-        match each.keys[len(root) :] if each.keys[: len(root)] == root else ():
+    for each in setting_names(text, path):
+        match each.keys:
             case ("metrics", str(metric), "columns", _) if not each.is_key:
                 yield metric, each
 

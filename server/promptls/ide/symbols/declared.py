@@ -28,7 +28,7 @@ from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import template_of
 from promptls.workspace.python_experiments import experiments_for
-from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, toml_names
+from promptls.workspace.settings import is_settings_file, setting_names
 from promptls.workspace.snapshot import Snapshot
 
 NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "metric"]
@@ -130,11 +130,6 @@ class DeclaredName(NamedTuple):
     beside: tuple[str, ...] = ()
 
 
-def is_settings_file(path: str) -> bool:
-    """Return whether the file name is that of a settings file of promptls."""
-    return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
-
-
 def settings_files(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the settings files that apply to the prompts of the workspace, sorted."""
     found = {snapshot.project(path).path for path in (*snapshot.graph.paths, *snapshot.open_files)}
@@ -147,7 +142,7 @@ def declared_names(snapshot: Snapshot, path: str) -> Iterator[DeclaredName]:
     if template is None:
         return
     if is_settings_file(path):
-        yield from _in_settings(template.source.text, PYPROJECT_FILE in path)
+        yield from _in_settings(template.source.text, path)
     else:
         yield from _in_header(template)
 
@@ -183,13 +178,8 @@ def _key(
         yield DeclaredName("metric", role, name, span, beside)
 
 
-def _in_settings(text: str, is_pyproject: bool) -> Iterator[DeclaredName]:
-    root = ("tool", "promptls") if is_pyproject else ()
-    names = [
-        each._replace(keys=each.keys[len(root) :])
-        for each in toml_names(text)
-        if each.keys[: len(root)] == root
-    ]
+def _in_settings(text: str, path: str) -> Iterator[DeclaredName]:
+    names = list(setting_names(text, path))
     beside: dict[object, list[str]] = {}
     for each in names:
         match each.keys:

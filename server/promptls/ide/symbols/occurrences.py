@@ -13,7 +13,6 @@ from promptls.ide.symbols.declared import (
     file_places,
     files_named_in,
     is_named_anywhere,
-    is_settings_file,
     name_span,
     reference_at,
     settings_files,
@@ -46,6 +45,7 @@ from promptls.text.positions import Span, word_at
 from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import function_names, template_of
 from promptls.workspace.python_calls import key_spans
+from promptls.workspace.settings import is_settings_file
 from promptls.workspace.snapshot import Snapshot
 
 

@@ -16,7 +16,7 @@ from promptls.ide.hover.of_prompt import hover_row
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.ranges import WORD_PATTERN, LineFold, linked_places, selections
 from promptls.ide.ranges import folds as folds_in
-from promptls.ide.settings_file import explain_setting, is_settings_file
+from promptls.ide.settings_file import explain_setting
 from promptls.lint.rule import Edit
 from promptls.server.context import Context
 from promptls.server.lifecycle import DATASET_ENDINGS, PROGRAM_ENDING
@@ -27,6 +27,7 @@ from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.state.sent_tokens import Folds
 from promptls.server.to_proto import from_position, from_range, hover_contents, path_of, to_position, to_range
 from promptls.syntax.source import Source
+from promptls.workspace.settings import is_settings_file
 
 
 async def hover(

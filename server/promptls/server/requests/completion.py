@@ -9,7 +9,7 @@ from lsprotocol import types
 from promptls.ide.callables import signature_help as help_at
 from promptls.ide.completion import CompletionItem, CompletionList, complete
 from promptls.ide.completion.documentation import documentation
-from promptls.ide.settings_file import complete_settings, is_settings_file
+from promptls.ide.settings_file import complete_settings
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context
 from promptls.server.state.latest_renderings import Renderings
@@ -18,6 +18,7 @@ from promptls.syntax.jinja.builtins import Signature
 from promptls.syntax.source import Source
 from promptls.text.positions import PositionEncoding, units_from_column
 from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.settings import is_settings_file
 
 _ITEM_KINDS: Final = {
     "method": 2,

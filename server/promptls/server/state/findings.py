@@ -15,7 +15,7 @@ from promptls.server.diagnostics import SOURCE, Publisher, diagnostic_json
 from promptls.server.to_proto import SEVERITIES
 from promptls.text.errors import UserError
 from promptls.text.positions import line_end, line_starts, units_from_column
-from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, project_in, toml_names
+from promptls.workspace.settings import is_settings_file, project_in, toml_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +61,7 @@ class SettingsFindings:
 
     def on_did_change(self, path: str) -> None:
         """Check the settings again if the open file at `path` is a settings file."""
-        if _is_settings_file(path):
+        if is_settings_file(path):
             self.refresh()
 
     def _projects(self) -> list[ProjectFile]:
@@ -69,13 +69,13 @@ class SettingsFindings:
         snapshot = self._context.snapshot
         found: dict[str, ProjectFile] = {}
         for path, opened in snapshot.open_files.items():
-            if _is_settings_file(path):
+            if is_settings_file(path):
                 project = project_in(Path(path), opened.template.source.text)
             else:
                 project = snapshot.project(path)
             if project is not None and project.path is not None:
                 known = str(project.path)
-                if known not in found or _is_settings_file(path):
+                if known not in found or is_settings_file(path):
                     found[known] = project
         return list(found.values())
 
@@ -113,13 +113,6 @@ class SettingsFindings:
             "start": {"line": line, "character": units_from_column(content, first, encoding)},
             "end": {"line": line, "character": units_from_column(content, last, encoding)},
         }
-
-
-def _is_settings_file(path: str) -> bool:
-    return path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) and Path(path).name in {
-        SETTINGS_FILE,
-        PYPROJECT_FILE,
-    }
 
 
 log = logging.getLogger(__name__)
