@@ -45,7 +45,9 @@ def test_the_metric_scores_as_its_page_says() -> None:
     names: dict[str, Any] = {"discrete_metric": discrete_metric, "MetricResult": MetricResult}
     exec(code_of("Add a metric"), names)
     metric = names["starts_with"]
-    for row in rows_of(dedent("    " + metric.function.__doc__)):
+    rows = [*rows_of(dedent("    " + metric.function.__doc__))]
+    assert rows
+    for row in rows:
         arguments = {name: value_of(cell) for name, cell in row.items()}
         score = arguments.pop("score")
         assert metric.score(**arguments).value == score

@@ -273,7 +273,9 @@ def test_no_hover_of_a_hostile_prompt_contains_more_than_text(folder: Path, run:
 
 
 def test_no_result_of_a_run_contains_more_than_text(run: RunSummary) -> None:
-    for cells in row_results(run):
+    results = [*row_results(run)]
+    assert results
+    for cells in results:
         markdown = result_text(run, cells, LINE)
         assert "evil" in markdown
         assert_inert(markdown)

@@ -249,6 +249,7 @@ async def test_what_follows_a_refused_message_is_not_read(tcp: Listening) -> Non
         await heard(tcp.port, framed(initialize(None)), good),
     ]
 
+    assert [each.count(b'"error"') for each in said] == [1, 1]
     assert not any(b"capabilities" in each for each in said)
 
 
