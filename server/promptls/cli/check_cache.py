@@ -13,7 +13,6 @@ import json
 import os
 import sqlite3
 import sys
-import sysconfig
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -134,7 +133,7 @@ def _installation() -> tuple[str, ...]:
         if not folder.endswith("__pycache__")
         for name in names
     )
-    packages = (folder_changed(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
+    packages = (folder_changed(path) for path in sys.path if path.endswith("-packages"))
     return sys.version, str(newest), *map(str, packages)
 
 
