@@ -279,6 +279,7 @@ _EQUALS_SIGN: Final = re.compile(r"[ ]*=[ ]*")
 _VALUE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(\S.*?)[ ]*$")
 _QUOTE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(['\"])")
 _PART_KEY: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?(?P<key>[a-z_]+):(?=\s|$)")
+_SECOND_KEY: Final = re.compile(rf"(?P<gap>[ ,]+)(?:{'|'.join(sorted(PART_KEYS))}):[ ]")
 _UNQUOTABLE: Final = ("{{", "{%", "{#")
 
 
@@ -366,6 +367,11 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
     if value and key_only and value.group(1).endswith(":"):
         place = start + value.end(1) - 1
         yield Fix("Remove the colon", (Edit(Span(place, place + 1), ""),), preferred=True)
+        return
+    if value and key_only and (second := _SECOND_KEY.search(line, value.start(1))):
+        column = re.match(r"[ ]*(?:-[ ]+)?", line)
+        edit = Edit(Span(*second.span("gap")).shifted(start), "\n" + " " * (column.end() if column else 0))
+        yield Fix("Break the line here", (edit,), preferred=True)
         return
     is_behind = "quote the whole value" in message
     if (

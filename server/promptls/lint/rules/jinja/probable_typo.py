@@ -131,8 +131,8 @@ def _names(file: File) -> Iterator[Finding]:
 
 
 def _is_joined(name: str, other: str) -> bool:
-    """Return whether a name is another one without its underscores."""
-    return name == other.replace("_", "")
+    """Return whether a name is another one without its underscores, as in camel case."""
+    return name.casefold() == other.replace("_", "").casefold()
 
 
 def _passed(file: File) -> frozenset[str]:

@@ -6,7 +6,8 @@ Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, an 
 compared with a value such as a `type` or `status`, and an unquoted key in brackets, as in `message[role]`, if
 the file has that key elsewhere, if the same value has other keys and this is a usual key of a message, or if
 the value is a loop's variable and a label such as `role:` is in front of the tag. A word that is compared with
-the result of a function, and any other key of a loop's variable, is a hint. A variable that the file binds, declares or uses in any
+the result of a function, any other key of a loop's variable, and a key in braces, as in `{id: x}`, is a hint.
+Reports `== defined`, too. A variable that the file binds, declares or uses in any
 other way, or that a Python call passes, is not reported.
 
 ## Why is this bad?
@@ -43,18 +44,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.lint.analysis.unmatched_names import declared_names
+from promptls.lint.analysis.unmatched_names import declared_names, names_in_includers
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to
 
-_Use: TypeAlias = Literal["role", "value", "result", "key", "message key", "inner key"]
+_Use: TypeAlias = Literal["role", "value", "result", "test", "key", "message key", "inner key", "dict key"]
 
 
 class _Doubtful(NamedTuple):
@@ -77,6 +78,7 @@ _CHAT_KEYS: Final = frozenset({"author", "content", "name", "role", "sender", "t
 """The usual keys of a message."""
 _CONSTANTS: Final = ("true", "false", "none")
 _EQUAL: Final = frozenset({"==", "!="})
+_TEST: Final = "defined"
 
 
 @chunk_fact
@@ -96,8 +98,14 @@ def _doubtful(chunk: Chunk) -> tuple[_Doubtful, ...]:
             other, one = node.operands
             if isinstance(one, Name) and not _is_role(other) and _last_name(other) in _ENUMERATIONS:
                 found.append(_Doubtful(one.name, one.span.shifted(start), "value"))
+            elif isinstance(one, Name) and one.name == _TEST:
+                sign = Span(other.span.end, one.span.end).shifted(start)
+                found.append(_Doubtful(one.name, sign, "test", node.operators[0]))
             elif isinstance(one, Name) and isinstance(other, Call):
                 found.append(_Doubtful(one.name, one.span.shifted(start), "result"))
+        elif isinstance(node, Collection) and node.kind == "dict":
+            keys = [key for key in node.items[::2] if isinstance(key, Name)]
+            found += [_Doubtful(key.name, key.span.shifted(start), "dict key") for key in keys]
         elif isinstance(node, Item) and isinstance(node.key, Name):
             owner = node.target.name if isinstance(node.target, Name) else ""
             use: _Use = "message key" if owner in messages else "key"
@@ -156,7 +164,9 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the variables in the place of a role or key."""
     names = file.template.names
     doubtful = _names(file.chunks) & names.input_names - names.all_bound_names
-    if not doubtful or file.snapshot.includers(file.path):
+    if file.snapshot.includers(file.path):
+        doubtful &= {_TEST} - names_in_includers(file)
+    if not doubtful:
         return
     doubtful -= declared_names(file) or frozenset()
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
@@ -169,13 +179,24 @@ def check(file: File) -> Iterator[Finding]:
                 is_likely = f"{owner}.{name}" in _pairs_of(file.chunks)
             is_element = use in {"key", "message key"} and owner in names.bound_names("for")
             is_likely = is_likely or (is_element and _is_labelled(located.chunk.text, name, span))
-            if name in doubtful and (is_likely or is_element) and _has_no_other_use(file, names, name):
+            if name in doubtful and use == "test":
+                yield _as_test(span, owner).shifted(located.start)
+                continue
+            is_possible = is_likely or is_element or use == "dict key"
+            if name in doubtful and is_possible and _has_no_other_use(file, names, name):
                 constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
                 meant = constant or f"'{name}'"
                 fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
                 message = f"Jinja reads `{name}` as a variable; did you mean `{meant}`?"
                 severity: Severity | None = "hint" if use == "result" or not is_likely else None
                 yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
+
+
+def _as_test(span: Span, operator: str) -> Finding:
+    """Return the finding for `== defined`, which is true of what is not defined."""
+    meant = "is defined" if operator == "==" else "is not defined"
+    fix = Fix(f"Change to `{meant}`", (Edit(span, f" {meant}"),))
+    return Finding(span, f"`defined` is a test; did you mean `{meant}`?", (fix,))
 
 
 def _is_labelled(text: str, name: str, span: Span) -> bool:
