@@ -184,12 +184,15 @@ def _keys(file: File) -> Iterator[Finding]:
     for above, keys in uses.items():
         like = typos_among(frozenset(keys))
         for key, spans in keys.items():
+            similar = [other for other in like(key) if _is_like(key, other, _MIN_KEY_LENGTH)]
             meant = [
                 other
-                for other in like(key)
-                if _is_like(key, other, _MIN_KEY_LENGTH)
-                and (len(keys[other]) >= _MIN_USES or elsewhere[other] >= _MIN_USES or other in _COMMON_KEYS)
+                for other in similar
+                if len(keys[other]) >= _MIN_USES or elsewhere[other] >= _MIN_USES or other in _COMMON_KEYS
             ]
+            is_guess = not meant and len(key) >= _MIN_COMMON
+            if is_guess:  # of two keys that are each read once, the later one
+                meant = [other for other in similar if min(keys[other]) < min(spans)]
             place = exact.get((*above, key))
             has_meant = bool(meant)
             if len(keys) > 1 and not meant:
@@ -206,7 +209,8 @@ def _keys(file: File) -> Iterator[Finding]:
                 message = f"`{key}` is not used anywhere else"
                 if has_meant:
                     message += f", and the same value has `{meant[0]}`"
-                yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)
+                finding = _finding(Span(place.end - len(key), place.end), key, meant[0], message)
+                yield replace(finding, severity="hint") if is_guess and has_meant else finding
 
 
 def _namespaces(file: File) -> Iterator[Finding]:
