@@ -26,6 +26,7 @@ from promptls.convert.opencompass_python import (
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
 from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
 from promptls.ide.call_findings import findings_in_calls
+from promptls.ide.library_calls import findings_in_library_calls
 from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
@@ -646,6 +647,9 @@ def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding
     project = snapshot.project(path)
     configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
     called = findings_in_calls(snapshot, path, text)
+    in_library = findings_in_library_calls(text, path, project.settings)
+    if in_library or any(snapshot.written.get(path, ())):
+        called = (*(called or ()), *in_library)
     if configured is None and called is None and not project.excludes(path):
         broken = _broken_configuration(text, project.settings)
         if broken is not None:
@@ -684,7 +688,9 @@ def findings_of_program(
 
     `others` are those of the configuration that it may be, and of the renderings of its templates.
     """
-    found = (*others, *(findings_in_calls(snapshot, path, text) or ()))
+    project = snapshot.project(path)
+    in_library = () if project.excludes(path) else findings_in_library_calls(text, path, project.settings)
+    found = (*others, *(findings_in_calls(snapshot, path, text) or ()), *in_library)
     return _without_suppressed(Kind.PROGRAM, text, found).findings
 
 

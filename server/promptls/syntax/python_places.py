@@ -33,8 +33,8 @@ class PythonPlaces:
         self._begin = begin
         self._starts = line_starts(text)
 
-    def span(self, node: ast.expr | ast.keyword | ast.alias) -> Span:
-        """Return the span of an expression, or of the name of a keyword argument."""
+    def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Span:
+        """Return the span of an expression or statement, or of the name of a keyword argument."""
         start = self._offset(node.lineno, node.col_offset)
         if isinstance(node, ast.keyword):
             return Span(start, start + len(node.arg or ""))

@@ -316,7 +316,8 @@ class ProgramFindings:
 
         snapshot = self._context.snapshot
         source = snapshot.auxiliary[path].template.source
-        if not is_configuration(source.text) and path not in snapshot.calls:
+        is_known = path in snapshot.calls or path in snapshot.written
+        if not is_known and not is_configuration(source.text):
             return []
         found = self._checked_in_background(path, source.text)
         if found is None:

@@ -1,0 +1,383 @@
+"""Diagnostics for the uses of promptls and Ragas in a Python file: calls, decorators, results of metrics."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rules.jinja.wrong_arguments import RULE
+from promptls.lint.runner import severity_of
+from promptls.settings.project import Project
+from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.disk import text_on_disk
+from promptls.workspace.python_experiments import PACKAGES
+
+_METRICS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
+_METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
+_KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
+    "load": frozenset(
+        {"path", "encoding", "token_limit", "truncation_step", "allow_token_overrides", "markers"}
+        | {"sandboxed", "ragas_version"}
+    ),
+    "discrete_metric": _METRIC_KEYWORDS,
+    "numeric_metric": _METRIC_KEYWORDS | {"lower_is_better"},
+    "ranking_metric": _METRIC_KEYWORDS,
+}
+"""The keyword arguments of functions of promptls that accept no others."""
+_OBJECT_KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
+_LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
+    "discrete_metric": (ast.Tuple, ast.Constant),
+    "numeric_metric": (ast.List,),
+    "ranking_metric": (ast.List, ast.Tuple),
+}
+"""Literals with which a metric of Ragas is of another kind, and all of its scores are None."""
+_WRITTEN: Final[Mapping[str, str]] = {
+    "discrete_metric": "a list of the values",
+    "numeric_metric": "a tuple of the lowest and the highest value",
+    "ranking_metric": "the number of items",
+}
+_BACKENDS: Final = ("local/csv", "local/jsonl", "local/json", "local/parquet", "inmemory", "gdrive")
+_RUN_KEYWORDS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})
+_RESULT_ATTRIBUTES: Final = frozenset({"value", "reason", "traces", "to_dict", "validate"})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class _Metric(NamedTuple):
+    """A decorated metric: its function, and the literal classes of a discrete one."""
+
+    function: _Function
+    classes: tuple[object, ...] | None
+
+
+def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[Finding, ...]:
+    """Return the diagnostics of the Python file at `path`, with rule and severity, in text order."""
+    severity = severity_of(RULE, project)
+    if severity is None or not any(package in text for package in PACKAGES):
+        return ()
+    try:
+        tree = ast.parse(text.removeprefix("\ufeff"))
+        found = set(_Library(tree, text, Path(path).parent).findings())
+    except NOT_PYTHON:
+        return ()
+    placed = (finding.of(RULE.name, finding.severity or severity) for finding in found)
+    return tuple(sorted(placed, key=lambda finding: (finding.span, finding.message)))
+
+
+class _Library:
+    """One module, with its names for those of the packages, and the metrics that it may use."""
+
+    def __init__(self, tree: ast.Module, text: str, folder: Path | None) -> None:
+        """Read the imports of a module; metrics of files in its `folder` are found if that is given."""
+        self._tree = tree
+        self._places = PythonPlaces(text, len(text) - len(text.removeprefix("\ufeff")))
+        self._names: dict[str, tuple[str, str]] = {}
+        self._modules: dict[str, str] = {}
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        for node in imports:
+            for alias in node.names:
+                if isinstance(node, ast.Import) and alias.name in PACKAGES:
+                    self._modules[alias.asname or alias.name] = alias.name
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    package = (node.module or "").partition(".")[0]
+                    if package in PACKAGES:
+                        self._names[alias.asname or alias.name] = (package, alias.name)
+        self.metrics = self._metrics_in(tree)
+        for node in imports:
+            if isinstance(node, ast.ImportFrom) and node.module and self._names:
+                self._import_metrics(node, folder)
+        self._experiments = {
+            node.name: node
+            for node in tree.body
+            if isinstance(node, _Function) and self._decorator(node, {"experiment"}) is not None
+        }
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the wrong uses."""
+        if not self._names and not self._modules:
+            return
+        checks: tuple[Callable[[ast.Call], Iterator[Finding]], ...] = (
+            self._keywords, self._prompt, self._kind, self._backend, self._score, self._run,
+        )  # fmt: skip
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call):
+                for check in checks:
+                    yield from check(node)
+            elif isinstance(node, _Function):
+                yield from self._bare_decorators(node)
+                yield from self._results(node)
+            elif isinstance(node, ast.Expr):
+                yield from self._unawaited([node.value])
+        for metric in self.metrics.values():
+            if metric.function in self._tree.body:
+                yield from self._values(metric)
+        for experiment in self._experiments.values():
+            if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in _own(experiment)):
+                message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
+                yield Finding(self._name(experiment), message)
+
+    # -- names ------------------------------------------------------------------------
+
+    def _meaning(self, node: ast.expr) -> tuple[str, str]:
+        """Return the package and the name that an expression refers to; empty for others."""
+        if isinstance(node, ast.Name):
+            return self._names.get(node.id, ("", ""))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            package = self._modules.get(node.value.id)
+            return (package, node.attr) if package else ("", "")
+        return "", ""
+
+    def _decorator(self, node: _Function, names: Iterable[str]) -> ast.expr | None:
+        for decorator in node.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self._meaning(called)[1] in names:
+                return decorator
+        return None
+
+    def _metrics_in(self, tree: ast.Module) -> dict[str, _Metric]:
+        found = {}
+        for node in tree.body:
+            decorator = self._decorator(node, _METRICS) if isinstance(node, _Function) else None
+            if decorator is not None and isinstance(node, _Function):
+                found[node.name] = _Metric(node, self._classes(decorator))
+        return found
+
+    def _classes(self, decorator: ast.expr) -> tuple[object, ...] | None:
+        if not isinstance(decorator, ast.Call) or self._meaning(decorator.func)[1] != "discrete_metric":
+            return None
+        allowed = _keyword(decorator, "allowed_values")
+        if isinstance(allowed, ast.List | ast.Tuple) and all(
+            isinstance(item, ast.Constant) for item in allowed.elts
+        ):
+            return tuple(item.value for item in allowed.elts if isinstance(item, ast.Constant))
+        return None
+
+    def _import_metrics(self, node: ast.ImportFrom, folder: Path | None) -> None:
+        """Add the metrics that are imported from a file beside this one."""
+        if folder is None:
+            return
+        path = folder / f"{(node.module or '').replace('.', '/')}.py"
+        text = text_on_disk(str(path)) if node.level <= 1 else None
+        if text is None or "_metric" not in text:
+            return
+        try:
+            metrics = _Library(ast.parse(text), text, None).metrics
+        except NOT_PYTHON:
+            return
+        for alias in node.names:
+            if alias.name in metrics:
+                self.metrics[alias.asname or alias.name] = metrics[alias.name]
+
+    def _name(self, node: _Function) -> Span:
+        at = self._places.text.find(node.name, self._places.span(node).start)
+        return Span(at, at + len(node.name))
+
+    # -- calls ------------------------------------------------------------------------
+
+    def _keywords(self, call: ast.Call) -> Iterator[Finding]:
+        package, name = self._meaning(call.func)
+        known = _KEYWORDS.get(name) if package == "promptls" else None
+        for keyword in call.keywords if known else ():
+            if keyword.arg is not None and known is not None and keyword.arg not in known:
+                yield self._unknown(keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+
+    def _prompt(self, call: ast.Call) -> Iterator[Finding]:
+        if self._meaning(call.func) != ("promptls", "Prompt"):
+            return
+        given = {keyword.arg: keyword for keyword in call.keywords}
+        if {"raw_template", "template_path"} <= given.keys():
+            message = "a prompt has one template: `raw_template` or `template_path`"
+            yield Finding(self._places.span(given["template_path"]), message)
+        if None in given or call.args or "instruction" not in given:
+            return
+        for name, keyword in given.items():
+            if name is not None and name not in _OBJECT_KEYWORDS:
+                message = f"`Prompt` ignores the argument `{name}`"
+                yield self._unknown(keyword, message, _OBJECT_KEYWORDS - given.keys())
+
+    def _kind(self, call: ast.Call) -> Iterator[Finding]:
+        package, name = self._meaning(call.func)
+        allowed = _keyword(call, "allowed_values") if package == "ragas" and name in _METRICS else None
+        if allowed is not None and isinstance(allowed, _LITERALS[name]):
+            message = (
+                f"the `allowed_values` of `{name}` are {_WRITTEN[name]}: with these, Ragas scores nothing"
+            )
+            yield Finding(self._places.span(allowed), message)
+
+    def _backend(self, call: ast.Call) -> Iterator[Finding]:
+        made = call.func
+        if isinstance(made, ast.Attribute) and made.attr in {"load", "stream"}:
+            made = made.value
+        if self._meaning(made)[1] != "Dataset":
+            return
+        backend = _keyword(call, "backend") or next(iter(call.args[1:2]), None)
+        if not isinstance(backend, ast.Constant) or not isinstance(backend.value, str):
+            return
+        meant = nearest(backend.value, _BACKENDS)
+        if backend.value not in _BACKENDS and meant is not None:
+            span = self._places.span(backend)
+            fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
+            message = f"there is no backend `{backend.value}`; did you mean `{meant}`?"
+            yield Finding(span, message, (fix,))
+        has_root = any(keyword.arg in {None, "root_dir"} for keyword in call.keywords)
+        if backend.value in _BACKENDS and backend.value.startswith("local/") and not has_root:
+            yield Finding(self._places.span(backend), f"the backend `{backend.value}` needs a `root_dir`")
+
+    def _score(self, call: ast.Call) -> Iterator[Finding]:
+        metric = self._scored(call)
+        if metric is None or not isinstance(call.func, ast.Attribute):
+            return
+        name = ast.unparse(call.func)
+        if call.args and not any(isinstance(each, ast.Starred) for each in call.args):
+            message = f"`{name}` takes its arguments by name: `{_parameters(metric.function)[0]}=…`"
+            yield Finding(self._places.span(call.args[0]), message)
+            return
+        arguments = metric.function.args
+        given = {keyword.arg for keyword in call.keywords}
+        if call.args or None in given or arguments.kwarg or arguments.posonlyargs:
+            return
+        parameters = _parameters(metric.function)
+        unknown = [each for each in call.keywords if each.arg not in parameters]
+        missing = [each for each in _required(metric.function) if each not in given]
+        for keyword in unknown:
+            yield self._unknown(keyword, f"the metric takes no `{keyword.arg}`", missing)
+        if missing and not unknown:
+            names = ", ".join(f"`{each}`" for each in missing)
+            yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
+
+    def _scored(self, node: ast.expr) -> _Metric | None:
+        """Return the metric whose `score` an expression calls."""
+        node = node.value if isinstance(node, ast.Await) else node
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return None
+        is_score = node.func.attr in {"score", "ascore"} and isinstance(node.func.value, ast.Name)
+        return self.metrics.get(node.func.value.id) if is_score else None  # type: ignore[attr-defined]
+
+    def _run(self, call: ast.Call) -> Iterator[Finding]:
+        if isinstance(call.func, ast.Name) and call.func.id == "print":
+            yield from self._unawaited(call.args)
+        experiment = self._run_experiment(call)
+        if experiment is None or experiment.args.kwarg:
+            return
+        parameters = _parameters(experiment)[1:]
+        for keyword in call.keywords:
+            if keyword.arg is not None and keyword.arg not in {*parameters, *_RUN_KEYWORDS}:
+                message = f"the experiment `{experiment.name}` has no parameter `{keyword.arg}`"
+                yield self._unknown(keyword, message, parameters)
+
+    def _run_experiment(self, node: ast.expr) -> _Function | None:
+        """Return the experiment whose `arun` an expression calls."""
+        function = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(function, ast.Attribute) or function.attr != "arun":
+            return None
+        return self._experiments.get(function.value.id) if isinstance(function.value, ast.Name) else None
+
+    def _unawaited(self, nodes: Iterable[ast.expr]) -> Iterator[Finding]:
+        for node in nodes:
+            if isinstance(node, ast.Call) and self._run_experiment(node) is not None:
+                message = "nothing runs: `arun` returns a coroutine for `await` or `asyncio.run`"
+                yield Finding(self._places.span(node.func), message)
+
+    def _unknown(self, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:
+        span = self._places.span(keyword)
+        meant = nearest(keyword.arg or "", known)
+        if meant is None:
+            return Finding(span, message)
+        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+        return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+    # -- functions --------------------------------------------------------------------
+
+    def _bare_decorators(self, node: _Function) -> Iterator[Finding]:
+        for decorator in node.decorator_list:
+            package, name = self._meaning(decorator)
+            if name in _METRICS or (package, name) == ("ragas", "experiment"):
+                span = self._places.span(decorator)
+                fix = Fix("Add parentheses", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+                yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
+
+    def _results(self, node: _Function) -> Iterator[Finding]:
+        """Yield the attributes that the result of a metric does not have."""
+        assigned = [each for each in ast.walk(node) if isinstance(each, ast.Assign)]
+        results = {
+            target.id
+            for each in assigned
+            for target in each.targets
+            if isinstance(target, ast.Name) and self._scored(each.value) is not None
+        }
+        others = {
+            target.id
+            for each in assigned
+            for target in each.targets
+            if isinstance(target, ast.Name) and self._scored(each.value) is None
+        }
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Attribute):
+                continue
+            is_result = isinstance(each.value, ast.Name) and each.value.id in results - others
+            if (is_result or self._scored(each.value) is not None) and not each.attr.startswith("_"):
+                meant = nearest(each.attr, _RESULT_ATTRIBUTES)
+                if meant is not None and each.attr not in _RESULT_ATTRIBUTES:
+                    end = self._places.span(each).end
+                    span = Span(end - len(each.attr), end)
+                    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+                    message = f"the result of a metric has no `{each.attr}`; did you mean `{meant}`?"
+                    yield Finding(span, message, (fix,))
+
+    def _values(self, metric: _Metric) -> Iterator[Finding]:
+        """Yield the literal values of a discrete metric that it does not allow."""
+        if metric.classes is None:
+            return
+        for node in ast.walk(metric.function):
+            value: ast.expr | None = None
+            if isinstance(node, ast.Call) and self._meaning(node.func)[1] == "MetricResult":
+                value = _keyword(node, "value") or next(iter(node.args[:1]), None)
+            elif isinstance(node, ast.Return):
+                value = node.value
+            branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            for branch in branches:
+                if (
+                    isinstance(branch, ast.Constant)
+                    and branch.value is not None
+                    and branch.value not in metric.classes
+                ):
+                    allowed = ", ".join(f"`{each}`" for each in metric.classes)
+                    span = self._places.span(branch)
+                    meant = nearest(str(branch.value), map(str, metric.classes))
+                    edit = Edit(span, f'"{meant}"')
+                    fixes = (Fix(f"Change to `{meant}`", (edit,), preferred=True),) if meant else ()
+                    message = f"the metric allows {allowed}, and not `{branch.value!s}`: it has no score"
+                    yield Finding(span, message, fixes)
+
+
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _own(function: _Function) -> Iterator[ast.AST]:
+    """Yield the nodes of a function, except those of functions in it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _Function | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _parameters(function: _Function) -> list[str]:
+    arguments = function.args
+    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _required(function: _Function) -> list[str]:
+    """Return the names of parameters without a default."""
+    arguments = function.args
+    placed = [*arguments.posonlyargs, *arguments.args]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    without = placed[: len(placed) - len(arguments.defaults)]
+    return [each.arg for each in (*without, *(own for own, default in named if default is None))]
