@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from promptls.datasets import csv_file, json_file, jsonl_file, parquet_file
 from promptls.security.files import cached_by_file, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.suggest import is_typo
 
 
 class Format(Protocol):
@@ -181,6 +182,25 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowP
     except UserError:
         return {}
     return found
+
+
+def row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
+    """Return the first row without a value in a column that has one under a similar name, and this name."""
+    return _row_with_typo(path, column) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
+
+
+@cached_by_file(16)
+def _row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
+    try:
+        for row in open_dataset(path).rows():
+            if row.values.get(column) is None:
+                names = (name for name, value in row.values.items() if value is not None)
+                similar = next((name for name in names if is_typo(name, column)), None)
+                if similar is not None:
+                    return RowPlace(row.number, row.line), similar
+    except UserError:
+        pass
+    return None
 
 
 @cached_by_file(16)

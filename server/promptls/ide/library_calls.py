@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import RULE
 from promptls.lint.runner import severity_of
+from promptls.security.files import is_file
 from promptls.settings.project import Project
 from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
-from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_experiments import PACKAGES
+from promptls.tokens import UnknownEncodingError, encoding_name
+from promptls.workspace.disk import ENDINGS, text_on_disk
+from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
 
 _METRICS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
@@ -43,6 +47,8 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "ranking_metric": "the number of items",
 }
 _BACKENDS: Final = ("local/csv", "local/jsonl", "local/json", "local/parquet", "inmemory", "gdrive")
+_MAX_FOLDERS: Final = 4
+"""How many folders around a program are searched for a prompt file, the nearest first."""
 _RUN_KEYWORDS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})
 _RESULT_ATTRIBUTES: Final = frozenset({"value", "reason", "traces", "to_dict", "validate"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,6 +81,7 @@ class _Library:
     def __init__(self, tree: ast.Module, text: str, folder: Path | None) -> None:
         """Read the imports of a module; metrics of files in its `folder` are found if that is given."""
         self._tree = tree
+        self._folder = folder
         self._places = PythonPlaces(text, len(text) - len(text.removeprefix("\ufeff")))
         self._names: dict[str, tuple[str, str]] = {}
         self._modules: dict[str, str] = {}
@@ -101,16 +108,14 @@ class _Library:
         """Yield the wrong uses."""
         if not self._names and not self._modules:
             return
-        checks: tuple[Callable[[ast.Call], Iterator[Finding]], ...] = (
-            self._keywords, self._prompt, self._kind, self._backend, self._score, self._run,
-        )  # fmt: skip
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
-                for check in checks:
+                for check in (self._keywords, self._encoding, self._paths, self._prompt):
+                    yield from check(node)
+                for check in (self._kind, self._backend, self._score, self._run):
                     yield from check(node)
             elif isinstance(node, _Function):
-                yield from self._bare_decorators(node)
-                yield from self._results(node)
+                yield from self._in_function(node)
             elif isinstance(node, ast.Expr):
                 yield from self._unawaited([node.value])
         for metric in self.metrics.values():
@@ -120,6 +125,16 @@ class _Library:
             if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in _own(experiment)):
                 message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
                 yield Finding(self._name(experiment), message)
+
+    def _in_function(self, node: _Function) -> Iterator[Finding]:
+        defaults = node.args.defaults
+        for name, default in zip(
+            (node.args.posonlyargs + node.args.args)[::-1], defaults[::-1], strict=False
+        ):
+            if name.arg in PROMPT_PARAMETERS:
+                yield from self._path(default)
+        yield from self._bare_decorators(node)
+        yield from self._results(node)
 
     # -- names ------------------------------------------------------------------------
 
@@ -185,6 +200,37 @@ class _Library:
         for keyword in call.keywords if known else ():
             if keyword.arg is not None and known is not None and keyword.arg not in known:
                 yield self._unknown(keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+
+    def _encoding(self, call: ast.Call) -> Iterator[Finding]:
+        name = _keyword(call, "encoding") if self._meaning(call.func) == ("promptls", "load") else None
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            try:
+                encoding_name(name.value)
+            except UnknownEncodingError as error:
+                reason = str(error).partition(". ")[0]
+                yield Finding(self._places.span(name), f"{reason[:1].lower()}{reason[1:]}")
+
+    def _paths(self, call: ast.Call) -> Iterator[Finding]:
+        for keyword in call.keywords:
+            if keyword.arg in PROMPT_PARAMETERS:
+                yield from self._path(keyword.value)
+        if self._meaning(call.func) == ("promptls", "load") and call.args:
+            yield from self._path(call.args[0])
+
+    def _path(self, node: ast.expr) -> Iterator[Finding]:
+        """Yield the path of a prompt file that is in no folder around the program, if a similar one is."""
+        name = node.value if isinstance(node, ast.Constant) else None
+        if not isinstance(name, str) or not name.endswith(ENDINGS) or self._folder is None:
+            return
+        folders = list(islice((self._folder, *self._folder.parents), _MAX_FOLDERS))
+        if Path(name).is_absolute() or any(is_file(folder / name) for folder in folders):
+            return
+        meant = next(filter(None, (near_file(folder / name, name, ENDINGS) for folder in folders)), None)
+        if meant is not None:
+            span = self._places.span(node)
+            fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
+            message = f"there is no file `{name}`; did you mean `{meant}`?"
+            yield Finding(span, message, (fix,), severity="warning")
 
     def _prompt(self, call: ast.Call) -> Iterator[Finding]:
         if self._meaning(call.func) != ("promptls", "Prompt"):

@@ -452,7 +452,7 @@ def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the values of keys that name a variable which nothing defines, if another one is similar."""
+    """Yield the values of keys that name a variable which nothing defines."""
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}
@@ -466,6 +466,9 @@ def _undefined_names(
         value = node.value if isinstance(node, ast.keyword) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
+            if not meant and "*" not in known:
+                message = f"nothing is named `{value.id}`: it is not imported"
+                yield Finding(places.span(value), message, severity="error")
             if len(meant) != 1:
                 continue
             span, right = places.span(value), meant[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Final
+from typing import Any, Final
 
 from promptls.dialects.opencompass.meta_template import build_layout
 from promptls.dialects.opencompass.prompt_list import OpenCompassError
@@ -140,7 +140,7 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
         if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
             continue
         if not any(found["metrics", "unknown-metric"]):
-            for metric, wrong in wrong_thresholds(declared, project.root):
+            for metric, wrong in wrong_thresholds(declared, project.root, project.settings.metrics):
                 place = place_of_setting(project, ("experiments", name, "thresholds", metric))
                 yield SettingsProblem(place, f"experiment `{name}`: {wrong.text}")
 
@@ -254,23 +254,28 @@ def _wrong_addresses(project: ProjectFile) -> Iterator[SettingsProblem]:
 def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the meta templates that OpenCompass rejects, and the misspelled keys that it ignores."""
     for name, meta in project.settings.meta_templates.items():
+        if misspelt := list(_misspelt_meta_keys(project, name, meta)):
+            yield from misspelt
+            continue
         try:
             build_layout(meta)
         except OpenCompassError as error:
             at = ("meta_templates", name, *error.at[1:])  # the first one is the key of a file
             yield SettingsProblem(_nearest_place(project, at), f"meta template `{name}`: {error.message}")
-            continue
-        roles = [
-            (("meta_templates", name, key, index), role, META_ROLE_KEYS)
-            for key in ("round", "reserved_roles")
-            for index, role in enumerate(meta.get(key) or ())
-        ]
-        for path, value, known in ((("meta_templates", name), meta, META_KEYS), *roles):
-            for key in value if isinstance(value, dict) else ():
-                meant = next((each for each in sorted(known) if is_close(str(key), each)), None)
-                if key not in known and meant is not None:
-                    message = f"OpenCompass ignores `{key}`; did you mean `{meant}`?"
-                    yield SettingsProblem(_nearest_place(project, (*path, key)), message)
+
+
+def _misspelt_meta_keys(project: ProjectFile, name: str, meta: Any) -> Iterator[SettingsProblem]:
+    roles = [
+        (("meta_templates", name, key, index), role, META_ROLE_KEYS)
+        for key in ("round", "reserved_roles")
+        for index, role in enumerate(meta.get(key) or () if isinstance(meta, dict) else ())
+    ]
+    for path, value, known in ((("meta_templates", name), meta, META_KEYS), *roles):
+        for key in value if isinstance(value, dict) else ():
+            meant = next((each for each in sorted(known) if is_close(str(key), each)), None)
+            if key not in known and meant is not None:
+                message = f"OpenCompass ignores `{key}`; did you mean `{meant}`?"
+                yield SettingsProblem(_nearest_place(project, (*path, key)), message)
 
 
 def _nearest_place(project: ProjectFile, location: tuple[str | int, ...]) -> FilePlace | None:

@@ -82,7 +82,9 @@ class ExperimentKey(BaseModel):
         4, description="Number of rows to ask at the same time."
     )
     timeout: Annotated[float, Field(gt=0)] = Field(60.0, description="Maximum seconds per answer.")
-    temperature: float | None = Field(None, description="Sampling temperature. By default the model's.")
+    temperature: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Sampling temperature. By default the model's."
+    )
     max_tokens: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Maximum number of tokens per answer."
     )

@@ -196,13 +196,15 @@ _NAME: Final = re.compile(r"\bname\s*=(?!=)\s*(?:([\"'])(\w+)\1)?")
 """The `name` argument of a decorator that renames a metric, with the name if it is a literal."""
 
 
-def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[str, NameObjection]]:
+def wrong_thresholds(
+    declared: ExperimentKey, folder: Path, named: Mapping[str, NamedMetric]
+) -> Iterator[tuple[str, NameObjection]]:
     """Yield the keys of `thresholds` that are not metrics of the experiment, or that no score can reach.
 
-    Files are relative to `folder`. Unknown names are not reported if a metric may have a name that is only
+    Files are relative to `folder`, and `named` are the metrics with options. Unknown names are not reported if a metric may have a name that is only
     known after running its file.
     """
-    yield from _unreachable_thresholds(declared)
+    yield from _unreachable_thresholds(declared, folder, named)
     ready = {metric for metric in declared.metrics if ":" not in metric}
     missing = [name for name in declared.thresholds if name not in ready]
     names: set[str] = set()
@@ -219,18 +221,42 @@ def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[st
             yield name, NameObjection(f"the experiment has no metric `{name}`", meant)
 
 
-def _unreachable_thresholds(declared: ExperimentKey) -> Iterator[tuple[str, NameObjection]]:
+def _unreachable_thresholds(
+    declared: ExperimentKey, folder: Path, named: Mapping[str, NamedMetric]
+) -> Iterator[tuple[str, NameObjection]]:
+    for name, threshold in declared.thresholds.items():
+        limits = next(
+            (
+                _limits(named[metric].use if metric in named else metric, folder)
+                for metric in declared.metrics
+                if name in {metric, metric.rpartition(":")[2]}
+            ),
+            None,
+        )
+        if limits is not None and not limits[0] <= threshold <= limits[1]:
+            message = (
+                f"`{name}` is between {limits[0]:g} and {limits[1]:g}, and the threshold is {threshold:g}"
+            )
+            yield name, NameObjection(message)
+
+
+def _limits(metric: str, folder: Path) -> tuple[float, float] | None:
+    """Return the lowest and the highest score of a metric, if they are known without running its file."""
     from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
-    for name, threshold in declared.thresholds.items():
-        metric = BUILTIN_METRICS.get(name) if name in declared.metrics else None
-        limits = metric.allowed_values if metric is not None and metric.kind != "ranking" else None
-        if metric is None or (metric.kind == "numeric" and not isinstance(limits, tuple)):
-            continue
-        low, high = limits if metric.kind == "numeric" and isinstance(limits, tuple) else (0, 1)
-        if not low <= threshold <= high:
-            message = f"`{name}` is between {low:g} and {high:g}, and the threshold is {threshold:g}"
-            yield name, NameObjection(message)
+    file, colon, attribute = metric.rpartition(":")
+    if colon:
+        found = next(
+            (each for each in functions_in(str(folder / file)) or () if each.name == attribute), None
+        )
+        return (0, 1) if found is not None and "discrete_metric" in found.decorators else None
+    builtin = BUILTIN_METRICS.get(metric)
+    if builtin is None or builtin.kind == "ranking":
+        return None
+    if builtin.kind == "numeric":
+        limits = builtin.allowed_values
+        return (limits[0], limits[1]) if isinstance(limits, tuple) else None
+    return (0, 1)
 
 
 def _name(metric: str, folder: Path) -> str | None:

@@ -4,7 +4,8 @@
 
 Reports an experiment whose dataset lacks a column for an input of the prompt, or for a parameter of a
 metric. Inputs with a `default`, and inputs that the template handles as optional, need no column. The
-columns are read from the beginning of the file; a metric's file is read but never run. Experiments in
+columns are read from the beginning of the file; a JSON file of up to half a megabyte is searched for rows
+that have an input under a misspelled name. A metric's file is read but never run. Experiments in
 the project's settings can run any prompt: if their dataset has a column for some of the inputs but not
 for another one, that is a hint at the input.
 
@@ -66,6 +67,7 @@ from promptls.lint.analysis.declared_experiments import (
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.semantic.kind import Kind
+from promptls.text.errors import FilePlace
 from promptls.text.suggest import did_you_mean
 
 _SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -78,6 +80,7 @@ def check(file: File) -> Iterator[Finding]:
         columns = _columns(experiment)
         if columns is not None:
             missing = [*_without_inputs(file, experiment, columns)]
+            missing += _in_rows(file, experiment, columns)
             missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
             found += (_wrong_separator(file, experiment, columns) if is_one else []) or missing
@@ -145,6 +148,21 @@ def _without_inputs(
         named = experiment.declared.dataset
         message = f"`{named}` has no column `{name}`, which is an input of the prompt"
         yield Finding(span, f"{message}{_suggestion(name, columns)}", related=_first_line(experiment))
+
+
+def _in_rows(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield the inputs that are misspelled in a row; the rows of JSON Lines may have different keys."""
+    from promptls.datasets.dataset_files import row_with_typo
+
+    span = experiment.span(file, "dataset")
+    needed = needed_inputs(file, frozenset())
+    for name in needed if span is not None and experiment.dataset.suffix.lower() != ".csv" else ():
+        found = row_with_typo(experiment.dataset, name) if name in columns else None
+        if found is not None and span is not None and found[1] not in needed:
+            row, meant = found
+            message = f"row {row.number} of `{experiment.declared.dataset}` lacks `{name}`; it has `{meant}`"
+            place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
+            yield Finding(span, message, severity="warning", related=(place,))
 
 
 def _without_parameters(

@@ -4,7 +4,8 @@
 
 Reports the `dataset` of an experiment in the file's header if the file does not exist, if its extension
 is not that of a dataset, or if its columns cannot be read. In a file of up to half a megabyte, rows that
-cannot be read are reported too. The path is relative to the prompt file's folder.
+cannot be read are reported too. The path is relative to the prompt file's folder. The `path` of an
+evaluation prompt is checked if it has the extension of a dataset, and so are the files of its splits.
 
 Datasets of experiments in the project's settings are checked too: `promptls check`, `promptls doctor`
 and the editor's log report the problems of the settings.
@@ -65,7 +66,8 @@ from promptls.lint.analysis.declared_experiments import (
 )
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
-from promptls.security.files import current_scope, is_file, is_folder
+from promptls.security.files import current_scope, is_file, is_folder, names_in
+from promptls.semantic.kind import Kind
 from promptls.text.positions import Span
 
 _DATASET_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
@@ -80,8 +82,32 @@ def check(file: File) -> Iterator[Finding]:
         objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
         if span is not None and objection is not None:
             found[span] = objection
-    for span, objection in found.items():
+    for span, objection in (*found.items(), *_of_evaluation(file)):
         yield objection.finding(file, span)
+
+
+def _of_evaluation(file: File) -> Iterator[tuple[Span, NameObjection]]:
+    """Yield the splits that are not in the folder `path` of an evaluation prompt, and its missing file."""
+    declared = file.template.declarations
+    named = declared.data.get("path")
+    span = declared.value_span("path")
+    if file.kind is not Kind.EVALUATION or not file.path or not isinstance(named, str) or span is None:
+        return
+    path = Path(file.path).parent / named
+    if not named.strip() or not current_scope().allows(path):
+        return
+    if not is_file(path) and not is_folder(path):
+        if path.suffix.lower() in SUFFIXES and is_folder(path.parent):
+            yield span, NameObjection(f"there is no file `{named}` next to this prompt", _meant(path, named))
+        return
+    reader = declared.data.get("reader_cfg")
+    files = [Path(name) for name in names_in(path)] if is_folder(path) else []
+    splits = sorted({each.stem for each in files if each.suffix.lower() in SUFFIXES})
+    for key in ("train_split", "test_split"):
+        split = reader.get(key) if isinstance(reader, dict) else None
+        place = declared.value_span("reader_cfg", key)
+        if isinstance(split, str) and place is not None and splits and split not in splits:
+            yield place, NameObjection.near(f"`{named}` has no file for the split `{split}`", split, splits)
 
 
 def dataset_objection(named: str, dataset: Path, owner: str) -> NameObjection | None:

@@ -107,7 +107,7 @@ def _unknown(file: File) -> Iterator[Finding]:
                 # If nothing uses the declared name, the typo may be in the declaration.
                 is_sure = objection.meant not in named or objection.meant in used
                 yield objection._replace(is_sure=is_sure).finding(file, span)
-        for threshold, wrong in wrong_thresholds(experiment.declared, folder) if are_there else ():
+        for threshold, wrong in wrong_thresholds(experiment.declared, folder, named) if are_there else ():
             span = _key_span(file, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
                 yield wrong.finding(file, span)

@@ -3,7 +3,7 @@
 ## What it does
 
 Reads the file that the header's `samples` names. Reports a file that cannot be read, a sample that lacks
-a required input, and a value that does not have the type declared in `input_keys` or, without a
+a required input, and a value that does not have the type or is not in the `enum` declared in `input_keys` or, without a
 declaration, the type that the template uses it as. What the template reads under a condition such as
 `message.role == "tool"` is only required in rows that satisfy the condition.
 
@@ -144,6 +144,12 @@ def _objections(file: File, sample: Sample) -> Iterator[_Objection]:
         if types is not None and value is not None and not is_of_type(value, types):
             message = f"`{name}` is {_shown(value)}, and not {_list_types(types)}"
             yield _Objection(f"the sample `{sample.name}`: {message}", name)
+        allowed = schema.get("enum")
+        if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
+            names = ", ".join(f"`{each}`" for each in allowed)
+            yield _Objection(
+                f"the sample `{sample.name}`: `{name}` is `{value}`, and not one of {names}", name
+            )
     if not declared:
         shapes = needed_shapes(file.snapshot, file.path)
         values = {str(name): given_value(value) for name, value in sample.data.items()}

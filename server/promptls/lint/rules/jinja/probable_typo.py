@@ -2,7 +2,7 @@
 
 ## What it does
 
-In a file that declares no inputs, reports a variable that is read once and differs by one letter from a
+In a file that declares no inputs, and in a prompt object, reports a variable that is read once and differs by one letter from a
 variable that the file uses more often, and a key or attribute of a value that is used once and differs
 by one letter from one that the same value has elsewhere, or is a misspelling of a common one such as
 `content`. Names that differ in a digit, in a plural
@@ -61,7 +61,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -92,6 +92,8 @@ def check(file: File) -> Iterator[Finding]:
         return
     yield from _namespaces(file)
     if declared_names(file) is not None:
+        if file.kind in OBJECT_KINDS:  # its inputs are fields, and none of Jinja's variables
+            yield from _names(file)
         return
     yield from _names(file)
     yield from _singulars(file)
@@ -408,4 +410,4 @@ def _finding(span: Span, name: str, meant: str, message: str) -> Finding:
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)

@@ -6,6 +6,11 @@ Compares the arguments of filters, tests, Jinja's functions, macros and the func
 file with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
 macro is a hint: it is undefined inside of the macro.
 
+In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
+unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
+metric's `score` with wrong arguments, an `arun` that nothing awaits, and a path of a prompt file that differs
+from an existing one by a typo.
+
 ## Why is this bad?
 
 Rendering fails with a TypeError when the call is reached.

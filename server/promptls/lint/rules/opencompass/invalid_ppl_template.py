@@ -7,7 +7,8 @@ an unexpected key turns into such a mapping: OpenCompass only treats a mapping a
 is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template gives it nothing to compare
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
-`ice_template` lacks is reported at `ice_template`.
+`ice_template` lacks is reported at `ice_template`. So is an answer in the dataset, if its file is known,
+that is none of the labels.
 
 ## Why is this bad?
 
@@ -45,11 +46,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
 from promptls.lint.fixes.misspellings import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule, each_chunk_given
 from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
@@ -60,8 +62,21 @@ _TEMPLATE_KEYS: Final = frozenset({"ice_token", "sep_token", "type"})
 """The keys that belong next to the `template` key, not in it."""
 
 
-@each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def _answers(file: File) -> tuple[tuple[str, int], ...]:
+    """Return the answers in the rows that are asked, each with its first row; empty if they are not known."""
+    from promptls.datasets.dataset_files import known_columns, rows_by_values
+    from promptls.rendering.samples import evaluation_data
+
+    reader = file.template.declarations.data.get("reader_cfg")
+    column = reader.get("output_column") if isinstance(reader, dict) else None
+    test = evaluation_data(file.template, file.path).test if file.path and column else None
+    if test is None or column not in known_columns(Path(test)).columns:
+        return ()
+    return tuple((answer, row.number) for (answer,), row in rows_by_values(Path(test), (column,)).items())
+
+
+@each_chunk_given(_answers)
+def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Finding]:
     """Yield the invalid labels of templates."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -81,6 +96,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     if evaluation.question_template is not None:
         yield from _compared(evaluation, evaluation.question_template)
         yield from _same_labels(chunk, evaluation, evaluation.question_template)
+        yield from _without_label(evaluation, evaluation.question_template, answers)
     yield from _without_example(evaluation)
 
 
@@ -180,6 +196,24 @@ def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempl
             place = span if isinstance(label.entry.value, Scalar) else label.entry.key.span
             yield Finding(place, message, severity="warning")
         seen.setdefault(text, label.name)
+
+
+def _without_label(
+    evaluation: Evaluation, question: EvaluationTemplate, answers: tuple[tuple[str, int], ...]
+) -> Iterator[Finding]:
+    """Yield an answer of the dataset that is no label, if others are."""
+    labels = [label.name for label in question.labels]
+    if evaluation.inferencer_class != "PPLInferencer" or evaluation.is_open or _strays(question):
+        return
+    others = [(answer, row) for answer, row in answers if answer not in labels]
+    if answers and len(others) < len(answers) and others:
+        answer, row = others[0]
+        unused = [label for label in question.labels if label.name not in dict(answers)]
+        place = next((each.entry.key.span for each in unused if is_close(each.name, answer)), None)
+        if len(answer) == 1 and place is None and len(unused) == 1:
+            place = unused[0].entry.key.span
+        message = f"the answer of row {row} is `{answer}`, which is no label: it can never be right"
+        yield Finding(place or _key_of(question), message, severity="warning")
 
 
 def _is_alone(evaluation: Evaluation, question: EvaluationTemplate) -> bool:

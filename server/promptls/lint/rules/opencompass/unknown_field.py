@@ -125,6 +125,25 @@ def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
     yield from _unbalanced(chunk, text, names.known)
     yield from _foreign(chunk, text, names)
     yield from _taken(chunk, text, names.columns)
+    yield from _option_twice(chunk, text)
+
+
+_OPTION: Final = re.compile(r"(?:^|[^A-Za-z0-9]|\\n)([A-Z1-9])[.):\uff0e\u3001]\s*$")
+"""The letter of an option in front of its field."""
+
+
+def _option_twice(chunk: Chunk, text: Scalar) -> Iterator[Finding]:
+    """Yield fields that are the texts of two options: `B. {textB} C. {textB}`."""
+    options: dict[str, str] = {}
+    for field in fields_in(chunk, text):
+        before = chunk.text[max(text.span.start, field.span.start - 6) : field.span.start]
+        letter = _OPTION.search(before)
+        if letter is None:
+            continue
+        first = options.setdefault(field.name, letter[1])
+        if first != letter[1]:
+            message = f"`{{{field.name}}}` is the text of the options {first} and {letter[1]}"
+            yield Finding(field.span, message, severity="warning")
 
 
 def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:

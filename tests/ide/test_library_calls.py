@@ -1,0 +1,93 @@
+"""What is reported of the uses of promptls and Ragas in a Python file, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.library_calls import findings_in_library_calls
+from promptls.settings.project import Project
+
+METRIC = """
+@discrete_metric(allowed_values=["good", "bad"])
+def quality(response, expected, strict=False):
+    return MetricResult("good" if response == expected else "bad", "it was compared")
+"""
+EXPERIMENT = """
+@experiment()
+async def triage(row, prompt_file="main.yml.j2"):
+    return {"id": row["id"]}
+"""
+WRONG = {
+    "an unknown argument": ("load('main.yml.j2', encodin='gpt-4o')", "encodin"),
+    "an unknown encoding": ("load('main.yml.j2', encoding='gtp-4o')", "'gtp-4o'"),
+    "a misspelt path": ("load('mian.yml.j2')", "'mian.yml.j2'"),
+    "a misspelt path in a default": ("def f(prompt_file='mian.yml.j2'): ...", "'mian.yml.j2'"),
+    "two templates": ("Prompt(raw_template='', template_path='main.yml.j2')", "template_path"),
+    "an ignored field": ("Prompt(name='a', instruction='b', outputkey='c')", "outputkey"),
+    "a misspelt backend": ("Dataset.load('d', backend='local/cvs', root_dir='.')", "'local/cvs'"),
+    "a backend without its folder": ("Dataset('d', 'local/csv')", "'local/csv'"),
+    "a decorator without a call": ("@numeric_metric\ndef f(response): return 1", "numeric_metric"),
+    "a value that is not allowed": (METRIC.replace('else "bad"', 'else "bda"'), '"bda"'),
+    "an unknown argument of a score": (METRIC + "quality.score(response='a', expectd='b')", "expectd"),
+    "a missing argument of a score": (METRIC + "quality.score(response='a')", "quality.score"),
+    "an argument of a score by position": (METRIC + "quality.score('a', 'b')", "'a'"),
+    "an unknown attribute of a result": (
+        METRIC + "def f():\n    r = quality.score(response='a', expected='b')\n    return r.reasons",
+        "reasons",
+    ),
+    "an experiment without a result": (EXPERIMENT.replace("return", "result ="), "triage"),
+    "a run that nothing awaits": (EXPERIMENT + "triage.arun([])", "triage.arun"),
+    "a run with an unknown parameter": (EXPERIMENT + "x = triage.arun([], promptfile='a')", "promptfile"),
+}
+RIGHT = {
+    "all in order": METRIC + EXPERIMENT + "quality.score(response='a', expected='b').value",
+    "unpacked arguments": METRIC + "quality.score(**values)",
+    "a bare experiment": EXPERIMENT.replace("experiment()", "experiment"),
+    "another program's load": "import json\njson.load(stream, encodin='x')",
+    "a backend of a plugin": "Dataset('d', backend='s3', root_dir='.')",
+    "a path that is like no other": "load('elsewhere.yml.j2')",
+    "an awaited run": EXPERIMENT + "import asyncio\nasyncio.run(triage.arun([], prompt_file='b', name='c'))",
+    "a value that is computed": METRIC.replace('"good" if', 'f"{a}" if'),
+}
+IMPORTS = (
+    "from promptls import Dataset, MetricResult, Prompt, discrete_metric, experiment, load, numeric_metric\n"
+)
+
+
+def found(folder: Path, text: str) -> list[str]:
+    """The words under each finding."""
+    (folder / "main.yml.j2").write_text("- name: a\n  content: b\n")
+    findings = findings_in_library_calls(text, str(folder / "program.py"), Project())
+    assert all(finding.rule == "wrong-arguments" for finding in findings)
+    return [text[finding.span.start : finding.span.end] for finding in findings]
+
+
+@pytest.mark.parametrize(("text", "place"), WRONG.values(), ids=WRONG)
+def test_a_wrong_use_is_reported_at_its_place(tmp_path: Path, text: str, place: str) -> None:
+    assert found(tmp_path, IMPORTS + text) == [place]
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_a_right_use_is_not_reported(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, IMPORTS + text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ragas import experiment\n@experiment\ndef f(row): return {}",
+        "from ragas.metrics import discrete_metric\n@discrete_metric(allowed_values=('a',))\ndef f(): ...",
+        "from ragas.metrics import ranking_metric\n@ranking_metric(allowed_values=[0, 1])\ndef f(): ...",
+    ],
+)
+def test_what_only_ragas_rejects_is_reported_in_its_programs(tmp_path: Path, text: str) -> None:
+    assert len(found(tmp_path, text)) == 1
+    assert found(tmp_path, text.replace("ragas.metrics", "promptls").replace("ragas", "promptls")) == []
+
+
+def test_the_metrics_of_a_file_beside_the_program_are_known(tmp_path: Path) -> None:
+    (tmp_path / "scores.py").write_text(IMPORTS + METRIC)
+    program = f"{IMPORTS}from scores import quality\nquality.score(response='a', expectd='b')"
+    assert found(tmp_path, program) == ["expectd"]
