@@ -138,7 +138,7 @@ def _misspelt(file: File, reference: NameReference, meant: str) -> Finding:
     """Return the finding for a typo of an input."""
     name = reference.name
     # If nothing reads the declared name, the typo may be in the declaration.
-    is_sure = meant in file.template.names.read_names
+    is_sure = meant in file.template.names.input_names
     fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_sure and is_close(name, meant))
     message = f"nothing is named `{name}`; did you mean `{meant}`?"
     return Finding(reference.span, message, (fix, *added_input(file, name)))
