@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -291,7 +292,8 @@ class _Library:
         unknown = [each for each in call.keywords if each.arg not in parameters]
         missing = [each for each in _required(metric.function) if each not in given]
         for keyword in unknown:
-            yield self._unknown(keyword, f"the metric takes no `{keyword.arg}`", missing)
+            found = self._unknown(keyword, f"the metric takes no `{keyword.arg}`", missing)
+            yield found if missing else replace(found, severity="warning")  # it is left out
         if missing and not unknown:
             names = ", ".join(f"`{each}`" for each in missing)
             yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
@@ -379,7 +381,7 @@ class _Library:
         """Yield the literal values of a discrete metric that it does not allow."""
         if metric.classes is None:
             return
-        for node in ast.walk(metric.function):
+        for node in _own(metric.function):
             value: ast.expr | None = None
             if isinstance(node, ast.Call) and self._meaning(node.func)[1] == "MetricResult":
                 value = _keyword(node, "value") or next(iter(node.args[:1]), None)
