@@ -452,12 +452,10 @@ def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the values of keys that name a variable which nothing defines."""
+    """Yield the values of keys that name a variable which nothing defines, if another one is similar."""
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}
-    imports = (node.module or "" for node in ast.walk(own) if isinstance(node, ast.ImportFrom))
-    imports_classes = any(module.startswith("opencompass.") for module in imports)
     for node in ast.walk(own):
         field = node.value if isinstance(node, ast.FormattedValue) else None
         is_dunder = isinstance(field, ast.Name) and field.id.startswith("__")
@@ -468,9 +466,6 @@ def _undefined_names(
         value = node.value if isinstance(node, ast.keyword) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
-            if not meant and imports_classes and "*" not in known:
-                message = f"nothing is named `{value.id}`: it is not imported"
-                yield Finding(places.span(value), message, severity="error")
             if len(meant) != 1:
                 continue
             span, right = places.span(value), meant[0]
