@@ -6,11 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from promptls.ide.code_lenses import Running
-from promptls.ide.experiments import ExperimentRuns
 from promptls.server.context import Context, Event
+
+if TYPE_CHECKING:
+    from promptls.ide.code_lenses import Running
+    from promptls.ide.experiments import ExperimentRuns
 
 log = logging.getLogger(__name__)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lsprotocol import types
 
 from promptls.facts import Reads, recording
-from promptls.ide.document_symbols import NamedThing
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context, Event
 from promptls.server.open_documents import is_folder_of_prompts
@@ -18,6 +17,9 @@ from promptls.workspace.disk import may_include
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
 from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
 from promptls.workspace.workspace import scan_names
+
+if TYPE_CHECKING:
+    from promptls.ide.document_symbols import NamedThing
 
 _UNSEEN_SECONDS: Final = 0.3
 """Scans that end sooner show no progress, to avoid flicker."""

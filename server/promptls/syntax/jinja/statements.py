@@ -159,9 +159,10 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
         token = parser.token
         is_doubled = token.text == "&" and text.startswith("&", token.end)
         message = f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}"
+        is_invisible = len(token.text) == 1 and not token.text.isprintable()
         parser.problem(
             Span(token.start, token.end + is_doubled),
-            message if token.text.isprintable() else f"{display_sign(token.text)} means nothing in Jinja",
+            f"{display_sign(token.text)} means nothing in Jinja" if is_invisible else message,
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
     return nodes.TagTree(_shallow(statement), tuple(parser.problems))
