@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
 
-from promptls.ide.library_calls import findings_in_library_calls
+import promptls
+from promptls.ide.library_calls import KEYWORDS, findings_in_library_calls
 from promptls.settings.project import Project
 
 METRIC = """
@@ -91,3 +93,8 @@ def test_the_metrics_of_a_file_beside_the_program_are_known(tmp_path: Path) -> N
     (tmp_path / "scores.py").write_text(IMPORTS + METRIC)
     program = f"{IMPORTS}from scores import quality\nquality.score(response='a', expectd='b')"
     assert found(tmp_path, program) == ["expectd"]
+
+
+@pytest.mark.parametrize("function", KEYWORDS)
+def test_the_known_arguments_are_those_of_the_functions(function: str) -> None:
+    assert KEYWORDS[function] == inspect.signature(getattr(promptls, function)).parameters.keys()

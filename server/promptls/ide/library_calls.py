@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -25,7 +26,7 @@ from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
 
 _METRICS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
-_KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
+KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
     "load": frozenset(
         {"path", "encoding", "token_limit", "truncation_step", "allow_token_overrides", "markers"}
         | {"sandboxed", "ragas_version"}
@@ -47,7 +48,6 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "numeric_metric": "a tuple of the lowest and the highest value",
     "ranking_metric": "the number of items",
 }
-_BACKENDS: Final = ("local/csv", "local/jsonl", "local/json", "local/parquet", "inmemory", "gdrive")
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _RUN_KEYWORDS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})
@@ -197,7 +197,7 @@ class _Library:
 
     def _keywords(self, call: ast.Call) -> Iterator[Finding]:
         package, name = self._meaning(call.func)
-        known = _KEYWORDS.get(name) if package == "promptls" else None
+        known = KEYWORDS.get(name) if package == "promptls" else None
         for keyword in call.keywords if known else ():
             if keyword.arg is not None and known is not None and keyword.arg not in known:
                 yield self._unknown(keyword, f"`{name}` has no argument `{keyword.arg}`", known)
@@ -265,14 +265,15 @@ class _Library:
         backend = _keyword(call, "backend") or next(iter(call.args[1:2]), None)
         if not isinstance(backend, ast.Constant) or not isinstance(backend.value, str):
             return
-        meant = nearest(backend.value, _BACKENDS)
-        if backend.value not in _BACKENDS and meant is not None:
+        names = backend_names()
+        meant = nearest(backend.value, names)
+        if backend.value not in names and meant is not None:
             span = self._places.span(backend)
             fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
             message = f"there is no backend `{backend.value}`; did you mean `{meant}`?"
             yield Finding(span, message, (fix,))
         has_root = any(keyword.arg in {None, "root_dir"} for keyword in call.keywords)
-        if backend.value in _BACKENDS and backend.value.startswith("local/") and not has_root:
+        if backend.value in BACKENDS and backend.value.startswith("local/") and not has_root:
             yield Finding(self._places.span(backend), f"the backend `{backend.value}` needs a `root_dir`")
 
     def _score(self, call: ast.Call) -> Iterator[Finding]:

@@ -60,10 +60,11 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 continue
             joined = json.dumps(node.value, ensure_ascii=False)
             message = f"expected a comma: Jinja joins this text with the one before it, to `{joined}`"
-            fix = Fix("Insert a comma", (Edit(Span(first.end, first.end), ","),))
-            yield Finding(
-                Span(second.start, second.end), message, (fix,), severity=None if is_item else "hint"
-            )
+            at = Span(second.start, second.end)
+            if is_item:
+                yield Finding(at, message, (Fix("Insert a comma", (Edit(Span(first.end, first.end), ","),)),))
+            else:
+                yield Finding(at, message, severity="hint")
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
