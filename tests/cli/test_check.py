@@ -273,7 +273,7 @@ def test_a_yaml_file_that_no_prompt_names_is_no_samples_file(
 def test_a_file_with_only_macros_is_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "macros.yml.j2").write_text("{% macro greet(x) %}\nHello {{ x }}\n{% endmacro %}\n")
     assert main(["check", "macros.yml.j2"]) == 0
-    assert "macros.yml.j2: only macros: checked as a part of the prompts" in capsys.readouterr().out
+    assert "macros.yml.j2: only macros: they are checked with the prompts" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("importer", ["a.j2", "a.jinja", "a.jinja2"])

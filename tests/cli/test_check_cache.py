@@ -20,6 +20,7 @@ from promptls.cli.check_cache import FileResult
 from promptls.cli.chosen_files import choose
 from promptls.cli.main import main
 from promptls.lint.registry import RULES
+from promptls.rendering.worker import Limits, RenderWorker
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "support_triage"
 TYPO = "- {name: a, role: user, content: '{{ text | uper }}'}\n"
@@ -40,9 +41,11 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     check_file = checked._check_file
 
-    async def noted(job: checked._Job, path: str, *others: object) -> tuple[FileResult, bool]:
+    async def noted(
+        job: checked._Job, path: str, workers: dict[Limits, RenderWorker]
+    ) -> tuple[FileResult, bool]:
         names.append(Path(path).name)
-        return await check_file(job, path, *others)  # type: ignore[arg-type]
+        return await check_file(job, path, workers)
 
     monkeypatch.setattr(checked, "_check_file", noted)
     return names
@@ -232,7 +235,7 @@ class Audit:
 
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Audit:
-    """Note what is opened. What a question reads is left out: it is asked again as a whole."""
+    """Note what is opened, except by questions, which are asked again as a whole."""
     audit, unrecorded = Audit(), facts.unrecorded
 
     def unnoted(*arguments: Any, **named: Any) -> Any:

@@ -160,13 +160,13 @@ def stored_result(reads: Reads, result: FileResult, began: float) -> StoredResul
 
 def _is_settled(question: Question, answer: object, before: int) -> bool:
     """Return whether a file or folder was last changed `before` a time, and is still as it was read."""
+    path = str(question.arguments[0]) if question.arguments else ""
     if answer is None:
         return True
-    if question.ask in _FILE_QUESTIONS:
-        is_old = isinstance(answer, Stamp) and answer.changed < before  # no stamp: a file open in an editor
-        return is_old and stamp_of(str(question.arguments[0])) == answer
+    if question.ask in _FILE_QUESTIONS:  # without a stamp, the file is open in an editor
+        return isinstance(answer, Stamp) and answer.changed < before and stamp_of(path) == answer
     if question.ask is folder_changed_again:
-        return answer < before and folder_changed(str(question.arguments[0])) == answer  # type: ignore[operator]
+        return isinstance(answer, int) and answer < before and folder_changed(path) == answer
     return True
 
 

@@ -192,7 +192,7 @@ class Checked:
             return "not checked: no OpenCompass configuration, and no calls that load prompts"
         template = self.snapshot.template(file.path)
         if template and template.names.bound_names("macro") and not template.source.whole.has_printed_content:
-            return "only macros: checked as a part of the prompts that import it, and there are none here"
+            return "only macros: they are checked with the prompts that import the file, but none here does"
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:

@@ -302,10 +302,10 @@ class _Library:
     def _scored(self, node: ast.expr) -> _Metric | None:
         """Return the metric whose `score` an expression calls."""
         node = node.value if isinstance(node, ast.Await) else node
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            return None
-        is_score = node.func.attr in {"score", "ascore"} and isinstance(node.func.value, ast.Name)
-        return self.metrics.get(node.func.value.id) if is_score else None  # type: ignore[attr-defined]
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="score" | "ascore")):
+                return self.metrics.get(name)
+        return None
 
     def _run(self, call: ast.Call) -> Iterator[Finding]:
         if isinstance(call.func, ast.Name) and call.func.id == "print":

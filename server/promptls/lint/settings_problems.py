@@ -254,8 +254,8 @@ def _wrong_addresses(project: ProjectFile) -> Iterator[SettingsProblem]:
 def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the meta templates that OpenCompass rejects, and the misspelled keys that it ignores."""
     for name, meta in project.settings.meta_templates.items():
-        if misspelt := list(_misspelt_meta_keys(project, name, meta)):
-            yield from misspelt
+        if misspelled := list(_misspelled_meta_keys(project, name, meta)):
+            yield from misspelled
             continue
         try:
             build_layout(meta)
@@ -264,7 +264,7 @@ def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
             yield SettingsProblem(_nearest_place(project, at), f"meta template `{name}`: {error.message}")
 
 
-def _misspelt_meta_keys(project: ProjectFile, name: str, meta: Any) -> Iterator[SettingsProblem]:
+def _misspelled_meta_keys(project: ProjectFile, name: str, meta: Any) -> Iterator[SettingsProblem]:
     roles = [
         (("meta_templates", name, key, index), role, META_ROLE_KEYS)
         for key in ("round", "reserved_roles")

@@ -232,9 +232,9 @@ class Kind(Enum):
     OBJECT = "prompt object"
     EVALUATION = "evaluation prompt"
     PROGRAM = "program"
-    """Python that loads prompts: no text is of this kind by itself."""
+    """Python that loads prompts; never the kind of a template."""
     DATA = "data file"
-    """A file that a prompt names as its `samples` or a `dataset`: no text is of this kind by itself."""
+    """A file that a prompt names as its `samples` or a `dataset`; never the kind of a template."""
     OTHER = "no prompt file"
 
 

@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
-list to a function or a filter if the loop does not read its variable, or the value of which the list is an
-attribute if nothing reads the variable. An attribute of the list in a longer expression is a hint.
+list to a function or a filter if the loop does not read its variable. If nothing reads the variable, it also
+reports a tag that prints the object whose attribute the list is. An attribute of the list in a longer expression is a hint.
 
 ## Why is this bad?
 
@@ -143,7 +143,7 @@ _OF_LISTS: Final = frozenset({"count", "index", "length"}) | _OF_OBJECTS
 
 
 def _lists_inside(chunk: Chunk) -> frozenset[str]:
-    """Return the names of which a loop iterates over an attribute."""
+    """Return the names of the objects whose attributes loops iterate over."""
     statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
     sources = [each.expressions[0] for each in statements if each.keyword == "for" and each.expressions]
     return frozenset(

@@ -133,7 +133,7 @@ def _names(file: File) -> Iterator[Finding]:
 
 
 def _is_joined(name: str, other: str) -> bool:
-    """Return whether a name is another one without its underscores, as in camel case."""
+    """Return whether `name` is `other` in camel case."""
     return name.casefold() == other.replace("_", "").casefold()
 
 

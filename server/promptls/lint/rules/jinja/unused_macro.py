@@ -73,7 +73,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _callers(file: File, bindings: Mapping[str, Binding]) -> dict[str, set[str]]:
-    """Return the macros in which each macro is read; an empty name stands for all other places."""
+    """Return the macros in which each macro is read; the empty name means outside of macros."""
     spans = {}
     for name, binding in bindings.items():
         located = file.template.source.located(binding.span.start)

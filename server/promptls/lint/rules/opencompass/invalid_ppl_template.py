@@ -7,8 +7,8 @@ an unexpected key turns into such a mapping: OpenCompass only treats a mapping a
 is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template gives it nothing to compare
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
-`ice_template` lacks is reported at `ice_template`. So is an answer in the dataset, if its file is known,
-that is none of the labels.
+`ice_template` lacks is reported at `ice_template`. If the file of the dataset is known, an answer in it that
+is not a label is reported too.
 
 ## Why is this bad?
 
@@ -63,7 +63,7 @@ _TEMPLATE_KEYS: Final = frozenset({"ice_token", "sep_token", "type"})
 
 
 def _answers(file: File) -> tuple[tuple[str, int], ...]:
-    """Return the answers in the rows that are asked, each with its first row; empty if they are not known."""
+    """Return the answers in the test rows, each with its first row; nothing if the dataset is unknown."""
     from promptls.datasets.dataset_files import known_columns, rows_by_values
     from promptls.rendering.samples import evaluation_data
 
