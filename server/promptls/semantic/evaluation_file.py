@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.dialects.opencompass import vocabulary
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.error_recovery import recovered_mapping
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
@@ -37,21 +39,48 @@ class Field(NamedTuple):
     doubled: bool
 
 
+class WrittenText(NamedTuple):
+    """A scalar as it is written in the file, with the tags in it; their spans count from its start."""
+
+    text: str
+    style: str
+    tags: tuple[Tag, ...]
+
+
+def written_text(chunk: Chunk, scalar: Scalar) -> WrittenText:
+    """Return a scalar as it is written in its chunk."""
+    start, end = scalar.span
+    tags = chunk.tags_at(scalar.span)
+    return WrittenText(chunk.text[start:end], scalar.style, tuple([tag.shifted(-start) for tag in tags]))
+
+
 def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
     """Yield the fields in a text, ignoring braces of Jinja, LaTeX and other markup."""
-    latex = _QUOTED_LATEX if scalar.style == '"' else _LATEX
-    for match in _FIELD.finditer(chunk.text, scalar.span.start, scalar.span.end):
-        around = chunk.tags_at(Span(*match.span()))
+    for field in fields_of(written_text(chunk, scalar)):
+        yield field._replace(span=field.span.shifted(scalar.span.start))
+
+
+@lru_cache(maxsize=4096)
+def fields_of(written: WrittenText) -> tuple[Field, ...]:
+    """Return the same fields, with spans that count from the start of the text."""
+    return tuple(_find_fields(written)) if "}" in written.text else ()
+
+
+def _find_fields(written: WrittenText) -> Iterator[Field]:
+    text = written.text
+    latex = _QUOTED_LATEX if written.style == '"' else _LATEX
+    for match in _FIELD.finditer(text):
+        start, end = match.span()
+        around = [tag for tag in written.tags if tag.span.start < end and tag.span.end > start]
         if any(tag.kind != "raw" or not _inside(match.span(), tag.body) for tag in around):
             continue
-        near = max(match.start() - _NEAR, scalar.span.start)
-        before, after = chunk.text[near : match.start()], chunk.text[match.end() : match.end() + 1]
+        before, after = text[max(start - _NEAR, 0) : start], text[end : end + 1]
         doubled = before.endswith("{") and after == "}"
         if not doubled and (
             before.endswith(("{", "^", "_", "$")) or latex.search(_without_arguments(before))
         ):
             continue
-        yield Field(match.group(1), Span(*match.span()), doubled)
+        yield Field(match.group(1), Span(start, end), doubled)
 
 
 def _without_arguments(text: str) -> str:

@@ -75,6 +75,8 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.is_open:
         return
+    if evaluation.meta is None and not evaluation.model_metas:
+        return
     used = {
         scalar_text(turn.value("role"))
         for template in evaluation.templates

@@ -39,6 +39,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -47,16 +48,16 @@ from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule,
 from promptls.semantic.evaluation_file import (
     Evaluation,
     Field,
+    WrittenText,
     evaluation_of,
-    fields_in,
+    fields_of,
     scalars_in,
-    texts_in,
-    turn_texts,
+    written_text,
 )
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
@@ -80,27 +81,24 @@ def check(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding]:
         return
     declared = frozenset(_declared(evaluation))
     known = declared.union(columns, of_dataset)
-    texts = {
-        scalar.text: scalar
+    texts = [
+        (scalar.span.start, written_text(chunk, scalar))
         for template in evaluation.templates
         for body in template.bodies
         for scalar in scalars_in(body)
-    }
-    used = Counter(field.name for scalar in texts.values() for field in fields_in(chunk, scalar))
+    ]
+    different = {written.text: written for _, written in texts}
+    used = Counter(field.name for written in different.values() for field in fields_of(written))
     if (found := _with_commas(evaluation)) is not None:
         yield found
         return
-    names = _Names(known, declared.union(columns) - declared, used, frozenset(of_dataset))
-    for finding, field in _misspelt_columns(evaluation, names):
+    names = _Names(known, declared.union(columns) - declared, frozenset(used), frozenset(of_dataset))
+    for finding, field in _misspelt_columns(evaluation, names, used):
         yield finding
         names = names._replace(known=names.known | {field})
-    for template in evaluation.templates:
-        for body in template.bodies:
-            for text in texts_in(body):
-                if isinstance(text, Scalar):
-                    yield from _in_text(chunk, text, names)
-                else:
-                    yield from _in_turn(text, names, chunk)
+    for start, written in texts:
+        for each in _in_text(written, names):
+            yield each.shifted(start)
 
 
 class _Names(NamedTuple):
@@ -108,35 +106,34 @@ class _Names(NamedTuple):
 
     known: frozenset[str]
     columns: frozenset[str]
-    used: Counter[str]
-    """How often each field is in the different texts of the file."""
+    used: frozenset[str]
+    """The names of the fields of the file."""
     of_dataset: frozenset[str]
     """The columns of the dataset; empty if they are not known."""
 
 
-def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
-    for text in turn_texts(turn):
-        yield from _in_text(chunk, text, names)
-
-
-def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
-    yield from _unknown(chunk, text, names)
-    yield from _spaced(chunk, text, names.known)
-    yield from _unbalanced(chunk, text, names.known)
-    yield from _foreign(chunk, text, names)
-    yield from _taken(chunk, text, names.columns)
-    yield from _option_twice(chunk, text)
+@lru_cache(maxsize=4096)
+def _in_text(written: WrittenText, names: _Names) -> tuple[Finding, ...]:
+    """Return the findings in a text, with spans that count from its start."""
+    return (
+        *_unknown(written, names),
+        *_spaced(written, names.known),
+        *_unbalanced(written, names.known),
+        *_foreign(written, names),
+        *_taken(written, names.columns),
+        *_option_twice(written),
+    )
 
 
 _OPTION: Final = re.compile(r"(?:^|[^A-Za-z0-9]|\\n)([A-Z1-9])[.):\uff0e\u3001]\s*$")
 """The letter of an option in front of its field."""
 
 
-def _option_twice(chunk: Chunk, text: Scalar) -> Iterator[Finding]:
+def _option_twice(written: WrittenText) -> Iterator[Finding]:
     """Yield fields that are the texts of two options: `B. {textB} C. {textB}`."""
     options: dict[str, str] = {}
-    for field in fields_in(chunk, text):
-        before = chunk.text[max(text.span.start, field.span.start - 6) : field.span.start]
+    for field in fields_of(written):
+        before = written.text[max(0, field.span.start - 6) : field.span.start]
         letter = _OPTION.search(before)
         if letter is None:
             continue
@@ -146,11 +143,11 @@ def _option_twice(chunk: Chunk, text: Scalar) -> Iterator[Finding]:
             yield Finding(field.span, message, severity="warning")
 
 
-def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
+def _unknown(written: WrittenText, names: _Names) -> Iterator[Finding]:
     known, who = names.known, "dataset" if names.of_dataset else "reader"
-    for field in fields_in(chunk, scalar):
+    for field in fields_of(written):
         if field.name in known:
-            if field.doubled and chunk.text[field.span.start - 2] != "{":
+            if field.doubled and not written.text.endswith("{", 0, field.span.start - 1):
                 yield _doubled(field)
             continue
         close = sorted(
@@ -197,10 +194,13 @@ def _with_commas(evaluation: Evaluation) -> Finding | None:
     return Finding(columns.span, message, fixes)
 
 
-def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[Finding, str]]:
+def _misspelt_columns(
+    evaluation: Evaluation, names: _Names, used: Counter[str]
+) -> Iterator[tuple[Finding, str]]:
     """Yield the columns of the reader that are typos, each with the field that is meant.
 
-    The column is the typo if no field has its name, and several fields have a similar one.
+    The column is the typo if no field has its name, and several fields have a similar one. `used` is how
+    often each field is in the different texts of the file.
     """
     columns = evaluation.reader.value("input_columns") if evaluation.reader else None
     items = columns.items if isinstance(columns, Sequence) else ()
@@ -208,8 +208,8 @@ def _misspelt_columns(evaluation: Evaluation, names: _Names) -> Iterator[tuple[F
     for item in items:
         name = scalar_text(item)
         if name and name not in names.used:
-            similar = (field for field in names.used.keys() - names.known if is_typo(name, field))
-            meant = next((field for field in sorted(similar) if names.used[field] > 1), None)
+            similar = (field for field in names.used - names.known if is_typo(name, field))
+            meant = next((field for field in sorted(similar) if used[field] > 1), None)
             if meant is not None:
                 yield misspelt(item.span, f"no template has a field `{{{name}}}`", name, (meant,)), meant
             elif names.of_dataset and name not in names.of_dataset:
@@ -229,9 +229,9 @@ _FOREIGN: Final = re.compile(r"%\((\w+)\)[sdr]|\$\{(\w+)\}(?!\$)|\uff5b(\w+)\uff
 """Fields in other notations: of Python's `%`, of shells, in full-width braces, and in double brackets."""
 
 
-def _foreign(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
+def _foreign(written: WrittenText, names: _Names) -> Iterator[Finding]:
     """Yield the columns that a text only has in another notation."""
-    for match in _FOREIGN.finditer(chunk.text, scalar.span.start, scalar.span.end):
+    for match in _FOREIGN.finditer(written.text):
         name = match[match.lastindex or 0]
         if name in names.columns and name not in names.used:
             fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
@@ -242,13 +242,12 @@ _OPEN: Final = re.compile(r"\{(\w{3,})(?![\w}!:.\[])[^{}\n]*?(?:\{|\n|\\n|$)")
 _CLOSE: Final = re.compile(r"(?:^|[}\n])[^{}\n]*?(?<!\w)(?:(?<=\\)n)?(\w{3,})\}")
 
 
-def _unbalanced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
+def _unbalanced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns of which a text has only one of the two braces."""
-    text = chunk.text[scalar.span.start : scalar.span.end]
     for pattern, missing in ((_OPEN, "}"), (_CLOSE, "{")):
-        for match in pattern.finditer(text):
-            if match[1] in known and all(tag.kind == "raw" for tag in chunk.tags_at(scalar.span)):
-                span = Span(*match.span(1)).shifted(scalar.span.start)
+        for match in pattern.finditer(written.text):
+            if match[1] in known and all(tag.kind == "raw" for tag in written.tags):
+                span = Span(*match.span(1))
                 place = Span(span.end, span.end) if missing == "}" else Span(span.start, span.start)
                 fix = Fix(f"Add `{missing}`", (Edit(place, missing),))
                 yield Finding(span, f"`{missing}` is missing: the column is not filled in", (fix,))
@@ -257,24 +256,24 @@ def _unbalanced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator
 _SPACED: Final = re.compile(r"\{+[ ]+(\w+)[ ]*\}+|\{+(\w+)[ ]+\}+")
 
 
-def _spaced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
+def _spaced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns that a text has only with white space in their braces, which are not filled in."""
-    for match in _SPACED.finditer(chunk.text, scalar.span.start, scalar.span.end):
+    for match in _SPACED.finditer(written.text):
         name = match[1] or match[2]
         if (
             name in known
-            and not any(tag.kind == "output" for tag in chunk.tags_at(scalar.span))
-            and not any(field.name == name for field in fields_in(chunk, scalar))
+            and not any(tag.kind == "output" for tag in written.tags)
+            and not any(field.name == name for field in fields_of(written))
         ):
             fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
             message = f"OpenCompass leaves this as it is; a field is `{{{name}}}`, without white space"
             yield Finding(Span(*match.span()), message, (fix,))
 
 
-def _taken(chunk: Chunk, scalar: Scalar, columns: frozenset[str]) -> Iterator[Finding]:
+def _taken(written: WrittenText, columns: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns in Jinja's braces."""
-    for tag in chunk.tags_at(scalar.span):
-        if tag.kind != "output" or not scalar.span.start <= tag.span.start < tag.span.end <= scalar.span.end:
+    for tag in written.tags:
+        if tag.kind != "output" or not 0 <= tag.span.start < tag.span.end <= len(written.text):
             continue
         expressions = tag_tree(tag).statement.expressions
         name = expressions[0].name if len(expressions) == 1 and isinstance(expressions[0], Name) else None
