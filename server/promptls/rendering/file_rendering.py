@@ -14,15 +14,14 @@ from typing import Final, NamedTuple
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering, WhiteSpace
 from promptls.rendering.samples import CALL_DATA, PLACEHOLDERS, Sample
+from promptls.rendering.varying_prefix import PromptChange
 from promptls.semantic.header import Example
 from promptls.semantic.parts import Part, chunk_items, written_end
-from promptls.semantic.prefix import unstable_prefixes
 from promptls.semantic.template import PlacedPart, Template
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.text.positions import Span
 from promptls.tokens import is_approximate
-from promptls.workspace.contract import request_prefixes
 from promptls.workspace.snapshot import Snapshot
 
 _QUOTES: Final = ("'", '"')
@@ -151,7 +150,7 @@ class FileRendering:
     sample: Sample
     outcome: Rendering | RenderFailure
     template_tokens: Mapping[str, int] = field(default_factory=dict)
-    """The tokens of the template texts of parts, of fixed texts after a changing input, and of examples."""
+    """The tokens of the template texts of parts, of included files, and of examples."""
     rows: RowTokens | None = None
     """The token counts of the rows of the first experiment's dataset, once rendered in the background."""
 
@@ -163,6 +162,8 @@ class FileRendering:
     """Whether a time limit may have ended the search for them."""
     other_white_space: tuple[WhiteSpace, ...] = ()
     """The white space that is stripped, added or missing with other samples."""
+    change: PromptChange | None = None
+    """Where the prompt first differs between requests, once it was rendered with other data."""
     last: FileRendering | None = None
     """After a failure, the last successful rendering with the same sample, whose counts are still shown."""
 
@@ -262,24 +263,18 @@ def example_text(example: Example) -> str:
 
 
 def template_texts(template: Template) -> tuple[str, ...]:
-    """Return the texts whose tokens are counted: parts, their fixed texts, and examples."""
-    fixed = (text for prefix in unstable_prefixes(template) for text in prefix.fixed)
+    """Return the texts whose tokens are counted: parts and examples."""
     parts = (text for chunk in template.source.chunks for text in _part_texts(chunk).values())
     examples = map(example_text, template.declarations.examples[:_MAX_EXAMPLES])
-    return (*parts, *fixed, *examples)
+    return (*parts, *examples)
 
 
 def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """Return the texts to count because of the file's direct includes.
-
-    These are the texts of the files, and the fixed texts in them after a changing input.
-    """
+    """Return the texts of the file's direct includes, whose tokens are counted."""
     template = snapshot.template(path)
     targets = {snapshot.resolve(path, reference) for reference in template.references} if template else set()
     found = [snapshot.template(target) for target in sorted(filter(None, targets))]
-    texts = tuple(each.source.text for each in found[:_MAX_INCLUDED] if each is not None)
-    prefixes = request_prefixes(snapshot, path) if texts else ()
-    return (*texts, *(text for prefix in prefixes for text in prefix.fixed))
+    return tuple(each.source.text for each in found[:_MAX_INCLUDED] if each is not None)
 
 
 def rendered_parts(

@@ -42,6 +42,7 @@ from promptls.rendering.samples import (
     row_samples,
     rows_of_other_datasets,
 )
+from promptls.rendering.varying_prefix import PromptChange, first_change, other_data
 from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
 from promptls.security.processes import readable_variables, visible_variables
 from promptls.security.trust import FolderCode
@@ -52,7 +53,7 @@ from promptls.settings.header import Header
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.tokens.tokenizer_files import is_tokenizer_file, resolve_encoding
 from promptls.truncation.prefix_cache import CACHES
-from promptls.workspace.contract import functions_path, included_part_names, request_prefixes
+from promptls.workspace.contract import functions_path, included_part_names, inputs_of
 from promptls.workspace.python_functions import functions_in
 from promptls.workspace.settings import ProjectFile
 from promptls.workspace.snapshot import Snapshot
@@ -228,19 +229,15 @@ async def render_file(
 
 
 def findings_need_counts(snapshot: Snapshot, path: str) -> bool:
-    """Return whether a finding may depend on token counts: on a limit, or on much text after a prefix."""
+    """Return whether a finding may depend on the token counts of the rendering."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.EVALUATION:
         return True
     header, project = template.declarations.settings, snapshot.project(path)
     if header.token_limit or project.settings.token_limit:
         return True
-    if is_tokenizer_file(file_encoding(header, project, path)):
-        return True  # its special tokens are not known without it
-    bytes_after = sum(
-        len(text.encode()) for prefix in request_prefixes(snapshot, path) for text in prefix.fixed
-    )
-    return CACHES["openai"].readable(bytes_after) > 0  # a token has at least one byte
+    # The special tokens of a tokenizer file are not known without it.
+    return is_tokenizer_file(file_encoding(header, project, path))
 
 
 def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | RenderFailure:
@@ -271,9 +268,10 @@ async def weigh(
     foreign = included_part_names(snapshot, path)
     count_parts = partial(_part_counts, snapshot, template, foreign, path)
     samples_until = time.monotonic() + _MAX_SECONDS
-    failing, white_space, renderings = await _other_samples(worker, snapshot, made, samples_until)
+    failing, white_space, others = await _other_samples(worker, snapshot, made, samples_until)
     cut_short = time.monotonic() > samples_until
-    of_samples = list(map(count_parts, (made.rendering, *renderings)))
+    declared = (rendering for sample, rendering in others if not sample.name.startswith(PLACEHOLDERS))
+    of_samples = list(map(count_parts, (made.rendering, *declared)))
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     counts: list[tuple[int, int, int]] = []
     of_rows: list[_PartCounts] = []
@@ -302,6 +300,7 @@ async def weigh(
         failing=tuple(failing),
         cut_short=cut_short or time.monotonic() > deadline,
         other_white_space=white_space,
+        change=await _change(worker, snapshot, made, [rendering for _, rendering in others]),
         ranges=tuple(_part_ranges(template, foreign, of_samples)) if len(of_samples) > 1 else (),
     )
 
@@ -329,25 +328,23 @@ def _row_tokens(
 
 async def _other_samples(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, deadline: float
-) -> tuple[list[FileRendering], tuple[WhiteSpace, ...], list[Rendering]]:
+) -> tuple[list[FileRendering], tuple[WhiteSpace, ...], list[tuple[Sample, Rendering]]]:
     """Return the failing renderings with other samples, the white space that all change, and the others.
 
-    They are tried until the `deadline`. The rows of the first dataset are excluded. Of the others, only
-    renderings with declared samples are returned.
+    They are tried until the `deadline`. Of the rows of datasets, only failing renderings are returned.
     """
     if snapshot.kind(made.job.path) is Kind.EVALUATION:
         return [], (), []  # its samples are rows
     failing: list[FileRendering] = []
-    renderings: list[Rendering] = []
+    renderings: list[tuple[Sample, Rendering]] = []
     white_space: list[WhiteSpace] = []
     try:
         given: Iterable[Sample] = given_samples(snapshot, made.job.path)
     except UserError:  # the rendering reports it
         return [], (), []
-    declared = given
     if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
         given = branch_samples(snapshot, made.job.path, made.sample)
-    others = (sample for sample in given if not sample.name.startswith("row "))
+    others = [sample for sample in given if not sample.name.startswith("row ")]
     for sample in chain(others, rows_of_other_datasets(snapshot, made.job.path)):
         if sample.data == made.sample.data or time.monotonic() > deadline or len(failing) == MAX_FAILING:
             continue
@@ -356,9 +353,47 @@ async def _other_samples(
         white_space += outcome.white_space
         if isinstance(outcome, RenderFailure):
             failing.append(FileRendering(job, sample, outcome))
-        elif sample in declared:
-            renderings.append(outcome)
+        elif sample in others:
+            renderings.append((sample, outcome))
     return failing, tuple(dict.fromkeys(white_space)), renderings
+
+
+_MAX_CHANGED_SEGMENTS: Final = 20_000
+"""The approximate maximum number of segments of a rendering that is compared with another one."""
+
+
+async def _change(
+    worker: RenderWorker, snapshot: Snapshot, made: FileRendering, others: Iterable[Rendering]
+) -> PromptChange | None:
+    """Return where the prompt differs between requests, if enough text is behind it for a cache.
+
+    It is compared with a rendering in which every input has another value, and with `others`.
+    """
+    path, readable = made.job.path, CACHES["openai"].readable
+    template = snapshot.template(path)
+    if made.rendering is None or template is None or snapshot.kind(path) is not Kind.PARTS:
+        return None
+    bytes_sent = sum(len(str(part.content).encode()) for part in made.rendering.parts)
+    if not made.sample.data or not readable(bytes_sent):  # a token has at least one byte
+        return None
+    job = replace(made.job, with_source_map=True, max_segments=_MAX_CHANGED_SEGMENTS, counts=False)
+    mapped = await worker.render(job)
+    schemas = {each.name: each.schema for each in inputs_of(snapshot, path)}
+    varied = await worker.render(replace(made.job, data=other_data(made.sample.data, schemas), counts=False))
+    for other in (varied, *others):
+        if isinstance(mapped, RenderFailure) or isinstance(other, RenderFailure):
+            continue
+        change = first_change(mapped, other)
+        if change is None or not readable(len(change.fixed.encode())):
+            continue
+        encoding = file_encoding(template.declarations.settings, snapshot.project(path), path)
+        try:
+            (tokens,) = await worker.count([change.fixed], encoding)
+        except CountingError:
+            return None
+        if readable(tokens):
+            return change._replace(tokens=tokens)
+    return None
 
 
 def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None]) -> dict[str, int]:

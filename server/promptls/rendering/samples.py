@@ -27,7 +27,8 @@ from promptls.semantic.flow.conditions import compared_values
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
-from promptls.syntax.jinja.nodes import Expression, Name, Operation
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.nodes import Conditional, Expression, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.yaml.compose import compose
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -339,16 +340,14 @@ _MAX_BRANCHES: Final = 8
 
 
 def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[Sample]:
-    """Yield the placeholders with other values of one input, which lead into other branches of the file.
+    """Yield the placeholders with other values of one input, which lead into other branches.
 
     Those are the texts and numbers that an input is compared with, and an empty value of an input whose
     presence is tested.
     """
-    template = snapshot.template(path)
-    if template is None:
-        return
+    templates = filter(None, map(snapshot.template, snapshot.included(path)))
     tried: dict[tuple[str, Any], None] = {}
-    for chunk in template.source.chunks:
+    for chunk in (chunk for template in templates for chunk in template.source.chunks):
         for _, node in expressions_in(chunk):
             for value, constants in compared_values(node) if isinstance(node, Operation) else ():
                 if isinstance(value, Name):
@@ -359,11 +358,8 @@ def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[S
                             if isinstance(each.value, str | int) and not isinstance(each.value, bool)
                         }
                     )
-        for tag in chunk.tags:
-            statement = tag_tree(tag).statement if tag.kind == "statement" else None
-            if statement is not None and statement.keyword in {"if", "elif"}:
-                names = (name for each in statement.expressions for name in _tested(each))
-                tried.update({(name, _ABSENT.get(type(made_up.data.get(name)))): None for name in names})
+        for name in _names_tested_in(chunk):
+            tried[name, _ABSENT.get(type(made_up.data.get(name)))] = None
     usable = [
         (name, value)
         for name, value in tried
@@ -376,6 +372,18 @@ def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[S
 
 
 _ABSENT: Final[Mapping[type, Any]] = {str: "", list: (), bool: False}
+
+
+def _names_tested_in(chunk: Chunk) -> Iterator[str]:
+    """Yield the names whose presence the conditions of a chunk test."""
+    for _, node in expressions_in(chunk):
+        if isinstance(node, Conditional):
+            yield from _tested(node.test)
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is not None and statement.keyword in {"if", "elif"}:
+            for each in statement.expressions:
+                yield from _tested(each)
 
 
 def _tested(node: Expression) -> Iterator[str]:

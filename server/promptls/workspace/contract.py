@@ -16,7 +16,6 @@ from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.names.scopes import Resolver, chunk_events
 from promptls.semantic.names.template_names import leading_references, tag_start
-from promptls.semantic.prefix import UnstablePrefix, unstable_prefixes
 from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import declared_over, shape_of_schema
 from promptls.semantic.types.shape import (
@@ -465,22 +464,6 @@ def names_bound_at(template: Template, reference: TemplateReference) -> frozense
 def _bound_at(chunks: ChunkList, reference: TemplateReference) -> frozenset[str]:
     scopes = _scopes_before(FileNames(chunks), chunks.length, reference).scopes
     return frozenset({name for scope in scopes for name in scope.bound} - {"loop"})
-
-
-def request_prefixes(snapshot: Snapshot, path: str) -> tuple[UnstablePrefix, ...]:
-    """Return where the prompt of the file at `path` first changes, and the fixed texts after that.
-
-    First where an input is printed, then where an `if` depends on one.
-    """
-    template = snapshot.template(path)
-    if template is None:
-        return ()
-
-    def included(reference: TemplateReference) -> Template | None:
-        target = snapshot.resolve(path, reference)
-        return snapshot.template(target) if target is not None else None
-
-    return unstable_prefixes(template, included, contract_of(snapshot, path).names)
 
 
 _NONE = ""

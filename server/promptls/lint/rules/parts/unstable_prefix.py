@@ -2,12 +2,11 @@
 
 ## What it does
 
-Reports the first place at which an input changes the prompt, if at least 1,024 tokens of fixed text
-follow it: text in the parts of the file and of all its includes, outside of any `if` and `for`. If no
-printed input does that, an `if` that depends on one is reported, counting the text up to the next
-printed input. A change in an included file is reported at the include. An input counts as changing
-unless the header declares it with `const`, or with an `enum` of one value; so does a variable that is
-`set` from one. The tokens are counted with the prompt's encoding.
+Reports the first place at which the prompt differs between two requests, if at least 1,024 tokens of
+fixed text follow it. The file is rendered twice, with another value of every input the second time, and
+with the samples. Fixed text is what both prompts have, outside of loops. A difference that comes from an
+included file is reported at the include. Inputs that the header declares with `const`, or with an
+`enum` of one value, are the same in all requests. The tokens are counted with the prompt's encoding.
 
 1,024 tokens is the minimum length of a prompt for OpenAI, and for most models of Anthropic, to cache its
 beginning (see their documentation of prompt caching: platform.openai.com/docs/guides/prompt-caching,
@@ -26,7 +25,7 @@ If the fixed text comes first, it is cached.
   role: system
   content: |
     The customer is called {{ customer }}.
-                           ^^^^^^^^^^^^^^ unstable-prefix: `customer` varies per request, so the 1,201 tokens of fixed text after it cannot be prompt-cached; move them before it
+                           ^^^^^^^^^^^^^^ unstable-prefix: `customer` varies per request, so the 1,200 tokens of fixed text after it cannot be prompt-cached; move them before it
 - name: handbook
   role: system
   content: |
@@ -53,37 +52,69 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import File, Finding, Rule
+from promptls.rendering.varying_prefix import PromptChange
 from promptls.semantic.kind import Kind
-from promptls.semantic.prefix import UnstablePrefix
+from promptls.syntax.jinja.file_blocks import block_at
+from promptls.syntax.jinja.nodes import Name, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
 from promptls.truncation.prefix_cache import CACHES
-from promptls.workspace.contract import request_prefixes
+from promptls.workspace.contract import contract_of
 
 CACHE: Final = CACHES["openai"]
 """The cache whose rules are used; the others need at least as long a prefix."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield a finding at the tag that prints the first changing input, or the first `if` that tests one."""
-    rendering = file.rendering
-    if rendering is None:
+    """Yield a finding at the tag that prints the first difference, or decides on it."""
+    change = file.rendering.change if file.rendering is not None else None
+    if change is None or not CACHE.readable(change.tokens):
         return
-    for prefix in request_prefixes(file.snapshot, file.path):
-        tokens = sum(rendering.template_tokens.get(text, 0) for text in prefix.fixed)
-        if CACHE.readable(tokens):
-            yield Finding(prefix.span, _message(prefix, tokens))
-            return
+    found = _include(file, change.path) if change.path != file.path else _tag_before(file, change.offset)
+    if found is not None:
+        tag, start = found
+        yield Finding(tag.span.shifted(start), _message(file, tag, change))
 
 
-def _message(prefix: UnstablePrefix, tokens: int) -> str:
-    if prefix.is_condition:
+def _include(file: File, path: str) -> tuple[Tag, int] | None:
+    """Return the first tag that includes a file which is `path` or leads to it, and its chunk's start."""
+    for reference in file.template.references:
+        target = file.snapshot.resolve(file.path, reference)
+        if target is not None and path in file.snapshot.included(target):
+            return _tag_before(file, reference.span.end)
+    return None
+
+
+def _tag_before(file: File, offset: int) -> tuple[Tag, int] | None:
+    """Return the last tag that begins before an offset, and its chunk's start; of a block, its first tag."""
+    source = file.template.source
+    located = source.located(offset)
+    for index in range(located.index, -1, -1):
+        start = source.starts[index]
+        for tag in reversed(source.chunks[index].tags):
+            if start + tag.span.start > offset or tag.kind not in {"output", "statement"}:
+                continue
+            keyword = tag_tree(tag).statement.keyword_span.start if tag.kind == "statement" else 0
+            block = block_at(source, start + tag.span.start + keyword) if keyword else None
+            if block is None or block.tags[0].start == start + tag.span.start:
+                return tag, start
+            return _tag_before(file, block.tags[0].start)
+    return None
+
+
+def _message(file: File, tag: Tag, change: PromptChange) -> str:
+    statement = tag_tree(tag).statement
+    inputs = contract_of(file.snapshot, file.path).names
+    names = [node.name for each in statement.expressions for node in walk(each) if isinstance(node, Name)]
+    name = next((each for each in names if each in inputs), next(iter(names), None))
+    text = f"the {change.tokens:,} tokens of fixed text after it"
+    if tag.kind == "statement" and statement.keyword == "if":
         return (
-            f"this `if` on `{prefix.name}` varies how the prompt begins, so the {tokens:,} tokens of fixed text "
-            "after it are cached separately for each variant; move them before it"
+            f"this `if` on `{name}` varies how the prompt begins, so {text} are cached separately for each "
+            "variant; move them before it"
         )
-    return (
-        f"`{prefix.name}` varies per request, so the {tokens:,} tokens of fixed text after it cannot be "
-        "prompt-cached; move them before it"
-    )
+    what = "this text" if name is None else f"`{name}`"
+    return f"{what} varies per request, so {text} cannot be prompt-cached; move them before it"
 
 
 RULE = Rule(check, severity="hint", kinds=frozenset({Kind.PARTS}), needs="rendering")
