@@ -65,3 +65,31 @@ async def test_checking_the_workspace_renders_files_that_are_not_open(editor: Ed
     )
 
     assert "rendered-yaml" in [each["code"] for each in found]
+
+
+LONG = "".join(
+    f"    Rule {number}: read the text twice before an answer is given.\n" for number in range(120)
+)
+CHANGING = f"""\
+- name: greeting
+  content: |
+    The customer is called {{{{ customer }}}}.
+- name: rules
+  content: |
+{LONG}\
+- name: end
+  content: "Thank you."
+"""
+
+
+async def test_what_other_data_shows_stays_while_the_file_is_rendered_again(editor: Editor) -> None:
+    def codes(found: list[types.Diagnostic]) -> set[object]:
+        return {each.code for each in found}
+
+    uri = editor.open("changing.yml.j2", CHANGING)
+    await editor.diagnostics(uri, lambda found: "unstable-prefix" in codes(found))
+
+    editor.replace(uri, "Thank you.", "  Thank you.")  # the next rendering strips it
+    found = await editor.diagnostics(uri, lambda found: "stripped-whitespace" in codes(found))
+
+    assert "unstable-prefix" in codes(found)

@@ -319,7 +319,7 @@ class RenderedFindings:
         """The findings of these files have changed."""
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._of_others: dict[str, tuple[Finding, ...]] = {}
-        """The findings of other samples and rows, which are rendered after the chosen one."""
+        """The findings of renderings with other data, which are made after the chosen one."""
 
     def latest(self, path: str) -> tuple[Finding, ...]:
         """Return the findings of the last rendering of a file."""
@@ -344,15 +344,16 @@ class RenderedFindings:
             return
         try:
             found = () if current.kind(path) is Kind.OTHER else check_rendering(current, path, made)
-            if made.failing or made.other_white_space:
-                alone = check_rendering(current, path, replace(made, failing=(), other_white_space=()))
-                self._of_others[path] = tuple(finding for finding in found if finding not in alone)
+            if others := made.failing or made.other_white_space or made.change:
+                alone = replace(made, failing=(), other_white_space=(), change=None)
+                found_alone = check_rendering(current, path, alone)
+                self._of_others[path] = tuple(finding for finding in found if finding not in found_alone)
         except Exception:
             log.exception("the findings of the rendering of %s cannot be made", path)
             return
         if made.failing is None and made.rendering is not None:
             found = tuple(dict.fromkeys([*found, *self._of_others.get(path, ())]))
-        elif not (made.failing or made.other_white_space):
+        elif not others:
             self._of_others.pop(path, None)
         if found != self._found.get(path, ()):
             self._found[path] = found
