@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import promptls
 from oracle import recorded
+from promptls.llms import LangchainLLMWrapper, llm_factory
 from promptls.messages import AIMessage, HumanMessage, ToolCall
 from promptls.metrics import (
     AspectCritic,
@@ -98,6 +100,36 @@ def test_a_judge_may_be_a_function() -> None:
     assert metric.score(llm=lambda _text: '{"reason": "", "value": "fail"}', response="a").value == "fail"
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_judge_may_be_asked_through_a_client(is_async: bool) -> None:
+    sent: list[dict[str, Any]] = []
+
+    class Completions:
+        def create(self, **request: Any) -> Any:
+            sent.append(request)
+            message = SimpleNamespace(content='{"reason": "", "value": "fail"}')
+            made = SimpleNamespace(choices=[SimpleNamespace(message=message)])
+            return asyncio.sleep(0, made) if is_async else made
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=Completions()))
+    judge = llm_factory("gpt-4o", client=client, temperature=0)
+    metric = DiscreteMetric(name="tone", prompt="{response}?")
+    assert metric.score(llm=judge, response="a").value == "fail"
+    assert (sent[0]["model"], sent[0]["temperature"]) == ("gpt-4o", 0)
+    assert sent[0]["messages"][-1] == {"role": "user", "content": "a?"}
+
+
+def test_a_client_of_another_kind_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no `chat\.completions\.create`"):
+        llm_factory("claude-sonnet-4-5", provider="anthropic", client=object())
+
+
+def test_a_langchain_model_may_be_wrapped() -> None:
+    model = SimpleNamespace(invoke=lambda _text: '{"reason": "", "value": "pass"}')
+    metric = DiscreteMetric(name="tone", prompt="{response}?")
+    assert metric.score(llm=LangchainLLMWrapper(model), response="a").value == "pass"
+
+
 def test_a_metric_without_a_judge_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PROMPTLS_JUDGE", raising=False)
     with pytest.raises(UsageError) as caught:
@@ -115,7 +147,7 @@ def test_a_missing_argument_is_a_type_error() -> None:
 def test_a_ready_metric_is_scored_inline() -> None:
     critic = AspectCritic(llm=FakeJudge({"reason": "Friendly.", "verdict": True}), definition="Is it polite?")
     sample = promptls.SingleTurnSample(user_input="Hi", response="Hello!")
-    assert asyncio.run(critic.single_turn_ascore(sample)) == "pass"
+    assert asyncio.run(critic.single_turn_ascore(sample)) == 1
 
 
 def test_a_score_that_is_missing_is_a_failure_of_a_sample() -> None:
@@ -156,6 +188,12 @@ def test_evaluate_scores_all_samples_by_all_metrics() -> None:
     assert result.aggregate({"exact_match": "sum", "short": "count"}) == {"exact_match": 1.0, "short": 2}
     assert list(result.to_pandas().columns) == ["user_input", "response", "reference", "exact_match", "short"]
     assert repr(result) == "{'exact_match': 0.5000, 'short': 'no'}"
+
+
+def test_a_result_without_any_score_shows_the_reason() -> None:
+    critic = AspectCritic(llm=FakeJudge("no", "no"), definition="Is it polite?")
+    result = promptls.evaluate([{"response": "Hello!"}], metrics=[critic])
+    assert repr(result).startswith("{'aspect_critic': None (the judge gave no verdict")
 
 
 def test_what_is_no_metric_is_refused() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from promptls import SingleTurnSample
-from promptls.testset.graph import KnowledgeGraph, Node
+from promptls.testset.graph import KnowledgeGraph, Node, Relationship
 from promptls.testset.scenarios import Draw, Group, Scenario
 from promptls.testset.synthesizers import SYNTHESIZERS, draw_scenarios
 from promptls.testset.synthesizers.base_query import QuerySynthesizer
@@ -46,6 +47,28 @@ async def test_what_is_extracted_relates_the_nodes(
     assert repr(nodes[0]).endswith("type: , properties: ['page_content', 'entities'])")
 
 
+def test_the_components_are_applied_in_sequence(nodes: list[Node], builder: JaccardSimilarityBuilder) -> None:
+    graph = KnowledgeGraph(nodes=nodes)
+    apply_transforms(graph, [NERExtractor(), builder])
+    assert [each.type for each in graph.relationships] == ["jaccard_similarity"]
+
+
+def test_fifty_scenarios_are_drawn_from_twenty_pairs() -> None:
+    pairs = [
+        [Node(properties={"page_content": f"{side} of {number}"}) for side in ("left", "right")]
+        for number in range(20)
+    ]
+    # Ragas relates the nodes themselves, promptls their ids.
+    related = [
+        Relationship(one, other, "entities_overlap", {"overlapped_items": [f"E{number}"]}, bidirectional=True)
+        for number, (one, other) in enumerate(pairs)
+    ]
+    graph = KnowledgeGraph([node for pair in pairs for node in pair], related)
+    drawn = draw_scenarios(graph, SYNTHESIZERS, {"multi_hop_specific": 1}, 50, Draw())
+    assert len({scenario for _, scenario in drawn.scenarios}) == 50
+    assert len({scenario.nodes for _, scenario in drawn.scenarios}) == 20
+
+
 def test_a_graph_of_two_nodes_has_as_many_scenarios_as_asked_for(
     nodes: list[Node], builder: JaccardSimilarityBuilder
 ) -> None:
@@ -70,9 +93,32 @@ async def test_a_synthesizer_of_ones_own_needs_two_methods(nodes: list[Node]) ->
             contexts = [node.text for node in scenario.nodes]
             return SingleTurnSample(user_input=scenario.theme, reference_contexts=contexts, reference="a")
 
-    synthesizer = Entities(name="entities")
+    synthesizer = Entities()
+    assert synthesizer.name == "Entities"
     first, _ = await synthesizer.generate_scenarios(
         n=2, knowledge_graph=KnowledgeGraph(nodes), callbacks=None
     )
     sample = await synthesizer.generate_sample(first)
     assert (sample.user_input, sample.reference_contexts) == ("Einstein", list(TEXTS))
+
+
+async def test_scenarios_may_be_objects_of_ones_own(nodes: list[Node]) -> None:
+    @dataclass
+    class Pairs(QuerySynthesizer):
+        async def _generate_scenarios(self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any) -> Any:
+            del callbacks
+            return [knowledge_graph.nodes] * n
+
+        async def _generate_sample(self, scenario: Any, callbacks: Any) -> SingleTurnSample:
+            del callbacks
+            return SingleTurnSample(user_input="q", reference_contexts=[node.text for node in scenario])
+
+    scenarios = await Pairs().generate_scenarios(2, KnowledgeGraph(nodes))
+    sample = await Pairs().generate_sample(scenarios[1])
+    assert sample.to_dict() == {"user_input": "q", "reference_contexts": list(TEXTS)}
+
+
+def test_a_misspelled_field_of_a_sample_is_refused() -> None:
+    """The document writes `reference_contexs`, which Ragas drops without a word."""
+    with pytest.raises(ValueError, match="reference_contexs"):
+        SingleTurnSample.model_validate({"user_input": "q", "reference_contexs": ["c"], "reference": "r"})

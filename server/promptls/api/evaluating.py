@@ -61,11 +61,14 @@ class EvaluationResult:
         return import_module("pandas").DataFrame([{**sample, **scores} for sample, scores in rows])
 
     def __repr__(self) -> str:
-        shown = (
-            f"'{name}': {value:.4f}" if isinstance(value, float) else f"'{name}': {value!r}"
-            for name, value in self.aggregate().items()
-        )
+        shown = (f"'{name}': {self._shown(name, value)}" for name, value in self.aggregate().items())
         return "{" + ", ".join(shown) + "}"
+
+    def _shown(self, name: str, value: Any) -> str:
+        """Return an aggregated score, or the reason of the first sample if no sample has a score."""
+        if value is None and self.results:
+            return f"None ({self.results[0][name].reason})"
+        return f"{value:.4f}" if isinstance(value, float) else repr(value)
 
 
 async def aevaluate(

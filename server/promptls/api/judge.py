@@ -68,7 +68,7 @@ class Judge:
         return str(made.text)
 
 
-class _FunctionJudge:
+class FunctionJudge:
     """A judge backed by a function from text to text, or by a model of another library."""
 
     def __init__(self, llm: Any) -> None:
@@ -82,6 +82,43 @@ class _FunctionJudge:
         *instructions, text = [str(message["content"]) for message in messages]
         request = TextRequest("\n\n".join(instructions), text)
         return (await asyncio.to_thread(self._answers, [request]))[0]
+
+
+class ClientJudge:
+    """A judge that is asked through a client of the package `openai`, or of one with the same interface.
+
+    Requests go to the client's address, with the client's key. Raises UsageError for other clients.
+    """
+
+    def __init__(self, model: str, client: Any, **parameters: Any) -> None:
+        self.model = model
+        """The name of the model, as the client's server knows it."""
+        completions = getattr(getattr(client, "chat", None), "completions", None)
+        create = getattr(completions, "create", None)
+        if not callable(create):
+            raise UsageError(
+                f"`client` is {type(client).__name__}, which has no `chat.completions.create`",
+                remedy="leave `client` out, and name the model as `provider:model`",
+            )
+        self._create = create
+        self._parameters = parameters
+
+    def __repr__(self) -> str:
+        return f"ClientJudge({self.model!r})"
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
+    ) -> str:
+        """Return the text of the answer; the messages already contain the schema.
+
+        Raises whatever the client raises.
+        """
+        del json_schema, sample
+        request = {"model": self.model, "messages": [*map(dict, messages)], **self._parameters}
+        made = await asyncio.to_thread(self._create, **request)
+        if asyncio.iscoroutine(made):
+            made = await made
+        return str(made.choices[0].message.content)
 
 
 class Embeddings:
@@ -128,7 +165,7 @@ def as_judge(llm: Any) -> AsksJudge:
     if callable(getattr(llm, "ask", None)):
         judge: AsksJudge = llm
         return judge
-    return _FunctionJudge(llm)
+    return FunctionJudge(llm)
 
 
 def as_embedder(embeddings: Any) -> Embedder:

@@ -294,6 +294,18 @@ class ReadyMetric(MetricObject):
         )
 
 
+class AspectCritic(ReadyMetric):
+    """A judge's verdict about an aspect of the response, as in Ragas: 1 if it applies, else 0."""
+
+    ready = "aspect_critic"
+
+    async def ascore(self, **arguments: Any) -> MetricResult:
+        """Score the arguments; see `MetricObject.ascore`."""
+        result = await super().ascore(**arguments)
+        value = {"pass": 1, "fail": 0}.get(result.value)
+        return MetricResult(value, result.reason, result.traces)
+
+
 class AgentGoalAccuracy(ReadyMetric):
     """Whether the agent has reached its goal: the `reference` or, by default, what the user asked for."""
 
@@ -443,7 +455,6 @@ _OTHER_NAMES: Final = {
     "TopicAdherenceScore": "topic_adherence",
     "LLMSQLEquivalence": "sql_semantic_equivalence",
     "SummarizationScore": "summary_score",
-    "AspectCritic": "aspect_critic",
     "SimpleCriteriaScore": "simple_criteria",
     "RubricsScore": "rubrics",
     "DomainSpecificRubrics": "rubrics",
@@ -472,6 +483,7 @@ METRIC_CLASSES: Final[dict[str, type[Any]]] = {
             DiscreteMetric,
             NumericMetric,
             RankingMetric,
+            AspectCritic,
             AgentGoalAccuracy,
             AgentGoalAccuracyWithReference,
             AgentGoalAccuracyWithoutReference,

@@ -59,13 +59,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Relationship:
-    """A relationship between two nodes, which are referenced by id."""
+    """A relationship between two nodes, which are referenced by id; a `Node` is replaced by its id."""
 
     source: str
     target: str
     type: str
     properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
     bidirectional: bool = False
+
+    def __post_init__(self) -> None:
+        for end in ("source", "target"):
+            node = getattr(self, end)
+            if isinstance(node, Node):
+                object.__setattr__(self, end, node.id)
 
     @property
     def id(self) -> str:

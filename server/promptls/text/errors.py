@@ -6,6 +6,7 @@ The command line prints it and chooses the exit code; the server responds with i
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -38,6 +39,8 @@ class UserError(Exception):
         self.message = message
         self.place = place
         self.remedy = remedy
+        if remedy and sys.version_info >= (3, 11):
+            self.add_note(f"→ {remedy}")  # Python prints it below the traceback
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as JSON, for another process."""

@@ -78,7 +78,8 @@ class RowFunction:
                 return failed_row(row, key_mask().mask(f"TimeoutError: {error}"))
             return failed_row(row, f"it took longer than {plural(self.timeout, 'second')}")
         except Exception as error:  # noqa: BLE001 - a failed row must not end the run
-            return failed_row(row, key_mask().mask(f"{type(error).__name__}: {error}"))
+            remedy = f": {error.remedy}" if isinstance(error, UserError) and error.remedy else ""
+            return failed_row(row, key_mask().mask(f"{type(error).__name__}: {error}{remedy}"))
 
     async def _value(self, row: Any) -> Any:
         if inspect.iscoroutinefunction(self.function):

@@ -181,9 +181,17 @@ class QuerySynthesizer:
     async def generate_scenarios(
         self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any = None
     ) -> list[scenarios.Scenario]:
-        """Return `n` scenarios, or fewer if the graph does not provide more."""
+        """Return `n` scenarios, or fewer if the graph does not provide more.
+
+        Objects other than `Scenario` are returned unchanged, for a `_generate_sample` that knows them.
+        """
         made = await self._generate_scenarios(n, knowledge_graph, callbacks)
-        return [replace(each, synthesizer=each.synthesizer or self.name) for each in made]
+        return [
+            replace(each, synthesizer=each.synthesizer or self.name)
+            if isinstance(each, scenarios.Scenario)
+            else each
+            for each in made
+        ]
 
     async def generate_sample(
         self, scenario: scenarios.Scenario, callbacks: Any = None
