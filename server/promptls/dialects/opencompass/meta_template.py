@@ -244,7 +244,9 @@ def lay_out(prompt: prompt_list.Prompt, meta: MetaTemplate, mode: Mode) -> LaidO
 
 def _messages(prompt: prompt_list.Messages, meta: MetaTemplate) -> LaidOut:
     """Return the messages unchanged, for an API; raises OpenCompassError for other models."""
-    if prompt.items and not meta.is_api:
+    if not meta.messages and all(isinstance(item, str) for item in prompt.items):
+        return LaidOut(None, prompt.items)
+    if not meta.is_api:
         raise prompt_list.OpenCompassError(
             "Messages go only to a model with an API, and this is a base model's layout.",
             cause="AssertionError",
@@ -366,10 +368,18 @@ def _text_of(item: Any, roles: Roles, *, stops: bool) -> tuple[str, bool]:
                 break
         return made, continues
     role = _role_of(item, roles)
-    begin: str = role.get("begin", "")
     if stops and role.get("generate", False):
-        return begin, False
-    return begin + role.get("prompt", "") + role.get("end", ""), True
+        return role.get("begin", ""), False
+    return _whole_text(role), True
+
+
+def _whole_text(role: Mapping[str, Any]) -> Any:
+    """Return a turn between its `begin` and `end`; letters are added to a `begin` that is a list."""
+    begin = role.get("begin", "")
+    text = list(begin) if isinstance(begin, list) else begin
+    text += role.get("prompt", "")
+    text += role.get("end", "")
+    return text
 
 
 def _for_api(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
@@ -407,8 +417,7 @@ def _message_of(item: Mapping[str, Any], roles: Roles, *, stops: bool) -> tuple[
     role = _role_of(item, roles)
     if stops and role.get("generate", False):
         return None, False
-    text = role.get("begin", "") + role.get("prompt", "") + role.get("end", "")
-    return {"role": role["api_role"], "prompt": text}, True
+    return {"role": role["api_role"], "prompt": _whole_text(role)}, True
 
 
 def _role_of(item: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
