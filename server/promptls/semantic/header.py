@@ -152,7 +152,7 @@ _LISTS: Final[dict[tuple[Any, ...], frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class HeaderProblem:
-    """A problem of a header: `kind` is `syntax`, `unknown-key` or `invalid-value`.
+    """A problem of a header: `kind` is `syntax`, `unknown-key`, `invalid-value` or `ignored`.
 
     `meant` is the key that an unknown one can be changed to, if it is similar to one that is not used yet.
     `listed` is the span of a single value that must be in a list.
@@ -353,6 +353,13 @@ def header_of(source: Source) -> Declarations | None:
         if tag.kind != "comment":
             return None
     return None
+
+
+def ignored_header(header: Declarations, kind: str) -> HeaderProblem:
+    """Return the problem of a header in a file of a kind that has its keys at the top level."""
+    opening = Span(header.span.start, header.span.start + len(OPENING))
+    message = f"this header is ignored: {kind}s have the keys of a header at the top level"
+    return HeaderProblem("ignored", opening, message)
 
 
 class _Growth(NamedTuple):

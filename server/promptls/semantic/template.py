@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from promptls.dialects.opencompass.vocabulary import INFER_KEYS
-from promptls.semantic.header import Declarations, declarations_of, header_of, mentions_prompt
+from promptls.semantic.header import (
+    Declarations,
+    declarations_of,
+    header_of,
+    ignored_header,
+    mentions_prompt,
+)
 from promptls.semantic.kind import Kind, kind_of
 from promptls.semantic.names.file_names import FileNames, file_names
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.object_data import mapping_data
 from promptls.semantic.parts import Branches, Part, branches_of, chunk_items
+from promptls.settings.header import Header
 from promptls.syntax.facts import placed_fact, placed_items, summary
 from promptls.syntax.jinja.file_blocks import block_problems, named_block_problems
 from promptls.syntax.jinja.problems import meant_tag, tag_problems
@@ -24,6 +32,8 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 _NOTHING: Final = Declarations()
+_AT_TOP_LEVEL: Final = frozenset({Kind.OBJECT, Kind.EVALUATION})
+"""The kinds of files that have the keys of a header at the top level."""
 
 
 class PlacedPart(NamedTuple):
@@ -56,7 +66,12 @@ class Template:
     @property
     @placed_fact
     def header(self) -> Declarations | None:
-        """The declarations in the header, or None if there is no header."""
+        """The declarations in the header; None without a header, or if the file declares at its top level."""
+        return None if self.kind in _AT_TOP_LEVEL else self._header_comment
+
+    @property
+    @placed_fact
+    def _header_comment(self) -> Declarations | None:
         return header_of(self.source)
 
     @property
@@ -65,7 +80,7 @@ class Template:
         """The kind of the file by its own text; a text that is not analysed is not a prompt."""
         if self.source.refusal is not None:
             return Kind.OTHER
-        header = self.header
+        header = self._header_comment
         has_header = header is not None and mentions_prompt(self.source.slice(header.span))
         return kind_of(self.source, has_header=has_header)
 
@@ -75,14 +90,18 @@ class Template:
         """The declarations of the file, in its header or at its top level."""
         if self.header is not None:
             return self.header
-        if self.kind in {Kind.OBJECT, Kind.EVALUATION} and (root := self.root) is not None:
+        if self.kind in _AT_TOP_LEVEL and (root := self.root) is not None:
             keys = frozenset(text for entry in root.entries if (text := key_text(entry)) is not None)
             if self.kind is Kind.EVALUATION:  # its templates declare nothing
                 own = [entry for entry in root.entries if key_text(entry) not in {"infer_cfg", *INFER_KEYS}]
                 data = mapping_data(self.source, Mapping(root.span, tuple(own)))
             else:
                 data = mapping_data(self.source, root)
-            return declarations_of(root, data, Span(0, 0), keys, self.source)
+            declared = declarations_of(root, data, Span(0, 0), keys, self.source)
+            comment = self._header_comment
+            if comment is None or not comment.data.keys() & Header.model_fields.keys():
+                return declared
+            return replace(declared, problems=(ignored_header(comment, self.kind.value), *declared.problems))
         return _NOTHING
 
     @property
@@ -97,7 +116,7 @@ class Template:
         for root in yaml.roots:
             if isinstance(root, Mapping):
                 return root
-        if yaml.problems and self.kind in {Kind.OBJECT, Kind.EVALUATION}:
+        if yaml.problems and self.kind in _AT_TOP_LEVEL:
             return recovered_file(self.source.root)
         return None
 

@@ -4,6 +4,7 @@
 
 Reports YAML errors in the header, unknown keys (with the most similar known key), values of the wrong
 type, unknown JSON Schema types, unknown encodings, and a `functions` file that does not exist.
+Also reports a header in a prompt object or an evaluation prompt, which have its keys at the top level.
 
 ## Why is this bad?
 
@@ -46,8 +47,8 @@ from promptls.lint.analysis.declared_types import keywords_problems, schema_prob
 from promptls.lint.fixes.misspellings import misspelt, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.security.files import current_scope, is_file, join_path
-from promptls.semantic.header import OPENING, HeaderProblem
-from promptls.semantic.kind import Kind
+from promptls.semantic.header import CLOSING, OPENING, HeaderProblem
+from promptls.semantic.kind import Kind, top_keys
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
@@ -99,7 +100,12 @@ _TELLING_KEYS: Final = frozenset({"input_keys", "examples", "experiments", "outp
 
 
 def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:
-    """Return the fixes that correct a misspelled key, or put brackets around a value that must be a list."""
+    """Return the fixes that correct a misspelled key, or put brackets around a value that must be a list.
+
+    An ignored header is moved to the top level.
+    """
+    if problem.kind == "ignored":
+        return _without_signs(file, problem.span)
     edits = [Edit(problem.span, problem.meant)] if problem.meant is not None else []
     if problem.listed is not None:
         written = file.template.source.slice(problem.listed)
@@ -110,6 +116,20 @@ def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:
         return (Fix("Put it into a list", tuple(edits), preferred=True),) if edits else ()
     is_sure = is_close(file.template.source.slice(problem.span).strip("'\""), problem.meant)
     return (Fix(f"Change to `{problem.meant}`", tuple(edits), preferred=is_sure),)
+
+
+def _without_signs(file: File, opening: Span) -> tuple[Fix, ...]:
+    """Return the fix that makes top-level keys of the lines of a header, unless the file has one of them."""
+    text = file.template.source.text
+    header = next(tag for tag in file.template.source.first_chunk.tags if tag.span.start == opening.start)
+    closing = Span(header.span.end - len(CLOSING), header.span.end)
+    lines = text[opening.end : closing.start]
+    keys = {line.partition(":")[0] for line in lines.splitlines() if line[:1].isalpha()}
+    if not lines.startswith(("\n", "\r\n")) or lines[-1:] != "\n" or keys & top_keys(file.template.source):
+        return ()
+    after = Span(closing.start, closing.end + (text[closing.end : closing.end + 1] == "\n"))
+    before = Span(opening.start, opening.end + lines.index("\n") + 1)
+    return (Fix("Move its keys to the top level", (Edit(before, ""), Edit(after, ""))),)
 
 
 def _unknown_encoding(file: File) -> Iterator[Finding]:
