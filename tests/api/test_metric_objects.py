@@ -16,7 +16,7 @@ from promptls.messages import AIMessage, HumanMessage, ToolCall
 from promptls.metrics import (
     AspectCritic,
     BleuScore,
-    CHRFScore,
+    ChrfScore,
     DiscreteMetric,
     ExactMatch,
     FactualCorrectness,
@@ -37,7 +37,7 @@ OBJECTS = {
     "rougeL precision": RougeScore(mode="precision"),
     "rouge1": RougeScore(rouge_type="rouge1"),
     "rouge1 recall": RougeScore(rouge_type="rouge1", mode="recall"),
-    "chrf": CHRFScore(),
+    "chrf": ChrfScore(),
     "exact_match": ExactMatch(),
     "string_presence": StringPresence(),
     "levenshtein": NonLLMStringSimilarity(),

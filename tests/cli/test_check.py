@@ -55,6 +55,16 @@ def test_a_named_file_that_is_no_prompt_is_reported(
     assert shown.err == ""
 
 
+def test_a_named_file_whose_includes_do_not_exist_is_reported(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text("{% include 'sections/rules.yml.j2' %}\n\n{% include 'b.yml.j2' %}\n")
+    assert main(["check", "a.yml.j2"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "a.yml.j2: not a prompt by its own text, and `sections/rules.yml.j2` does not exist\n"
+    )
+
+
 def test_a_folder_without_prompt_files_says_how_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     assert capsys.readouterr().out == "There is no file here whose name ends in .yml.j2 or .yaml.j2.\n"

@@ -497,6 +497,7 @@ METRIC_CLASSES: Final[dict[str, type[Any]]] = {
             SemanticSimilarity,
         )
     },
+    "ChrfScore": CHRFScore,
 }
 """All metric classes by name."""
 

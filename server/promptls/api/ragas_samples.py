@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from promptls.text.suggest import did_you_mean
 
 
 class ToolCall(BaseModel):
@@ -48,9 +51,18 @@ Message = Annotated[HumanMessage | AIMessage | ToolMessage, Field(discriminator=
 
 
 class _Sample(BaseModel):
-    """The base class of samples; unknown fields are rejected, because they are probably typos."""
+    """The base class of samples; unknown fields are left out with a warning, as they are probably typos."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _warn_of_unknown_fields(cls, given: Any) -> Any:
+        known = sorted(cls.model_fields)
+        for name in given.keys() - cls.model_fields.keys() if isinstance(given, Mapping) else ():
+            meant = did_you_mean(str(name), known)
+            warnings.warn(f"{cls.__name__} has no field `{name}`{meant}: it is left out", stacklevel=3)
+        return given
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are not None."""

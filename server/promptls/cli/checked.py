@@ -193,6 +193,10 @@ class Checked:
         template = self.snapshot.template(file.path)
         if template and template.names.bound_names("macro") and not template.source.whole.has_printed_content:
             return "only macros: they are checked with the prompts that import the file, but none here does"
+        if template and not template.source.whole.has_printed_content:
+            for reference in template.references:
+                if reference.name and self.snapshot.resolve(file.path, reference) is None:
+                    return f"not a prompt by its own text, and `{reference.name}` does not exist"
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:

@@ -12,6 +12,7 @@ from promptls.dialects.opencompass.prompt_list import OpenCompassError, Row, con
 from promptls.dialects.opencompass.templates import Reader
 from promptls.dialects.opencompass.vocabulary import (
     EMBEDDING_RETRIEVERS,
+    INFER_KEYS,
     LEGACY_RETRIEVER_KEYS,
     RETRIEVER_ARGUMENTS,
 )
@@ -285,7 +286,7 @@ def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
     for key in needed:
         if key not in config:
             raise OpenCompassError(
-                f"`{kind}` needs `{key}`.",
+                f"`{kind}` needs `{key}`{' of its own' if key in INFER_KEYS else ''}.",
                 cause="TypeError",
                 said=f"{kind}.__init__() missing 1 required positional argument: '{key}'",
                 at=HERE,

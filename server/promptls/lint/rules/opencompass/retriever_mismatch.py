@@ -44,6 +44,7 @@ from collections.abc import Iterable, Iterator
 
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
+    INFER_KEYS,
     LEGACY_RETRIEVER_KEYS,
     RETRIEVER_ARGUMENTS,
     RETRIEVERS,
@@ -168,7 +169,8 @@ def _without_argument(
     chunk: Chunk, evaluation: Evaluation, retriever: Mapping, key: str, place: Span
 ) -> Finding:
     """Return the finding for a missing argument, moving it from the inferencer, as in OpenCompass 0.1."""
-    message = f"`{class_name(retriever)}` needs `{key}`"
+    own = " of its own" if key in INFER_KEYS else ""
+    message = f"`{class_name(retriever)}` needs `{key}`{own}"
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     entry = inferencer.entry(key) if isinstance(inferencer, Mapping) else None
     if entry is None or not isinstance(inferencer, Mapping):
