@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.analysis.unmatched_names import (
     declared_names,
+    given_names,
     names_in_includers,
     names_in_scope,
     unread,
@@ -22,7 +23,7 @@ from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
-from promptls.workspace.contract import calls_to, contract_of, names_handed_on
+from promptls.workspace.contract import contract_of, names_handed_on
 
 _MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
@@ -66,7 +67,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     unread_variables = set(unread(file, "for"))
     read = {each.binding for each in names.references if each.binding is not None}
     may_be_read_elsewhere = _names_read_elsewhere(file)
-    unknown = names.input_names - names_in_includers(file)
+    unknown = names.input_names - names_in_includers(file) - given_names(file)
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
         is_unread = binding in unread_variables or (
@@ -124,8 +125,7 @@ def _is_abbreviation(name: str, known: str) -> bool:
 
 
 def _is_read_once(file: File, name: str) -> bool:
-    passed = any(name in call.keys for call in calls_to(file.snapshot, file.path))
-    return not passed and len(list(file.template.names.references_of(name))) == 1
+    return name not in given_names(file) and len(list(file.template.names.references_of(name))) == 1
 
 
 def _only_mapping(file: File, binding: Binding) -> list[str]:
@@ -203,9 +203,7 @@ def singular_lists(file: File) -> Iterator[SingularList]:
     if declared_names(file) is not None:
         return
     doubtful = looped_names(file.chunks) & names.input_names - names_in_includers(file)
-    doubtful -= names_handed_on(file.snapshot, file.path).union(
-        *(call.keys for call in calls_to(file.snapshot, file.path))
-    )
+    doubtful -= names_handed_on(file.snapshot, file.path) | given_names(file)
     for name in sorted(doubtful):
         plural = next(
             (each for each in plurals(name) if each in names.bound_names("set") | names.input_names), None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptls.lint.fixes.tag_fixes import tag_at
 from promptls.lint.fixes.yaml_edits import added_input
@@ -24,11 +24,13 @@ from promptls.syntax.jinja.nodes import Filter, Name, Operation, Statement
 from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_problems, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
+from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.contract import (
     IncludeChain,
     NeededBy,
+    calls_to,
     certain_place,
     contract_of,
     function_names,
@@ -38,6 +40,9 @@ from promptls.workspace.contract import (
     needed_shapes,
     needs_of,
 )
+
+if TYPE_CHECKING:
+    from promptls.rendering.samples import Sample
 
 _IN_OUTPUT: Final = re.compile(
     r"\bfor\s+([\w\s,]+?)\s+in\b|\b([fFrRbBuU]{1,2})(?=['\"])|\b(lambda|new|await)\b"
@@ -138,6 +143,24 @@ def declared_names(file: File) -> frozenset[str] | None:
     """Return the inputs that the file declares; None if it declares none."""
     inputs = file.template.declarations.inputs
     return None if inputs is None else frozenset(key.name for key in inputs)
+
+
+def given_names(file: File) -> frozenset[str]:
+    """Return the names to which calls of the file in programs, or its samples, give values."""
+    passed = (call.keys for call in calls_to(file.snapshot, file.path))
+    return frozenset[str]().union(*passed, *(map(str, sample.data) for sample in samples_of(file)))
+
+
+def samples_of(file: File) -> Sequence[Sample]:
+    """Return the samples that the header names; `invalid-sample` reports why they cannot be read."""
+    if not file.template.declarations.settings.samples:
+        return ()
+    from promptls.rendering.samples import file_samples
+
+    try:
+        return file_samples(file.template, file.path)
+    except UserError:
+        return ()
 
 
 def binding_of(names: FileNames, name: str) -> Binding | None:

@@ -39,11 +39,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.lint.analysis.unmatched_names import samples_of
 from promptls.lint.fixes.yaml_edits import removed_input
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import key_text
-from promptls.text.errors import UserError
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -64,15 +64,9 @@ def check(file: File) -> Iterator[Finding]:
 def _in_samples(file: File) -> Iterator[Finding]:
     """Yield the samples with a reserved name, at the place where the header names their file."""
     span = file.template.declarations.value_span("samples")
-    if span is None or not file.template.declarations.settings.samples:
+    if span is None:
         return
-    from promptls.rendering.samples import file_samples
-
-    try:
-        samples = file_samples(file.template, file.path)
-    except UserError:  # `invalid-sample` reports it
-        return
-    for sample in samples:
+    for sample in samples_of(file):
         for name in sorted(INJECTED.intersection(sample.data)):
             yield Finding(span, f"the sample `{sample.name}` has `{name}`: {_message(name)}")
 

@@ -58,6 +58,7 @@ from promptls.lint.analysis.namespaces import (
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
+    given_names,
     names_in_includers,
     names_in_scope,
 )
@@ -70,7 +71,7 @@ from promptls.syntax.jinja.nodes import Call, Collection, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
-from promptls.workspace.contract import calls_to, function_names, names_handed_on
+from promptls.workspace.contract import function_names, names_handed_on
 
 _MIN_NAME_LENGTH: Final = 5
 _MIN_KEY_LENGTH: Final = 4
@@ -141,7 +142,7 @@ def _passed(file: File) -> frozenset[str]:
     """Return the names that a caller, an includer or the functions of the file may provide."""
     found = names_handed_on(file.snapshot, file.path) | names_in_includers(file)
     found |= function_names(file.snapshot, file.path) or frozenset()
-    return found.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    return found | given_names(file)
 
 
 def _singulars(file: File) -> Iterator[Finding]:

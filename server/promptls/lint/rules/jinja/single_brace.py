@@ -42,6 +42,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.lint.analysis.unmatched_names import given_names
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
@@ -51,7 +52,6 @@ from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.workspace.contract import calls_to
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
 _FILTERED: Final = re.compile(
@@ -143,7 +143,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     names = file.template.names
     known = names.read_names | names.all_bound_names | {"loop"}
-    known |= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    known |= given_names(file)
     unknown = [name for name in _names(file.chunks) if name not in known and "_" in name]
     # Several unknown names are a format that the model is to use.
     guessed = unknown if names.read_names and len(unknown) == 1 else []

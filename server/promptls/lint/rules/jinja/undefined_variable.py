@@ -57,6 +57,7 @@ from promptls.lint.analysis.unmatched_names import (
     declared_names,
     describe_entries,
     foreign_constants,
+    given_names,
     include_places,
     names_in_includers,
     names_in_scope,
@@ -88,7 +89,6 @@ from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
-from promptls.workspace.contract import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -161,7 +161,7 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
     )
     if not doubtful or not names.bound_names("for"):
         return
-    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful -= given_names(file)
     for name in sorted(doubtful):
         bindings = [each for each in names.bindings_of("set") if each.name == name]
         references = [each for each in names.references_of(name) if each.binding is None]
@@ -191,7 +191,7 @@ def _after_loops(file: File, misspelt: frozenset[str]) -> Iterator[Finding]:
     doubtful -= misspelt
     if not doubtful:
         return
-    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful -= given_names(file)
     for name in sorted(doubtful):
         bindings = [each for each in names.bindings_of("for") if each.name == name]
         chunks = {file.template.source.located(each.span.start).start for each in bindings}
@@ -224,7 +224,7 @@ def _before_set(file: File) -> Iterator[Finding]:
     doubtful = names.bound_names("set") & names.input_names
     if not doubtful or declared_names(file) is not None or file.snapshot.includers(file.path):
         return
-    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful -= given_names(file)
     for name in sorted(doubtful):
         bindings = _bindings(file, name)
         blocks = {file.template.branches.at(each.span.start) for each in bindings}
@@ -257,7 +257,7 @@ def _before_import(file: File) -> Iterator[Finding]:
     doubtful = names.bound_names("import") & names.input_names
     if not doubtful or declared_names(file) is not None:
         return
-    doubtful -= names_in_includers(file).union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful -= names_in_includers(file) | given_names(file)
     for name in sorted(doubtful):
         bindings = _bindings(file, name)
         free = [each for each in names.references_of(name) if each.binding is None]
@@ -398,7 +398,7 @@ def _bare_counters(file: File) -> Iterator[Finding]:
     doubtful = _COUNTERS & names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
     if not doubtful or file.snapshot.includers(file.path):
         return
-    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful -= given_names(file)
     doubtful &= {each.name for each in uses_in(file) if each.owner == "loop"} if doubtful else set()
     for name in sorted(doubtful):
         references = list(names.references_of(name))

@@ -48,6 +48,7 @@ from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
     describe_entries,
+    given_names,
     include_places,
     names_in_includers,
     out_of_scope,
@@ -62,7 +63,7 @@ from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.suggest import is_close, is_typo
-from promptls.workspace.contract import IncludeChain, calls_to, function_names, functions_path, include_chains
+from promptls.workspace.contract import IncludeChain, function_names, functions_path, include_chains
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
 
@@ -137,7 +138,7 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
     if functions_path(file.snapshot, file.path):
         return
     names = file.template.names
-    passed = frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    passed = given_names(file)
     for reference in _unknown_calls(file, (names.input_names - names.called_names) | passed | functions):
         if reference.name in PYTHON_FUNCTIONS:
             yield _python_function(file, reference)

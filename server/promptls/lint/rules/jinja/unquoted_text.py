@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.lint.analysis.unmatched_names import declared_names, names_in_includers
+from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -53,7 +53,6 @@ from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, I
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
-from promptls.workspace.contract import calls_to
 
 _Use: TypeAlias = Literal["role", "value", "result", "test", "key", "message key", "inner key", "dict key"]
 
@@ -169,7 +168,7 @@ def check(file: File) -> Iterator[Finding]:
     if not doubtful:
         return
     doubtful -= declared_names(file) or frozenset()
-    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    doubtful -= given_names(file)
     for located in file.chunks.where(_names) if doubtful else ():
         for name, span, use, owner in _doubtful(located.chunk):
             known = _attributes(file.chunks) if use.endswith("key") else file.project.roles

@@ -64,6 +64,8 @@ from promptls.text.positions import Span
 
 _RESOURCE_FAILURES: Final = frozenset({"timeout", "memory"})
 _DATA_FAILURES: Final = frozenset({"render", "sandbox"})
+_OF_VALUES: Final = frozenset({"html-escape", "unescaped-multiline-input", "unquoted-input"})
+"""Rules about values that YAML or the model misreads, which explain no failure of Jinja."""
 _IN_HEADER: Final = {"functions": "functions"}
 """Failures that are reported at a key of the header; `invalid-sample` reports those of `samples`."""
 
@@ -168,7 +170,8 @@ def _is_known(file: File, span: Span) -> bool:
     return any(
         line_column(finding.span.start).line <= line <= line_column(finding.span.end).line
         for finding in file.found
-        if finding.severity in {"error", "warning"}
+        if finding.severity == "error"
+        or (finding.severity == "warning" and not finding.unnecessary and finding.rule not in _OF_VALUES)
     )
 
 

@@ -283,7 +283,12 @@ def _is_known(file: File, template: Template, span: Span) -> bool:
     located = template.source.located(span.start)
     around = Span(located.start, located.start + located.chunk.length)
     in_template = replace(file, template=template)
-    return any(around.contains(found.span.start) for rule in _STATIC for found in rule.check(in_template))
+    return any(
+        around.contains(found.span.start)
+        and (rule is preset_tokens.RULE or (found.severity or rule.severity) in {"error", "warning"})
+        for rule in _STATIC
+        for found in rule.check(in_template)
+    )
 
 
 def _fixes(failure: RenderFailure, file: File) -> tuple[Fix, ...]:

@@ -39,11 +39,12 @@ Without `| string`, rendering fails for anything but text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from promptls.lint.analysis.suppression import shows_all
+from promptls.lint.analysis.unmatched_names import samples_of
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import analyses, used_shapes
 from promptls.semantic.printed_inputs import (
@@ -58,12 +59,8 @@ from promptls.semantic.types.assignability import KnownValue
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk, chunk_fact, fact_values
 from promptls.syntax.jinja.problems import tag_problems
-from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
-
-if TYPE_CHECKING:
-    from promptls.rendering.samples import Sample
 
 _QUOTES: Final = {"'": "single", '"': "double"}
 _ONE_LINE_SHAPES: Final = frozenset({"number", "boolean", "list", "mapping", "callable"})
@@ -145,7 +142,7 @@ def _multiline_inputs(file: File) -> dict[str, str]:
         for name, shape in call.given:
             if isinstance(shape, KnownValue) and _has_line_break(shape.value):
                 found[name] = f"`{PurePath(call.file).name}` gives"
-    for sample in _samples(file):
+    for sample in samples_of(file):
         found |= {
             str(name): f"the sample `{sample.name}` gives"
             for name, value in sample.data.items()
@@ -168,17 +165,6 @@ def _single_line_inputs(file: File) -> frozenset[str]:
 
 def _prints_one_line(shape: Shape) -> bool:
     return shape.kind in _ONE_LINE_SHAPES - {"callable"}
-
-
-def _samples(file: File) -> Sequence[Sample]:
-    if not file.template.declarations.settings.samples:
-        return ()
-    from promptls.rendering.samples import file_samples
-
-    try:
-        return file_samples(file.template, file.path)
-    except UserError:  # `invalid-sample` reports it
-        return ()
 
 
 def _has_line_break(value: object) -> bool:
