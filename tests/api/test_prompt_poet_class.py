@@ -99,6 +99,19 @@ def test_the_first_example_of_the_readme_runs() -> None:
     assert prompt.messages[1]["content"] == "Jeff: Can you help me?"
 
 
+def test_sections_of_the_readme_make_the_same_prompt(tmp_path: Path) -> None:
+    case = next(each.values[0] for each in CASES if each.id == "readme-all")
+    pieces = [piece for piece in case["template"].split("\n\n") if piece.strip()]
+    (tmp_path / "sections").mkdir()
+    for number, piece in enumerate(pieces):
+        (tmp_path / "sections" / f"{number}.yml.j2").write_text(f"{piece}\n")
+    names = [f"sections/{number}.yml.j2" for number in range(len(pieces))]
+    entry = tmp_path / "chat.yml.j2"
+    entry.write_text("\n\n".join(f"{{% include '{name}' %}}" for name in names))
+    whole = Prompt(data_of(case), raw_template=case["template"])
+    assert Prompt(data_of(case), entry).parts == whole.parts
+
+
 def test_tokens_are_the_ids_of_the_parts() -> None:
     encoding = tokens.load("o200k_base")
     prompt = Prompt(raw_template=README, template_data=DATA)

@@ -84,6 +84,8 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
         said = found["msg"]
         if found["type"] == "list_type" and isinstance(found["input"], str):
             said = f"Input should be a list: `[{found['input']}]`"
+        if path == ("samples",) and isinstance(found["input"], dict | list):
+            said = "Input should be the path of a JSON or YAML file, and not the data itself"
         if found["type"] == "string_pattern_mismatch":
             said = _PATTERNS.get(str(path[-1]), said)
         messages.setdefault(path, []).append(said)
