@@ -14,7 +14,7 @@ from typing import Any
 
 from promptls.metrics.grading import Embedder
 from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
-from promptls.metrics.values import import_required, items_of, texts_of
+from promptls.metrics.values import import_required, list_in, texts_of
 from promptls.text.patterns import PatternError, search_pattern
 
 
@@ -72,7 +72,8 @@ def string_presence(response: str, expected: object, ignore_case: bool = False) 
     | `Paris and Rome` | `[Paris, Rome]` | `pass` |
     | `Paris` | `[Paris, Rome]` | `fail` |
     """
-    texts = [str(item) for item in items_of(expected, split=False)]
+    items = list_in(expected)
+    texts = [str(expected)] if items is None else [str(item) for item in items]
     missing = [text for text in texts if not _stands_in(text, response, ignore_case)]
     if missing:
         return MetricResult("fail", "not in it: " + ", ".join(f"“{text}”" for text in missing))

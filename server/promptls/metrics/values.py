@@ -24,20 +24,27 @@ def json_of(text: str) -> Any:
         raise NoJsonError(f"no JSON: {error}") from None
 
 
-def items_of(value: object, *, split: bool = True) -> list[Any]:
-    """Return the items of a list or JSON list.
-
-    Other text is split at commas if `split` is set.
-    """
-    if isinstance(value, list | tuple | set | frozenset):
-        return list(value)
+def items_of(value: object) -> list[Any]:
+    """Return the items of a list or JSON list; other text is split at commas."""
+    items = list_in(value)
+    if items is not None:
+        return items
     text = str(value).strip()
     try:
-        read = json_of(text)
+        return [json_of(text)]
     except NoJsonError:
-        pieces = text.split(",") if split else [text]
-        return [piece.strip() for piece in pieces if piece.strip()]
-    return read if isinstance(read, list) else [read]
+        return [piece.strip() for piece in text.split(",") if piece.strip()]
+
+
+def list_in(value: object) -> list[Any] | None:
+    """Return the items of a list or JSON list; None for anything else."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    try:
+        read = json_of(str(value).strip())
+    except NoJsonError:
+        return None
+    return read if isinstance(read, list) else None
 
 
 def item_set(value: object) -> frozenset[str]:
