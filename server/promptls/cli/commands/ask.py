@@ -66,6 +66,7 @@ def execute(arguments: argparse.Namespace) -> int:
         ask_request,
         data_name,
         last_answer,
+        messages_of,
         store_answer,
     )
     from promptls.rendering.make import job_for, limits_for
@@ -82,7 +83,10 @@ def execute(arguments: argparse.Namespace) -> int:
     request = ask_request(snapshot, path, name, model=arguments.model, models_base=base)
     if not arguments.trust and request.is_model_of_folder:
         permission.require_trust(snapshot.roots, lambda: FolderCode(models=(request.model,)))
-    outcome = render_once(job_for(snapshot, path, sample.data), limits_for(snapshot, path))
+    job = job_for(snapshot, path, sample.data)
+    if job.evaluation is not None:
+        job = replace(job, evaluation=replace(job.evaluation, with_labels=True))
+    outcome = render_once(job, limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
         print_failure(outcome, path)
         return 1
@@ -91,7 +95,7 @@ def execute(arguments: argparse.Namespace) -> int:
         parameters["max_tokens"] = arguments.max_tokens
     request = replace(
         request,
-        messages=outcome.messages,
+        messages=messages_of(outcome, path),
         input_tokens=outcome.tokens_kept,
         parameters=parameters,
         timeout=arguments.timeout,
