@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import lru_cache, wraps
 from operator import attrgetter
@@ -32,18 +33,17 @@ from promptls.text.positions import Span
 Fact = TypeVar("Fact")
 Item = TypeVar("Item")
 Arguments = ParamSpec("Arguments")
-_is_off = False
+_is_off: Final[ContextVar[bool]] = ContextVar("facts are off", default=False)
 
 
 @contextmanager
 def turned_off() -> Iterator[None]:
     """Reuse no fact of a file and no finding in the `with` block: for tests that compare results."""
-    global _is_off  # noqa: PLW0603 - a switch for tests
-    _is_off = True
+    token = _is_off.set(True)
     try:
         yield
     finally:
-        _is_off = False
+        _is_off.reset(token)
 
 
 def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
@@ -52,7 +52,7 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
     @wraps(find)
     def fact(chunks: ChunkList) -> Fact:
         memo = chunks.memos.get(fact)
-        if memo is None or memo.serial != chunks.serial or _is_off:
+        if memo is None or memo.serial != chunks.serial or _is_off.get():
             steps = None if memo is None else chunks.steps_since(memo.serial)
             if memo is not None and steps is not None and is_unchanged(memo.reads, chunks, steps):
                 memo = chunks.memos[fact] = Memo(chunks.serial, memo.value, memo.reads)
@@ -93,7 +93,7 @@ def placed_fact(
     def fact(owner: Owner, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
         key = (fact, arguments)
         known: tuple[Fact, Reads] | None = owner.facts.get(key)
-        if known is None or _is_off:
+        if known is None or _is_off.get():
             known = owner.facts[key] = recorded(owner.serial, find, owner, *arguments, **named)
         known[1].pass_on()
         return known[0]
@@ -106,7 +106,7 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
 
     `steps` are the edits since that version.
     """
-    if _is_off:
+    if _is_off.get():
         return False
     if reads.is_whole:
         return not steps
@@ -153,7 +153,7 @@ class Changes:
 
     def affect(self, reads: Reads) -> bool:
         """Return whether any of the `reads` of a computation has changed."""
-        return _is_off or not (
+        return _is_off.get() or not (
             reads.columns.keys().isdisjoint(self._columns)
             and reads.facts.keys().isdisjoint(self._facts)
             and reads.chunks.isdisjoint(self._chunks)
