@@ -71,6 +71,16 @@ async def test_failing_rows_are_stored_with_their_error(dataset: Dataset, tmp_pa
     assert results[1] == {"id": "1", "text": "text 1", "error": "ValueError: no answer"}
 
 
+async def test_a_run_that_lacks_a_parameter_does_not_begin(dataset: Dataset, tmp_path: Path) -> None:
+    @experiment()
+    async def ask(row: dict[str, Any], model: str) -> dict[str, Any]:
+        return {**row, "model": model}
+
+    with pytest.raises(UsageError, match="missing a required argument: 'model'"):
+        await ask.arun(dataset, "gpt-4o")  # the name of the results
+    assert not (tmp_path / "experiments").exists()
+
+
 async def test_differing_columns_lose_nothing(dataset: Dataset, tmp_path: Path) -> None:
     @experiment()
     async def uneven(row: dict[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,10 @@ WRONG = {
     ),
     "an experiment without a result": (EXPERIMENT.replace("return", "result ="), "triage"),
     "a run that nothing awaits": (EXPERIMENT + "triage.arun([])", "triage.arun"),
+    "a run without a parameter": (
+        EXPERIMENT.replace('="main.yml.j2"', "") + "x = triage.arun([], 'main.yml.j2')",
+        "triage.arun",
+    ),
     "a run with an unknown parameter": (EXPERIMENT + "x = triage.arun([], promptfile='a')", "promptfile"),
 }
 RIGHT = {
@@ -51,6 +55,9 @@ RIGHT = {
     "a backend of a plugin": "Dataset('d', backend='s3', root_dir='.')",
     "a path that is like no other": "load('elsewhere.yml.j2')",
     "an awaited run": EXPERIMENT + "import asyncio\nasyncio.run(triage.arun([], prompt_file='b', name='c'))",
+    "a parameter after the backend": (
+        EXPERIMENT.replace('="main.yml.j2"', "") + "x = triage.arun([], 'c', None, 'main.yml.j2')"
+    ),
     "a value that is computed": METRIC.replace('"good" if', 'f"{a}" if'),
 }
 IMPORTS = (

@@ -314,10 +314,18 @@ class _Library:
         if experiment is None or experiment.args.kwarg:
             return
         parameters = _parameters(experiment)[1:]
-        for keyword in call.keywords:
-            if keyword.arg is not None and keyword.arg not in {*parameters, *_RUN_KEYWORDS}:
-                message = f"the experiment `{experiment.name}` has no parameter `{keyword.arg}`"
-                yield self._unknown(keyword, message, parameters)
+        given = {keyword.arg for keyword in call.keywords}
+        unknown = [each for each in call.keywords if each.arg not in {None, *parameters, *_RUN_KEYWORDS}]
+        for keyword in unknown:
+            message = f"the experiment `{experiment.name}` has no parameter `{keyword.arg}`"
+            yield self._unknown(keyword, message, parameters)
+        if unknown or None in given or any(isinstance(each, ast.Starred) for each in call.args):
+            return
+        # The first arguments are the dataset, the name of the results and their backend.
+        given |= {*parameters[: max(len(call.args) - 3, 0)]}
+        missing = [f"`{each}`" for each in _required(experiment)[1:] if each not in given]
+        if missing:
+            yield Finding(self._places.span(call.func), f"`{experiment.name}` needs {', '.join(missing)}")
 
     def _run_experiment(self, node: ast.expr) -> _Function | None:
         """Return the experiment whose `arun` an expression calls."""

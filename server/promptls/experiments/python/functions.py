@@ -313,7 +313,8 @@ class ExperimentFunction:
         times out or does not return a mapping, the result is the row itself with the reason in `error`.
         If the run is cancelled or the program is interrupted, finished rows are saved;
         local back ends also store them during the run, in `<name>.unfinished.jsonl`.
-        Raises UserError if the results cannot be saved.
+        Raises UsageError if the arguments do not fit the function, and UserError if the results cannot be
+        saved.
         """
         now = datetime.now(timezone.utc).astimezone()
         options = self._own_options(named)
@@ -324,6 +325,7 @@ class ExperimentFunction:
             raise UsageError(
                 f"{concurrency!r} rows at once make no run", remedy="set `concurrency` to 1 or more"
             )
+        self._check_arguments(arguments, named)
         results = ExperimentResults(name or self.__name__, self._place(dataset, backend))
         journal = _journal(results.backend, results_name(name, (), self.__name__, self.name_prefix, now))
         function = RowFunction(self.func, arguments, named, self.experiment_model, options.get("timeout"))
@@ -352,6 +354,17 @@ class ExperimentFunction:
         """Remove the run's options from the keyword arguments for the function, and return them."""
         parameters = inspect.signature(self.func).parameters
         return {key: named.pop(key) for key in _OPTIONS if key in named and key not in parameters}
+
+    def _check_arguments(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Raise UsageError if every call would fail because an argument is missing or unknown."""
+        try:
+            inspect.signature(self.func).bind(None, *arguments, **named)
+        except TypeError as error:
+            raise UsageError(
+                f"`{self.__name__}` cannot be called with these arguments: {error}",
+                remedy="pass its parameters by name, as in `arun(dataset, model=…)`: the second argument is "
+                "the name of the results",
+            ) from None
 
     def _place(self, dataset: Any, backend: str | Backend | None) -> Backend:
         its_own: Any = getattr(dataset, "backend", None)
