@@ -25,6 +25,7 @@ DEEP = {
     "attributes": ITEM + "{{ a" + ".b" * 3000 + " }}\n",
     "calls": ITEM + "{{ a" + "()" * 3000 + " }}\n",
     "filters": ITEM + "{{ a" + "|b" * 3000 + " }}\n",
+    "filters without names": ITEM + "{{ a" + "||" * 3000 + " }}\n",
     "tests": ITEM + "{{ " + "a is b " * 3000 + " }}\n",
     "sums": ITEM + "{{ " + "a+" * 3000 + "a }}\n",
     "signs": ITEM + "{{ " + "-" * 3000 + "a }}\n",
@@ -48,6 +49,8 @@ DEEP = {
 LONG = {
     "a plain line of a megabyte": ITEM + "x " * 500_000 + "\n",
     "a line of many expressions": ITEM + "|\n    " + "{{ x }} " * 5_000 + "\n",
+    "a plain line of values": ITEM + "{{ x }}" * 5_000 + "\n",
+    "exclamation marks in a tag": ITEM + "{{ " + "!a " * 10_000 + " }}\n",
     "unclosed statements": ITEM + "|\n" + "{% " * 2000,
     "unclosed expressions": ITEM + "|\n    " + "{{ " * 2000,
     "unclosed comments": "{# " * 20_000,

@@ -87,12 +87,17 @@ _CLOSING: Final = frozenset({")", "]", "}"})
 _QUOTES: Final = {"“": '"', "”": '"', "`": '"', "‘": "'", "’": "'"}  # noqa: RUF001 - the signs that are meant
 
 
+_MAX_TOKENS: Final = 1000
+
+
 def in_jinja(tag: Tag, start: int) -> Fix | None:
     """Return the fix that rewrites a tag in Jinja's syntax; None if the intended meaning is not certain.
 
-    `start` is the offset of the tag in the file.
+    `start` is the offset of the tag in the file. Very long tags get no fix.
     """
     tokens = tokenize(tag.text, tag.inner_start, tag.inner_end)
+    if len(tokens) > _MAX_TOKENS:
+        return None
     edits = next(filter(None, (_ternary(tag, tokens), _operators(tag, tokens))), [])
     if not edits:
         return None

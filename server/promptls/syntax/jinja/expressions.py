@@ -126,10 +126,6 @@ class OperandParser(TokenCursor, ABC):
         """Return the expression at the position."""
 
     @abstractmethod
-    def conjunction(self) -> nodes.Expression:
-        """Return the expression at the position up to an `or`."""
-
-    @abstractmethod
     def tuple_or_expression(
         self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
     ) -> nodes.Expression:
@@ -286,7 +282,7 @@ class OperandParser(TokenCursor, ABC):
             here = Span(self.token.start, self.token.end)
             self.problem(here, f"expected a filter's name, found `|`{advice_on_sign('|')}", "a filter's name")
             self.advance()
-            operands = (target or nodes.Missing(Span(start, start)), self.conjunction())
+            operands = (target or nodes.Missing(Span(start, start)), self.expression(conditional=False))
             return nodes.Operation(Span(start, self.previous_end), ("or",), operands)
         name, name_span = self._dotted("a filter's name")
         arguments = self.arguments() if self.at_operator("(") else ()
@@ -397,9 +393,9 @@ class ExpressionParser(OperandParser):
         return node
 
     def _or(self) -> nodes.Expression:
-        return self._operation("or", self.conjunction)
+        return self._operation("or", self._and)
 
-    def conjunction(self) -> nodes.Expression:
+    def _and(self) -> nodes.Expression:
         """Return the expression at the position up to an `or`."""
         return self._operation("and", self._not)
 

@@ -99,7 +99,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         found += [
             (match[1], Span(*match.span()))
             for match in matches
-            if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
+            if not chunk.tags_at(Span(match.start(), match.start() + 1))
             and (match.re not in _CLOSED or _opened_braces(chunk, Span(begin, match.start())) <= 0)
         ]
     return tuple(sorted(found, key=lambda field: field[1]))
@@ -180,7 +180,7 @@ def _called(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     return tuple(
         (match[1], Span(*match.span()))
         for match in matches
-        if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
+        if not chunk.tags_at(Span(match.start(), match.start() + 1))
     )
 
 

@@ -40,12 +40,16 @@ from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.parts import column_of
 from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.text.positions import Span
 
 _HARMLESS_SHAPES: Final = frozenset({"number", "boolean"})
 _HARMLESS_TYPES: Final = frozenset({"number", "integer", "boolean", "null"})
 """Types that are never printed with a `: ` or a ` #`."""
+
+
+_MAX_ESCAPED: Final = 50
+"""How many values a fix escapes at most."""
 
 
 def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
@@ -93,6 +97,8 @@ def _message(chunk: Chunk, value: PrintedInput) -> str:
 def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
     """Yield the fix that escapes the printed values and makes the content a block, or quotes it in braces."""
     span = value.content
+    if len(_expressions(chunk)[span]) > _MAX_ESCAPED:
+        return
     if "\n" in chunk.text[span.start : span.end] or "\r" in chunk.text[span.start : span.end]:
         return
     text_before = chunk.text[: value.key.start].rstrip()
@@ -106,10 +112,18 @@ def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
     yield Fix("Write it as a block, escaped", (block, *_escapes(chunk, value)))
 
 
+@chunk_fact
+def _expressions(chunk: Chunk) -> dict[Span, list[Span]]:
+    """Return the printed expressions in each content, in order."""
+    found: dict[Span, set[Span]] = {}
+    for value in printed_inputs(chunk):
+        found.setdefault(value.content, set()).add(value.expression)
+    return {content: sorted(expressions) for content, expressions in found.items()}
+
+
 def _escapes(chunk: Chunk, value: PrintedInput) -> Iterator[Edit]:
     """Yield the edits that escape all inputs printed in the content of a value."""
-    places = {other.expression for other in printed_inputs(chunk) if other.content == value.content}
-    for place in sorted(places):
+    for place in _expressions(chunk)[value.content]:
         yield Edit(Span(place.start, place.start), "escape_special_characters(")
         yield Edit(Span(place.end, place.end), ")")
 
