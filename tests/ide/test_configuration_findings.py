@@ -365,3 +365,15 @@ def test_the_prompt_of_a_judge_is_checked() -> None:
 def test_a_field_in_an_f_string_is_a_variable_that_nothing_defines() -> None:
     assert ("unknown-evaluation-key", "question") in found(one("f'Q: {question}'"))
     assert found(one("f'{T}: {{question}}'", before="T = 'Task'\n")) == []
+
+
+@pytest.mark.parametrize(("source", "rules"), [("ice_num=1", []), ("fix_id_list", ["retriever-mismatch"])])
+def test_rows_of_the_inferencer(source: str, rules: list[str]) -> None:
+    """OpenCompass 0.1 takes the rows of `FixKRetriever` from the inferencer, so its checkout decides."""
+    text = (
+        "q_infer_cfg = dict(ice_template=dict(template='</E>Q', ice_token='</E>'), "
+        "retriever=dict(type=FixKRetriever), inferencer=dict(type=GenInferencer, fix_id_list=[0, 1]))\n"
+    )
+    module = "opencompass/openicl/icl_retriever/icl_fix_k_retriever.py"
+    assert [rule for rule, _ in found(text, {module: f"def retrieve({source}): ..."})] == rules
+    assert [rule for rule, _ in found(text)] == ["retriever-mismatch"]

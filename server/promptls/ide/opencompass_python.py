@@ -575,6 +575,11 @@ def _without_none(value: Any) -> Any:
     }
 
 
+_ROWS: Final = "fix_id_list"
+_ROWS_MODULE: Final = "opencompass.openicl.icl_retriever.icl_fix_k_retriever"
+"""The module of `FixKRetriever`, in whose source only OpenCompass 0.1 does not mention the rows."""
+
+
 class _Classes:
     """The classes that a configuration imports, looked up in the source of their modules; nothing is run."""
 
@@ -587,6 +592,7 @@ class _Classes:
         infer = prompt.get("infer_cfg")
         if not isinstance(infer, dict):
             return dict(prompt)
+        infer = self._with_rows(infer)
         changed = {
             key: {**each, "type": MixedText.of([TextPiece(str(each["type"]), is_symbol=True)])}
             for key, each in infer.items()
@@ -594,7 +600,23 @@ class _Classes:
             and isinstance(each.get("type"), PythonSymbol)
             and self._is_own(each["type"])
         }
-        return {**prompt, "infer_cfg": {**infer, **changed}} if changed else dict(prompt)
+        return {**prompt, "infer_cfg": {**infer, **changed}}
+
+    def _with_rows(self, infer: dict[str, Any]) -> dict[str, Any]:
+        """Return an `infer_cfg` whose retriever has its rows, also where OpenCompass 0.1 is checked out.
+
+        There, the inferencer takes them.
+        """
+        retriever, inferencer = infer.get("retriever"), infer.get("inferencer")
+        if not isinstance(retriever, dict) or not isinstance(inferencer, dict) or _ROWS not in inferencer:
+            return infer
+        if str(retriever.get("type")).rpartition(".")[2] != "FixKRetriever":
+            return infer
+        path = self._files.module(_ROWS_MODULE)
+        source = self._files.text(path) if path else None
+        if source is None or _ROWS in source:
+            return infer
+        return {**infer, "retriever": {_ROWS: inferencer[_ROWS], **retriever}}
 
     def _is_own(self, kind: PythonSymbol) -> bool:
         """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""

@@ -256,6 +256,8 @@ class TemplateCall(NamedTuple):
     """The values by their keys, as far as they are literal."""
     is_jinja: bool = False
     """Whether Jinja renders the template directly, without Prompt Poet."""
+    is_failing: bool = False
+    """Whether the call is in a test that expects an error."""
 
 
 class RawTemplate(NamedTuple):
@@ -350,6 +352,7 @@ def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
 
 
 def _raw_templates(tree: ast.Module, text: str, path: str) -> Iterator[RawTemplate]:
+    failing = _failing_calls(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
             arguments = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -364,7 +367,7 @@ def _raw_templates(tree: ast.Module, text: str, path: str) -> Iterator[RawTempla
             call = None
             if keys is not None and span is not None:
                 argument = _values_by_key(keys, data or (), scope)
-                call = TemplateCall(path, span[0], span[1], "", keys, argument)
+                call = TemplateCall(path, span[0], span[1], "", keys, argument, is_failing=node in failing)
             yield RawTemplate(raw, scope, call)
 
 
@@ -386,6 +389,7 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
     for raw in _raw_templates(tree, text, path) if _RAW in text else ():
         yield raw.call or TemplateCall(path, Span(0, 0), 0, "", frozenset())
     loads = _names_of_load(tree)
+    failing = _failing_calls(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
             template, is_jinja = _template_of(node, scope, loads, path)
@@ -396,7 +400,26 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
             span = _name_span(node, text) if template and keys is not None else None
             if template and keys is not None and span is not None:
                 values = _values_by_key(keys, data or (), scope)
-                yield TemplateCall(path, *span, template, keys, values, is_jinja)
+                yield TemplateCall(path, *span, template, keys, values, is_jinja, node in failing)
+
+
+_ERROR_CHECKS: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
+"""Functions of pytest and unittest that fail if the block below them raises no error."""
+
+
+def _failing_calls(tree: ast.Module) -> frozenset[ast.AST]:
+    """Return the expressions in blocks that must raise an error."""
+    return frozenset(
+        inner
+        for block in ast.walk(tree)
+        if isinstance(block, ast.With | ast.AsyncWith)
+        and any(
+            isinstance(each.context_expr, ast.Call)
+            and _python_calls_name(each.context_expr.func) in _ERROR_CHECKS
+            for each in block.items
+        )
+        for inner in ast.walk(block)
+    )
 
 
 def _python_calls_name(function: ast.expr) -> str:
