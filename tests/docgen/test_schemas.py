@@ -63,6 +63,13 @@ def test_settings_of_an_editor_have_fields_in_its_form_and_show_the_defaults() -
     )
 
 
+def test_severities_of_rules_have_fields_in_the_form_of_an_editor() -> None:
+    # VS Code shows only a link to `settings.json` if one value has no plain type, or others are allowed.
+    rules = vscode_settings()["promptls.rules"]
+    assert rules["additionalProperties"] is False
+    assert {severity["type"] for severity in rules["properties"].values()} == {"string"}
+
+
 def test_groups_of_settings_are_set_one_by_one_in_an_editor() -> None:
     settings = vscode_settings()
     assert {"promptls.rendering.timeout", "promptls.inlayHints.tokens"} <= set(settings)

@@ -40,12 +40,17 @@ def header_schema() -> dict[str, Any]:
 
 
 def rules_schema() -> dict[str, Any]:
-    """Return the schema of the setting `rules`: the severities that each rule can have."""
+    """Return the schema of the setting `rules`: the severities that each rule can have.
+
+    VS Code has a form for objects only if the schema of each value names its type.
+    """
     severities = list(get_args(Severity))
     return {
         "type": "object",
         "description": Project.model_fields["rules"].description,
-        "properties": {rule.name: {"enum": severities, "description": rule.summary} for rule in RULES},
+        "properties": {
+            rule.name: {"type": "string", "enum": severities, "description": rule.summary} for rule in RULES
+        },
         "additionalProperties": False,
     }
 
