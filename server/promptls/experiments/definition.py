@@ -39,9 +39,8 @@ def evaluation_rows(
 
 
 HOW_TO_DECLARE = (
-    "declare one, in the header `{#--- … ---#}` at the top of a parts template or at the top level of a "
-    "prompt object: `experiments: {<name>: {dataset: <file>.csv, models: [local:smollm2], "
-    "metrics: [exact_match]}}`"
+    "declare one in the header or prompt object: "
+    "`experiments: {main: {dataset: rows.csv, metrics: [exact_match]}}`"
 )
 
 
