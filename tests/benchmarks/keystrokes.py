@@ -29,13 +29,15 @@ from client import Client, NoAnswerError
 from goals import OTHER_KINDS, REQUESTS, Times, percentile, print_goals
 from servers import EMPTY, PROMPTLS, Server, peers
 from templates import evaluation_prompt, prompt_object, saved_json, template, typing_place
-from typist import BURST, KINDS_OF_KEYSTROKES, Typist
+from typist import BURST, KINDS_OF_KEYSTROKES, OPENING_SECONDS, Typist
 
 WARM_UP = 12
 WARM_UP_SECONDS = 0.5
 MAX_SECONDS = 3
 """What one server may take in one phase, ahead of which it is asked a few times in any case."""
 FEWEST = 2
+FIRST_LINES = 50
+"""The length of the template that is opened right behind each start."""
 MAX_OTHER_LINES = 5000
 """Prompts of other kinds are as long as somebody writes by hand; longer ones are not measured."""
 TEXTS = {"an object": prompt_object, "an evaluation": evaluation_prompt, "saved JSON": saved_json}
@@ -57,7 +59,12 @@ def main() -> None:
     print(f"{'':<34}" + f"{'median':>15}{'p95':>7}" * len(servers) + "   promptls over empty")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print_row("start to initialized", measure_starts(folder, servers, arguments.starts))
+        starts, diagnostics = measure_starts(folder, servers, arguments.starts)
+        print_row("start to initialized", starts)
+        print_row("start to first diagnostics", diagnostics)
+        first, empty = diagnostics[PROMPTLS.name], starts[EMPTY.name]
+        ratio = percentile(first, 50) / percentile(empty, 50)
+        print(f"first diagnostics over the empty server's start to initialized: {ratio:.2f}")
         measured: dict[tuple[str, int], Times] = {}
         for lines in arguments.lines:
             for row, times in measure_template(folder, servers, lines, arguments.keystrokes):
@@ -73,16 +80,27 @@ def main() -> None:
         print_goals(measured)
 
 
-def measure_starts(folder: Path, servers: list[Server], count: int) -> Times:
-    """The seconds from starting each server to its answer to `initialize`."""
-    times: Times = {server.name: [] for server in servers}
+def measure_starts(folder: Path, servers: list[Server], count: int) -> tuple[Times, Times]:
+    """The seconds from starting each server to its answer to `initialize`, and to its first diagnostics."""
+    initialized: Times = {server.name: [] for server in servers}
+    diagnosed: Times = {server.name: [] for server in servers}
+    uri = (folder / "first.yml.j2").as_uri()
+    text = template(FIRST_LINES)
     for _ in range(count):
         for server in servers:
             started = time.perf_counter()
             with Client(server.command, folder) as client:
                 client.initialize()
-                times[server.name].append(time.perf_counter() - started)
-    return times
+                initialized[server.name].append(time.perf_counter() - started)
+                document = {"uri": uri, "languageId": server.language, "version": 1, "text": text}
+                client.seconds = OPENING_SECONDS
+                try:
+                    client.notify("textDocument/didOpen", {"textDocument": document})
+                    client.wait_for_diagnostics(uri, 1)
+                    diagnosed[server.name].append(time.perf_counter() - started)
+                except (NoAnswerError, EOFError, BrokenPipeError):
+                    diagnosed[server.name].append(math.inf)
+    return initialized, diagnosed
 
 
 def opened(folder: Path, servers: list[Server], text: str, name: str) -> dict[str, Typist]:
