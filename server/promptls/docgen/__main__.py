@@ -1,4 +1,4 @@
-"""`python -m promptls.docgen`: writes the generated files of a checkout; `--check` only looks at them."""
+"""`python -m promptls.docgen`: writes the generated files of a checkout; `--check` only lists stale ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptls.docgen.generated_files import PACKAGE, generated_files, stale_file
 def main() -> int:
     """Write and list stale files; with `--check`, write nothing, and return 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m promptls.docgen", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
     only_check = parser.parse_args().check
     checkout = Path(__file__).resolve().parents[3]
     if not (checkout / PACKAGE).is_file():

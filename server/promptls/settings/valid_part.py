@@ -81,19 +81,21 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
     unknown: set[tuple[str | int, ...]] = set()
     for found in error.errors(include_url=False, include_context=False):
         path = _path(values, found["loc"])
-        said = found["msg"]
+        message = found["msg"]
         if found["type"] == "list_type" and isinstance(found["input"], str):
-            said = f"Input should be a list: `[{found['input']}]`"
+            message = f"Input should be a list: `[{found['input']}]`"
         if path == ("samples",) and isinstance(found["input"], dict | list):
-            said = "Input should be the path of a JSON or YAML file, and not the data itself"
+            message = "Input should be the path of a JSON or YAML file, and not the data itself"
         if found["type"] == "string_pattern_mismatch":
-            said = _PATTERNS.get(str(path[-1]), said)
-        messages.setdefault(path, []).append(said)
+            message = _PATTERNS.get(str(path[-1]), message)
+        messages.setdefault(path, []).append(message)
         if found["type"] == "extra_forbidden":
             unknown.add(path)
-    around = {path[:length] for path in messages for length in range(len(path))}
+    parents = {path[:length] for path in messages for length in range(len(path))}
     return tuple(
-        Invalid(path, _join(said), path in unknown) for path, said in messages.items() if path not in around
+        Invalid(path, _join(texts), path in unknown)
+        for path, texts in messages.items()
+        if path not in parents
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 _LONGEST: Final = 100
 """Longer names are not compared: that takes quadratic time."""
 _MANY: Final = 100
+"""Among more names than this, only typos are looked up, and at most as many are compared."""
 _CLOSE: Final = 0.75
 _ENDING: Final = 2
 """How many extra letters a misspelled name may have at its end, such as those of a plural."""
@@ -19,7 +20,7 @@ _ENDING: Final = 2
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`, or None if none is similar.
 
-    Among more than 100 known names, those are considered that differ in one letter.
+    Among more than 100 known names, only those that differ as in `is_typo` are considered.
     """
     folded = {candidate.casefold(): candidate for candidate in known}
     word = name.casefold()
@@ -34,9 +35,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=4)
 def typos_among(names: frozenset[str]) -> Callable[[str], list[str]]:
-    """Return a function that returns the names, in order, of which a word may be a typo; see `is_typo`.
+    """Return a function from a word to the sorted names that it may misspell, as in `is_typo`.
 
-    It takes no longer if there are more names.
+    The time of a look-up does not depend on the number of names.
     """
     by_key: dict[str, list[str]] = {}
     for name in sorted(names):
@@ -51,7 +52,7 @@ def typos_among(names: frozenset[str]) -> Callable[[str], list[str]]:
 
 
 def _typo_keys(name: str) -> set[str]:
-    """Return texts of which at least one is the same for two names that differ as in `is_typo`."""
+    """Return keys for looking up typos: names that differ as in `is_typo` have a key in common."""
     folded = name.casefold()
     if len(folded) > _LONGEST:
         return {folded}
