@@ -112,7 +112,7 @@ WRONG = {
         [("invalid-ppl-template", "template"), ("unknown-evaluation-key", "0")],
     ),
     "a class that is imported under a misspelled name": (
-        "from opencompass.openicl.icl_inferencer import GenInferncer\n" + one("'{question}'"),
+        "from opencompass.openicl.icl_inferencer import GenInferncer, ZeroRetriever\n" + one("'{question}'"),
         [("unknown-evaluation-key", "GenInferncer")],
     ),
     "a number as a label": (
@@ -254,8 +254,8 @@ def test_a_class_of_the_users_own_is_no_typo() -> None:
     assert found(own) == [("unknown-evaluation-key", "type")]
     assert found(f"from mine import GenInferencers\n{own}") == []
     changed = {"opencompass/openicl.py": "class GenInferencers:\n    pass\n"}
-    assert found(f"from opencompass.openicl import GenInferencers\n{own}", changed) == []
-    assert found(f"from opencompass.openicl import GenInferencers\n{own}") == [
+    assert found(f"from opencompass.openicl import GenInferencers, ZeroRetriever\n{own}", changed) == []
+    assert found(f"from opencompass.openicl import GenInferencers, ZeroRetriever\n{own}") == [
         ("unknown-evaluation-key", "type")
     ]
 
@@ -352,6 +352,21 @@ KEYS = {
 def test_a_misspelled_key_or_variable_of_a_dataset_is_reported(key: str, wrong: str) -> None:
     text = f"{DATASET}q_datasets = [dict(type=D, path='p', reader_cfg=q_reader_cfg, {key})]\n"
     assert ("unknown-evaluation-key", wrong) in found(text)
+
+
+IMPORT = "from opencompass.openicl.icl_inferencer import GenInferencer\n"
+
+
+def test_a_class_that_is_not_imported_is_reported_if_others_are() -> None:
+    assert found(one("'Q: {question}'", before=IMPORT)) == [("unknown-evaluation-key", "ZeroRetriever")]
+    both = f"{IMPORT}from opencompass.openicl.icl_retriever import ZeroRetriever\n"
+    assert found(one("'Q: {question}'", before=both)) == []
+    assert found(one("'Q: {question}'", before=f"{IMPORT}from classes import *\n")) == []
+
+
+def test_a_misspelled_variable_that_another_takes_is_reported() -> None:
+    text = f"{one(repr('Q: {question}'))}datasets = q_dataset\n"
+    assert ("unknown-evaluation-key", "q_dataset") in found(text)
 
 
 def test_the_prompt_of_a_judge_is_checked() -> None:

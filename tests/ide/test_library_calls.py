@@ -105,3 +105,37 @@ def test_the_metrics_of_a_file_beside_the_program_are_known(tmp_path: Path) -> N
 @pytest.mark.parametrize("function", KEYWORDS)
 def test_the_known_arguments_are_those_of_the_functions(function: str) -> None:
     assert KEYWORDS[function] == inspect.signature(getattr(promptls, function)).parameters.keys()
+
+
+OBJECT = """import promptls
+prompt = promptls.Prompt(
+    name="triage", instruction="Sort.", input_keys=["ticket"], output_key="label",
+    output_type="str", examples=[{"ticket": "It broke", "label": "bug"}],
+)
+prompt.format(ticket="It broke")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('{"ticket"', '{"tiket"', '"tiket"'),
+        ('"label": "bug"', '"lable": "bug"', '"lable"'),
+        (', "label": "bug"', "", '{"ticket": "It broke"}'),
+        ('["ticket"]', '"ticket"', '"ticket"'),
+        ("format(ticket", "format(tickets", "tickets"),
+        ('format(ticket="It broke")', "format()", "prompt.format"),
+    ],
+)
+def test_a_wrong_prompt_object_is_reported(tmp_path: Path, old: str, new: str, place: str) -> None:
+    assert found(tmp_path, OBJECT) == []
+    assert found(tmp_path, OBJECT.replace(old, new)) == [place]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["prompt = other()", "prompt.input_keys = ['text']", "def f(prompt): ...", "for prompt in others: ..."],
+)
+def test_a_prompt_object_that_may_be_another_is_not_compared(tmp_path: Path, change: str) -> None:
+    text = OBJECT.replace("format(ticket", "format(text")
+    assert found(tmp_path, f"{text}{change}\n") == []

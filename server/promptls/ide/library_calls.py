@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
@@ -99,6 +100,7 @@ class _Library:
         for node in imports:
             if isinstance(node, ast.ImportFrom) and node.module and self._names:
                 self._import_metrics(node, folder)
+        self._objects = self._prompt_objects()
         self._experiments = {
             node.name: node
             for node in tree.body
@@ -111,7 +113,7 @@ class _Library:
             return
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
-                for check in (self._keywords, self._encoding, self._paths, self._prompt):
+                for check in (self._keywords, self._encoding, self._paths, self._prompt, self._format):
                     yield from check(node)
                 for check in (self._kind, self._backend, self._score, self._run):
                     yield from check(node)
@@ -246,6 +248,76 @@ class _Library:
             if name is not None and name not in _OBJECT_KEYWORDS:
                 message = f"`Prompt` ignores the argument `{name}`"
                 yield self._unknown(keyword, message, _OBJECT_KEYWORDS - given.keys())
+        yield from self._examples(call)
+
+    def _examples(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the literal examples of a prompt object that lack a literal key, as each of them fails."""
+        inputs, output = _keyword(call, "input_keys"), _keyword(call, "output_key")
+        if isinstance(inputs, ast.Constant) and isinstance(inputs.value, str):
+            span = self._places.span(inputs)
+            fix = Fix("Write a list", (Edit(span, f"[{ast.unparse(inputs)}]"),), preferred=True)
+            yield Finding(span, "`input_keys` must be a list", (fix,))
+        keys = [*(_texts(inputs) or ()), *(_texts(ast.List([output])) or () if output else ())]
+        examples = _keyword(call, "examples")
+        for example in examples.elts if isinstance(examples, ast.List) else ():
+            if not _is_plain(example):
+                continue
+            written = _texts(ast.List([key for key in example.keys if key]))
+            if written is None:
+                continue
+            for key in keys:
+                if key in written:
+                    continue
+                meant = nearest(key, [each for each in written if each not in keys])
+                if meant is None:
+                    yield Finding(self._places.span(example), f"the example has no `{key}`")
+                    continue
+                wrong = example.keys[written.index(meant)]
+                span = self._places.span(wrong) if wrong else self._places.span(example)
+                fix = Fix(f"Change to `{key}`", (Edit(span, f'"{key}"'),), preferred=True)
+                yield Finding(span, f"the example has no `{key}`, but `{meant}`", (fix,))
+
+    def _format(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the arguments of `format` that are not the input keys of a prompt object in the program."""
+        made = (
+            call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "format" else None
+        )
+        keys = self._objects.get(made.id) if isinstance(made, ast.Name) else None
+        if keys is None or call.args or any(keyword.arg is None for keyword in call.keywords):
+            return
+        given = {keyword.arg for keyword in call.keywords}
+        missing = [key for key in keys if key not in given]
+        unknown = [keyword for keyword in call.keywords if keyword.arg not in keys]
+        for keyword in unknown if missing else ():
+            yield self._unknown(keyword, f"the prompt has no input `{keyword.arg}`", missing)
+        if missing and not unknown:
+            names = ", ".join(f"`{each}`" for each in missing)
+            yield Finding(self._places.span(call.func), f"the prompt needs {names}")
+
+    def _prompt_objects(self) -> dict[str, list[str]]:
+        """Return the literal input keys of the prompt objects in variables that the module binds once."""
+        bound = Counter(
+            node.id
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        )
+        bound.update(node.arg for node in ast.walk(self._tree) if isinstance(node, ast.arg))
+        found = {}
+        for node in self._tree.body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if bound[name] == 1:
+                    keys = _texts(_keyword(call, "input_keys"))
+                    has_instruction = _keyword(call, "instruction") is not None
+                    if self._meaning(call.func) == ("promptls", "Prompt") and has_instruction and keys:
+                        found[name] = keys
+        changed = {
+            node.value.id
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.attr == "input_keys"
+        }
+        return {name: keys for name, keys in found.items() if name not in changed}
 
     def _kind(self, call: ast.Call) -> Iterator[Finding]:
         package, name = self._meaning(call.func)
@@ -414,6 +486,21 @@ class _Library:
 
 def _keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _texts(node: ast.expr | None) -> list[str] | None:
+    """Return the texts of a list of literal texts; None for other expressions."""
+    if not isinstance(node, ast.List):
+        return None
+    found = [
+        each.value for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
+    return found if len(found) == len(node.elts) else None
+
+
+def _is_plain(node: ast.expr) -> TypeGuard[ast.Dict]:
+    """Return whether a mapping is written without `**`."""
+    return isinstance(node, ast.Dict) and all(key is not None for key in node.keys)
 
 
 def _own(function: _Function) -> Iterator[ast.AST]:

@@ -456,6 +456,7 @@ def _undefined_names(
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}
+    imports_classes = _imports_classes(own)
     for node in ast.walk(own):
         field = node.value if isinstance(node, ast.FormattedValue) else None
         is_dunder = isinstance(field, ast.Name) and field.id.startswith("__")
@@ -463,10 +464,13 @@ def _undefined_names(
             what = "this is Python's" if hasattr(builtins, field.id) else "nothing is named"
             message = f"{what} `{field.id}`: a field is in a text without `f`, or in two braces"
             yield Finding(places.span(field), message, severity="error")
-        value = node.value if isinstance(node, ast.keyword) else None
+        value = node.value if isinstance(node, ast.keyword | ast.Assign) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
             if len(meant) != 1:
+                if value.id in _KNOWN_CLASSES and imports_classes:
+                    message = f"the class `{value.id}` is not imported"
+                    yield Finding(places.span(value), message, severity="error")
                 continue
             span, right = places.span(value), meant[0]
             message = f"nothing is named `{value.id}`; did you mean `{right}`?"
@@ -476,6 +480,13 @@ def _undefined_names(
             yield Finding(
                 span, message, (Fix(f"Change to `{right}`", (Edit(span, right),)),), severity="error"
             )
+
+
+def _imports_classes(own: ast.Module) -> bool:
+    """Return whether a program imports OpenCompass's classes one by one; an excerpt imports nothing."""
+    imports = [node for node in ast.walk(own) if isinstance(node, ast.ImportFrom)]
+    has_star = any(alias.name == "*" for node in imports for alias in node.names)
+    return not has_star and any((node.module or "").startswith("opencompass.openicl") for node in imports)
 
 
 def _import_of(own: ast.Module, name: str, places: PythonPlaces) -> Span | None:
