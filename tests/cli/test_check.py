@@ -55,6 +55,17 @@ def test_a_named_file_that_is_no_prompt_is_reported(
     assert shown.err == ""
 
 
+def test_a_named_file_with_the_instruction_of_another_program_is_reported(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text("instruction: do {{ x }}\nsteps: [a]\n")
+    assert main(["check", "a.yml.j2"]) == 0
+    assert capsys.readouterr().out == (
+        "a.yml.j2: not a prompt: its `instruction` is among keys of another program, without `input_keys`\n"
+        "There is no prompt here (1 other file left alone).\n"
+    )
+
+
 def test_a_named_file_whose_includes_do_not_exist_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -180,7 +180,7 @@ class Checked:
 
     def why_unchecked(self, file: CheckedFile) -> str | None:
         """Return why a file named explicitly was not checked; None if it was checked, or not named."""
-        from promptls.semantic.kind import Kind
+        from promptls.semantic.kind import Kind, top_keys
 
         if file.path not in self.named or file.kind is not Kind.OTHER or file.findings:
             return None
@@ -197,6 +197,8 @@ class Checked:
             for reference in template.references:
                 if reference.name and self.snapshot.resolve(file.path, reference) is None:
                     return f"not a prompt by its own text, and `{reference.name}` does not exist"
+        if template and "instruction" in top_keys(template.source):
+            return "not a prompt: its `instruction` is among keys of another program, without `input_keys`"
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:
