@@ -329,6 +329,12 @@ class Snapshot:
             return False
         if template.kind is Kind.PARTS:
             return True
+        extended = [each for each in template.references if each.keyword == "extends"]
+        if template.kind is Kind.OTHER and any(
+            (target := self.resolve(path, each)) and self._leads_to_parts(target, seen | {path})
+            for each in extended
+        ):
+            return True
         source = template.source
         first = source.first_chunk if source.layout is Layout.LIST else source.whole
         if template.kind is not Kind.OTHER or template.parts or first.has_content:

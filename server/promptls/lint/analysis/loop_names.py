@@ -19,7 +19,7 @@ from promptls.semantic.names.scopes import Binding, NameReference
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Name, walk
+from promptls.syntax.jinja.nodes import Attribute, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
@@ -45,6 +45,24 @@ looped_names: Final = summary(_looped, union)
 """The names that loops iterate over."""
 
 
+def _paths(chunk: Chunk) -> frozenset[str]:
+    """Return the attributes of variables that loops with one variable iterate over, as they are written."""
+    statements = [(tag, tag_tree(tag).statement) for tag in chunk.tags if tag.kind == "statement"]
+    return frozenset(
+        tag.text[source.span.start : source.span.end]
+        for tag, statement in statements
+        if statement.keyword == "for"
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], Name)
+        for source in statement.expressions
+        if isinstance(source, Attribute)
+    )
+
+
+looped_paths: Final = summary(_paths, union)
+"""The attributes that such loops iterate over, as they are written."""
+
+
 class LoopTypo(NamedTuple):
     """A name in a loop that is probably meant to be the loop's variable, and whether that is almost certain."""
 
@@ -54,20 +72,21 @@ class LoopTypo(NamedTuple):
 
 
 def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
-    """Yield typos of loop variables in a file that declares no inputs.
+    """Yield typos of loop variables.
 
-    Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
+    Any name that is not declared may be an input. It is a typo if it is only read inside of the loop, and if it is
     similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
     must have a letter more or less, and be read once, with an attribute. The plural of a variable, the only name in
     the loop whose attributes are read, and the abbreviation of a variable that is read too, are less certain.
     """
     names = file.template.names
-    if declared_names(file) is not None or not names.bound_names("for"):
+    if not names.bound_names("for"):
         return
+    declared = declared_names(file) or frozenset()
     unread_variables = set(unread(file, "for"))
     read = {each.binding for each in names.references if each.binding is not None}
     may_be_read_elsewhere = _names_read_elsewhere(file)
-    unknown = names.input_names - names_in_includers(file) - given_names(file)
+    unknown = names.input_names - names_in_includers(file) - given_names(file) - declared
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
         is_unread = binding in unread_variables or (

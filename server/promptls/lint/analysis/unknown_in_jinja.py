@@ -108,7 +108,8 @@ class Unknown:
         """Return the finding, suggesting Jinja's equivalent of a foreign name, or else a similar name."""
         meant = _FOREIGN_NAMES[self._kind].get(name)
         if meant is None:
-            return misspelt(span, message, name, self._known)
+            finding = misspelt(span, message, name, self._known)
+            return finding if any(fix.preferred for fix in finding.fixes) else Finding(span, message)
         # An equivalent with an argument cannot replace the name alone.
         fixes = () if "(" in meant else (Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True),)
         return Finding(span, f"{message}; did you mean `{meant}`?", fixes)

@@ -13,7 +13,7 @@ from promptls.semantic.parts import chunk_contents
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.builtins import KEYWORDS
+from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag, jinja_objection
 from promptls.syntax.jinja.statements import parse_tag
@@ -80,6 +80,23 @@ _PAIRS: Final = {
     (":", "="): "=",
 }
 """Pairs of adjacent tokens, and their equivalent in Jinja."""
+_NO_NAMES: Final = frozenset(
+    {
+        "default",
+        "escape",
+        "indent",
+        "int",
+        "join",
+        "lower",
+        "safe",
+        "string",
+        "striptags",
+        "tojson",
+        "trim",
+        "upper",
+    }
+)
+"""Filters whose names are no names of variables."""
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "//", "%", "~"})
 _STEPS: Final = frozenset({"+", "-", "*", "/", "~"})
 _OPENING: Final = frozenset({"(", "[", "{"})
@@ -133,6 +150,9 @@ def _operators(tag: Tag, tokens: list[Token]) -> list[Edit]:
         _foreign_framing,
         _foreign_loops,
         _quoted,
+        _compared_by_test,
+        _filter_arguments,
+        _keyword_colons,
     )
     for edit in chain.from_iterable(read(tag, tokens) for read in readers):
         found.setdefault(edit.span.start, edit)
@@ -154,7 +174,9 @@ def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         written = _PAIRS.get((first.text, second.text))
         if written is None or first.end != second.start or "string" in {first.kind, second.kind}:
             continue
-        if written.isalpha():
+        if written == "or" and tokens[tokens.index(second) + 1].text in _NO_NAMES:
+            yield Edit(Span(first.start, second.end), "|")
+        elif written.isalpha():
             yield _word_for(tag, first.start, second.end, written)
         elif written != "." or tokens[tokens.index(second) + 1].kind == "name":
             yield Edit(Span(first.start, second.end), written)
@@ -236,6 +258,9 @@ def _foreign_loops(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     if texts[1] == "(" and texts[-2] == ")" and "in" in texts[: texts.index(")")]:
         yield Edit(Span(tokens[1].start, tokens[1].end), "")
         yield Edit(Span(tokens[-2].start, tokens[-2].end), "")
+    is_pair = [token.kind for token in tokens[1:3]] == ["name", "name"] and texts[3:4] == ["in"]
+    if is_pair and "in" not in texts[1:3]:
+        yield Edit(Span(tokens[1].end, tokens[1].end), ",")
     if "of" in texts and "in" not in texts:
         of = tokens[texts.index("of")]
         yield Edit(Span(of.start, of.end), "in")
@@ -251,6 +276,57 @@ def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         quote = _QUOTES.get(token.text) if token.kind == "unknown" else None
         if quote and quote not in tag.text:
             yield Edit(Span(token.start, token.end), quote)
+
+
+def _compared_by_test(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Yield the comparison for `is "text"` and `is not "text"`."""
+    for index, token in enumerate(tokens):
+        if token.text != "is" or not index or tokens[index - 1].kind not in {"name", "operator"}:
+            continue
+        is_negated = tokens[index + 1].text == "not"
+        if tokens[index + 1 + is_negated].kind == "string":
+            yield Edit(Span(token.start, tokens[index + is_negated].end), "!=" if is_negated else "==")
+
+
+def _keyword_colons(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Yield `=` for the colons of arguments: `f(name: x)`."""
+    opened: list[bool] = []
+    for index, token in enumerate(tokens):
+        if token.text == "(":
+            opened.append(index > 0 and tokens[index - 1].kind == "name")
+        elif token.text in _OPENING:
+            opened.append(False)
+        elif token.text in _CLOSING and opened:
+            opened.pop()
+        elif token.text == ":" and opened[-1:] == [True] and tokens[index - 1].kind == "name":
+            end = token.end + (tag.text[token.end : token.end + 1] == " ")
+            if tokens[index - 2].text in {"(", ","}:
+                yield Edit(Span(token.start, end), "=")
+
+
+_NO_VALUES: Final = frozenset({"and", "or", "not", "in", "is", "if", "else", "recursive"})
+_VALUES: Final = frozenset({"string", "integer", "float", "name"})
+
+
+def _filter_arguments(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Yield the parentheses of filters with arguments as in Django and Liquid: `default:"a"`, `indent 4`."""
+    for index, token in enumerate(tokens[:-1]):
+        is_filter = index and (tokens[index - 1].text == "|" or (index == 1 and tokens[0].text == "filter"))
+        if not is_filter or token.text not in FILTERS:
+            continue
+        has_colon = tokens[index + 1].text == ":"
+        first = index + 1 + has_colon
+        last = first
+        while tokens[last].kind in _VALUES and tokens[last].text not in _NO_VALUES:
+            last += 1
+            while tokens[last].text == "." and tokens[last + 1].kind == "name":
+                last += 2
+            if tokens[last].text != ",":
+                break
+            last += 1
+        if last > first and tokens[last].text in {"", "|", ")", *_NO_VALUES}:
+            arguments = tag.text[tokens[first].start : tokens[last - 1].end]
+            yield Edit(Span(token.end, tokens[last - 1].end), f"({arguments})")
 
 
 def _ternary(tag: Tag, tokens: list[Token]) -> list[Edit]:
@@ -339,6 +415,15 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         edit = Edit(tag.span.shifted(located.start), "{% endif %}")
         yield Fix("Change to `{% endif %}`", (edit,), preferred=True)
         return
+    if tag.kind == "output" and _LOOP_HEAD.fullmatch(tag.text):
+        meant = f"{{%{tag.text[2:-2]}%}}"
+        yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),), preferred=True)
+        return
+    opening = _HANDLEBARS_IF.fullmatch(tag.text)
+    if opening is not None:
+        meant = f"{{% if {opening[1]} %}}"
+        yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),))
+        return
     if _TRIPLED.fullmatch(tag.text):
         meant = tag.text[1:-1]
         yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),), preferred=True)
@@ -352,6 +437,8 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
 
 
 _TRIPLED: Final = re.compile(r"\{{3}[^{}]+\}{3}")
+_LOOP_HEAD: Final = re.compile(r"\{\{\s*for\s+\w+(?:\s*,\s*\w+)?\s+in\s+[\w.()]+\s*\}\}")
+_HANDLEBARS_IF: Final = re.compile(r"\{\{\s*#\s*if\s+([A-Za-z_][\w.]*)\s*\}\}")
 _HANDLEBARS_END: Final = re.compile(r"\{\{\s*/\s*if\s*\}\}")
 
 
@@ -387,7 +474,12 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
         title = f"Change to `{wrong_end.group(1)}`"
         yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
     elif keyword and keyword not in KEYWORDS:
-        yield from _known_keyword(problem, tag, statement.keyword_span, start)
+        meant = _for_open_block(located.chunk, tag, keyword)
+        if meant is not None:
+            edit = Edit(statement.keyword_span.shifted(start), meant)
+            yield Fix(f"Change to `{meant}`", (edit,), preferred=True)
+        else:
+            yield from _known_keyword(problem, tag, statement.keyword_span, start)
     elif len(problem.related) == len(("this", "and this")):
         yield from _swapped(source, problem)
     elif statement.opens_block and "expected `end" in problem.message:
@@ -399,6 +491,32 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
             yield Fix("Change `{ %` to `{%`", (Edit(opening, "{%"),), preferred=True)
         elif removal:
             yield Fix(_REMOVE, (removal,))
+
+
+_FOREIGN_ENDS: Final = frozenset({"end", "fi", "done"})
+
+
+def _for_open_block(chunk: Chunk, tag: Tag, keyword: str) -> str | None:
+    """Return the keyword that is meant by `end`, `fi` and `done`, or by Django's `empty`, in the innermost open block."""
+    if (
+        keyword not in {"end", "empty", "fi", "done"}
+        or tag.text[tag.inner_start : tag.inner_end].strip(" -+") != keyword
+    ):
+        return None
+    opened: list[str] = []
+    for each in chunk.tags:
+        if each.span.start >= tag.span.start:
+            break
+        if each.kind == "statement":
+            statement = tag_tree(each).statement
+            if statement.opens_block:
+                opened.append(statement.keyword)
+            elif opened and statement.keyword in {f"end{opened[-1]}", "end"}:
+                opened.pop()
+    expected = {"empty": "for", "fi": "if", "done": "for"}.get(keyword)
+    if not opened or (expected is not None and opened[-1] != expected):
+        return None
+    return "else" if keyword == "empty" else f"end{opened[-1]}"
 
 
 def _split_opening(source: Source, keyword: str, end: int) -> Span | None:
@@ -470,6 +588,11 @@ def _missing_end(
     title = f"Insert `{written}`"
     if keyword == "if" and _HANDLEBARS_END.search(source.text):
         return
+    if any(
+        each.kind == "statement" and tag_tree(each).statement.keyword in _FOREIGN_ENDS
+        for each in located.chunk.tags
+    ):
+        return  # that tag ends the block
     start = located.start + tag.span.start + len(tag.text)
     on_line = source.slice(Span(start, source.line_span(source.line_column(start).line).end))
     if problem.related and not (keyword == "set" and on_line.strip()):

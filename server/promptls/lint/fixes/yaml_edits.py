@@ -290,7 +290,28 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     text = source.slice(line)
     if "begins on the line below" in problem.message:
         return tuple(_after_mark(source, text, line))
+    unmarked = _unmarked_block(source, text, line.start) if "quote the value" in problem.message else None
+    if unmarked is not None:
+        return (unmarked,)
     return (*_indented(source, text, line.start), *_fixes(text, line.start, problem.message))
+
+
+_KEY_ALONE: Final = re.compile(r"[ ]*(?:- )?(?:content|instruction):[ ]*$")
+
+
+def _unmarked_block(source: Source, line: str, start: int) -> Fix | None:
+    """Return the fix that adds the `|` of a text below its key, in which a line looks like a key."""
+    indent = len(line) - len(line.lstrip(" "))
+    for line_index in range(source.line_column(start).line - 1, -1, -1):
+        above = source.line_span(line_index)
+        text = source.slice(above)
+        if _KEY_ALONE.match(text):
+            column = len(text) - len(text.lstrip("- "))
+            end = above.start + len(text.rstrip())
+            return Fix("Add `|`", (Edit(Span(end, end), " |"),), preferred=True) if column < indent else None
+        if text.strip() and len(text) - len(text.lstrip(" ")) < indent:
+            return None
+    return None
 
 
 _MARK: Final = re.compile(
@@ -317,6 +338,12 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
     """Yield the fix for a part's key that is indented differently from the key above it."""
     own = _PART_KEY.match(line)
     if own is None or own["dash"] or own["key"] not in PART_KEYS:
+        return
+    below = _PART_KEY.match(source.slice(source.line_span(source.line_column(start).line + 1)))
+    is_item = below is not None and not below["dash"] and len(below["indent"]) == len(own["indent"]) + 2
+    if own["key"] == "name" and is_item:
+        place = Span(start + len(own["indent"]), start + len(own["indent"]))
+        yield Fix("Insert a dash", (Edit(place, "- "),), preferred=True)
         return
     for line_index in range(source.line_column(start).line - 1, -1, -1):
         above = _PART_KEY.match(source.slice(source.line_span(line_index)))

@@ -155,8 +155,12 @@ def _objections(file: File, sample: Sample) -> Iterator[_Objection]:
         values = {str(name): given_value(value) for name, value in sample.data.items()}
         for name, when in sorted(lacking(shapes, values)):
             yield _Objection(f"the sample `{sample.name}` lacks `{name}`, which is read where {when}")
-        for name, reason in misfit_by_name(shapes, values):
-            yield _Objection(f"the sample `{sample.name}`: {reason}", name)
+    else:
+        untyped = {name for name, schema in declared.items() if declared_types(schema) is None}
+        shapes = needed_shapes(file.snapshot, file.path) if untyped else {}
+        values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
+    for name, reason in misfit_by_name(shapes, values):
+        yield _Objection(f"the sample `{sample.name}`: {reason}", name)
 
 
 def _shown(value: Any) -> str:

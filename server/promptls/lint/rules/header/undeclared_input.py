@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.lint.analysis.loop_names import typos_of_loop_variables
 from promptls.lint.analysis.unmatched_names import (
     declared_names,
     describe_entries,
@@ -60,6 +61,7 @@ from promptls.lint.rules.jinja import unquoted_text
 def check(file: File) -> Iterator[Finding]:
     """Yield the references of undeclared variables that are not similar to a known name."""
     texts = {found.span for found in unquoted_text.check(file)}
+    texts |= {each.reference.span for each in typos_of_loop_variables(file)}
     undeclared = [
         reference
         for reference, meant, elsewhere in undeclared_references(file)

@@ -98,6 +98,10 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
         if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
             place = source.function.name_span.shifted(tag.span.start)
             yield from _misspelt_method(source.function.name, place)
+            if source.function.name == "keys" and len(items) == _PAIR:
+                fix = Fix("Change to `items`", (Edit(place, "items"),), preferred=True)
+                message = "`keys()` gives the keys alone; did you mean `items()`?"
+                yield Finding(place, message, (fix,), severity="warning")
             is_of_pairs = source.function.name == "items" and is_pair
             if is_of_pairs and names[0].name in _VALUES and names[1].name in _KEYS:
                 yield _swapped(names[0], names[1], tag.span.start)

@@ -41,6 +41,7 @@ from typing import Final
 from markupsafe import Markup
 
 from promptls.lint.analysis.literal_types import LiteralTypes
+from promptls.lint.analysis.loop_names import looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
@@ -264,7 +265,8 @@ def _foreign_in(file: File) -> Iterator[Finding]:
             if call is None and node.name in _FILTERS:
                 yield _filter(node).shifted(start + located.start)
                 continue
-            if call is None and not (isinstance(target, Name) and _is_sequence(file, target.name)):
+            is_sequence = isinstance(target, Name) and _is_sequence(file, target.name)
+            if call is None and not is_sequence and not _is_looped_path(file, located, target, start):
                 continue
             yield _finding(located.chunk, node, call, start).shifted(located.start)
 
@@ -336,6 +338,14 @@ def _is_sequence(file: File, name: str) -> bool:
     if shape is None or not all(map(_has_only_length, alternatives_of(shape))):
         return False
     return any(each.kind in {"list", "text"} for each in alternatives_of(shape)) or _has_loop(file, name)
+
+
+def _is_looped_path(file: File, located: Located, target: Expression, start: int) -> bool:
+    """Return whether a loop with one variable iterates over the same attribute of a variable."""
+    if not isinstance(target, Attribute):
+        return False
+    text = located.chunk.text[start + target.span.start : start + target.span.end]
+    return text in looped_paths(file.chunks)
 
 
 def _has_loop(file: File, name: str) -> bool:

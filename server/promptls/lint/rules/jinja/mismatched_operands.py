@@ -40,12 +40,15 @@ from typing import Final, Literal
 
 from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 
 _NUMBERS: Final = frozenset({"index", "index0", "revindex", "revindex0", "length", "depth", "depth0"})
 """The attributes of `loop` that are numbers."""
+_COUNTS: Final = frozenset({"count", "int", "length", "wordcount"})
+"""The filters that return numbers."""
+_ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 
 
 @each_chunk
@@ -60,9 +63,9 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             between = Span(left.span.end + start, right.span.start + start)
             if operator == "+":
                 yield _sum(chunk, Span(left.span.start + start, right.span.end + start), between)
-            elif operator in {"==", "!="} and "loop" in {_root(left), _root(right)}:
-                text = left if _type_of(left) == "text" else right
-                yield _comparison(text, text.span.shifted(start))
+            text, number = (left, right) if _type_of(left) == "text" else (right, left)
+            if operator in _ORDERS or (operator in {"==", "!="} and not isinstance(number, Constant)):
+                yield _comparison(text, number, text.span.shifted(start), operator)
 
 
 def _type_of(node: Expression) -> Literal["text", "number"] | None:
@@ -75,14 +78,12 @@ def _type_of(node: Expression) -> Literal["text", "number"] | None:
             return "number"
         case Attribute(target=Name(name="loop"), name=name) if name in _NUMBERS:
             return "number"
+        case Filter(name=name) if name in _COUNTS:
+            return "number"
         case Operation(operators=operators, operands=operands) if set(operators) == {"+"}:
             # The sum of a text and another value is a text, or fails for that reason.
             return "text" if any(_type_of(each) == "text" for each in operands) else None
     return None
-
-
-def _root(node: Expression) -> str | None:
-    return node.target.name if isinstance(node, Attribute) and isinstance(node.target, Name) else None
 
 
 def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
@@ -92,10 +93,13 @@ def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
     return Finding(span, "`+` adds no number to a text; did you mean `~`?", (fix,) if "+" in written else ())
 
 
-def _comparison(text: Expression, span: Span) -> Finding:
+def _comparison(text: Expression, number: Expression, span: Span, operator: str) -> Finding:
     value = str(text.value) if isinstance(text, Constant) else ""
     fix = Fix(f"Change to `{value}`", (Edit(span, value),))
-    message = "a number of the loop never equals a text"
+    what = "a number of the loop" if isinstance(number, Attribute) else "a number"
+    message = f"{what} never equals a text"
+    if operator in _ORDERS:
+        message = f"`{operator}` compares no number with a text"
     return Finding(span, message, (fix,) if value.isdigit() else ())
 
 

@@ -37,7 +37,7 @@ from itertools import pairwise
 
 from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Collection, Constant, children
+from promptls.syntax.jinja.nodes import Call, Collection, Constant, Filter, children
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import tokenize
 from promptls.text.positions import Span
@@ -47,9 +47,12 @@ from promptls.text.positions import Span
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the places between texts that Jinja joins."""
     in_collections: set[Span] = set()
+    arguments: set[Span] = set()
     for start, node in expressions_in(chunk):
         if isinstance(node, Collection):
             in_collections |= {each.span.shifted(start) for each in children(node)}
+        if isinstance(node, Call | Filter):
+            arguments |= {each.span.shifted(start) for each in node.arguments}
         if not isinstance(node, Constant) or not isinstance(node.value, str):
             continue
         span = node.span.shifted(start)
@@ -61,10 +64,11 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             joined = json.dumps(node.value, ensure_ascii=False)
             message = f"expected a comma: Jinja joins this text with the one before it, to `{joined}`"
             at = Span(second.start, second.end)
+            fix = Fix("Insert a comma", (Edit(Span(first.end, first.end), ","),))
             if is_item:
-                yield Finding(at, message, (Fix("Insert a comma", (Edit(Span(first.end, first.end), ","),)),))
+                yield Finding(at, message, (fix,))
             else:
-                yield Finding(at, message, severity="hint")
+                yield Finding(at, message, (fix,) if span in arguments else (), severity="hint")
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

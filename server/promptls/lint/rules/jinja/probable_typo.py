@@ -3,7 +3,7 @@
 ## What it does
 
 In a file that declares no inputs, and in a prompt object, reports a variable that is read once and differs by one letter from a
-variable that the file uses more often, and a key or attribute of a value that is used once and differs
+variable that the file uses more often, one of two variables that are each read once and differ by swapped or missing letters (a hint), and a key or attribute of a value that is used once and differs
 by one letter from one that the same value has elsewhere, or is a misspelling of a common one such as
 `content`. Names that differ in a digit, in a plural
 ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
@@ -131,6 +131,42 @@ def _names(file: File) -> Iterator[Finding]:
         ]
         if len(meant) == 1:
             yield _finding(span, name, meant[0], f"nothing else is named `{name}`")
+        elif not meant and not is_called:
+            yield from _once_each(file, name, span, [each for each in doubtful[name] if each not in passed])
+
+
+def _once_each(file: File, name: str, span: Span, similar: list[str]) -> Iterator[Finding]:
+    """Yield a hint for one of two inputs that are each read once and differ by swapped, missing or doubled letters.
+
+    It is the one with the word that the text does not have elsewhere, or else the later one.
+    """
+    names = file.template.names
+    twins = [each for each in similar if each in names.input_names and _is_slip(name, each)]
+    if len(twins) != 1 or len(name) < _MIN_COMMON:
+        return
+    (other,) = twins
+    references = list(names.references_of(other))
+    if len(references) != 1 or references[0].how == "call" or binding_of(names, other) is not None:
+        return
+    words, others = _PART.findall(name), _PART.findall(other)
+    own = [word for word in words if word not in others]
+    its = [word for word in others if word not in words]
+    text = file.template.source.text.casefold()
+    is_own, is_its = (
+        all(len(re.findall(rf"(?<![^\W_]){re.escape(word.casefold())}(?![^\W_])", text)) > 1 for word in each)
+        for each in (own, its)
+    )
+    if (is_its and not is_own) or (is_its == is_own and references[0].span.start < span.start):
+        yield replace(
+            _finding(span, name, other, f"`{name}` and `{other}` are each read once"), severity="hint"
+        )
+
+
+def _is_slip(name: str, other: str) -> bool:
+    """Return whether two names differ by swapped letters, or by a missing or doubled one inside of a word."""
+    return name.casefold().replace("_", "") != other.casefold().replace("_", "") and (
+        len(name) != len(other) or sorted(name) == sorted(other)
+    )
 
 
 def _is_joined(name: str, other: str) -> bool:

@@ -6,10 +6,11 @@ In a file that declares its inputs, reports an undeclared name that is similar t
 name that the file binds elsewhere: a loop variable after the loop, a variable that is set in a loop and
 read after it, or a macro's parameter outside of the macro.
 
-In a file that declares no inputs, any name may be an input; but a name that is only read in a loop, and
-is similar to an unused variable of the loop, is reported too.
+A name that is only read in a loop, and is similar to an unused variable of the loop, is reported in a file
+that declares no inputs, too, although any name may be an input there.
 
-In every file, reports names that no caller can provide: `loop` outside of a loop, also in a file that is
+In every file, reports attributes that no mapping has in a list that the file writes itself, and names that no
+caller can provide: `forloop`, which Jinja calls `loop`; `loop` outside of a loop, also in a file that is
 included from within a loop; attributes of a namespace that nothing sets; in a file that is only imported without context, variables that a macro
 takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes as `none`, `true` and
 `false`.
@@ -84,11 +85,11 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.facts import union
-from promptls.syntax.jinja.nodes import Name, Test
+from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo
+from promptls.text.suggest import is_close, is_typo, nearest
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -103,13 +104,19 @@ def check(file: File) -> Iterator[Finding]:
     yield from _callers(file)
     yield from _unset_attributes(file)
     yield from _bare_counters(file)
+    yield from _django_counters(file)
+    yield from _lacking_keys(file)
     yield from foreign_constants(file)
     importer = _importer_without_context(file)
     if importer is not None:
         yield from _without_data(file, importer)
         return
+    misspelt = [*typos_of_loop_variables(file)]
+    of_loops = {each.reference.span for each in misspelt}
     for reference, meant, elsewhere in undeclared_references(file):
         name = reference.name
+        if reference.span in of_loops:
+            continue
         if elsewhere is not None:
             message = out_of_scope(file, elsewhere, reference.span)
             related = RelatedInformation(file.path, elsewhere.span, f"`{name}` is bound here")
@@ -117,7 +124,6 @@ def check(file: File) -> Iterator[Finding]:
         elif meant is not None:
             yield _misspelt(file, reference, meant)
     yield from _lost_after_loops(file)
-    misspelt = [*typos_of_loop_variables(file)]
     yield from _after_loops(file, frozenset(each.reference.name for each in misspelt))
     yield from _before_set(file)
     yield from _before_import(file)
@@ -141,7 +147,8 @@ def _misspelt(file: File, reference: NameReference, meant: str) -> Finding:
     is_sure = meant in file.template.names.input_names
     fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_sure and is_close(name, meant))
     message = f"nothing is named `{name}`; did you mean `{meant}`?"
-    return Finding(reference.span, message, (fix, *added_input(file, name)))
+    added = () if is_close(name, meant) else added_input(file, name)
+    return Finding(reference.span, message, (fix, *added))
 
 
 _BINDING_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
@@ -410,6 +417,102 @@ def _bare_counters(file: File) -> Iterator[Finding]:
 
 
 _COUNTERS: Final = frozenset({"index", "index0"})
+_DJANGO: Final = "forloop"
+_DJANGO_COUNTERS: Final = {
+    "counter": "index",
+    "counter0": "index0",
+    "first": "first",
+    "index": "index",
+    "index0": "index0",
+    "last": "last",
+    "length": "length",
+    "revcounter": "revindex",
+    "revcounter0": "revindex0",
+}
+"""The attributes of a loop in Django and Liquid, with their names in Jinja."""
+
+
+def _django_counters(file: File) -> Iterator[Finding]:
+    """Yield the uses of `forloop`, which Jinja calls `loop`."""
+    names = file.template.names
+    if _DJANGO not in names.input_names or _DJANGO in names.all_bound_names | (declared_names(file) or set()):
+        return
+    if _DJANGO in given_names(file):
+        return
+    attributes = {each.span.start: each for each in uses_in(file) if each.owner == _DJANGO}
+    for reference in names.references_of(_DJANGO):
+        use = attributes.get(reference.span.end + 1)
+        meant = _DJANGO_COUNTERS.get(use.name) if use is not None else None
+        message = "nothing is named `forloop`; Jinja calls it `loop`"
+        if use is None or meant is None or "loop" not in names_in_scope(names, reference.span.start):
+            yield Finding(reference.span, message)
+        else:
+            edit = Edit(Span(reference.span.start, use.span.end), f"loop.{meant}")
+            yield Finding(reference.span, message, (Fix(f"Change to `loop.{meant}`", (edit,)),))
+
+
+def _lacking_keys(file: File) -> Iterator[Finding]:
+    """Yield the attributes that no mapping has in a list that the file writes, where a loop over it reads them."""
+    names = file.template.names
+    if not names.bound_names("for"):
+        return
+    keys: dict[str, frozenset[str] | None] = {}
+    for binding in names.bindings_of("for"):
+        statement = statement_at(file.template, binding.span.start)
+        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        is_single = statement is not None and isinstance(statement.targets[0], Name)
+        own = _written_keys(file, source) if is_single and source is not None else None
+        is_first = binding.name not in keys
+        keys[binding.name] = own if is_first else None
+    others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
+    reads = [
+        (use.owner, use.name, use.span, "")
+        for use in uses_in(file)
+        if not (use.is_set or use.is_tested or hasattr(dict, use.name))
+    ]
+    for located in file.chunks.placed() if any(keys.values()) else ():
+        for start, node in expressions_in(located.chunk):
+            if isinstance(node, Item) and isinstance(node.target, Name) and isinstance(node.key, Constant):
+                span = node.key.span.shifted(located.start + start)
+                reads.append((node.target.name, node.key.value, span, "'"))
+    for owner, name, span, quote in reads:
+        known = keys.get(owner) if owner not in others and isinstance(name, str) else None
+        if known is None or name in known or owner not in names_in_scope(names, span.start):
+            continue
+        message = f"no mapping of the list has the key `{name}`"
+        meant = nearest(name, known)
+        if meant is None:
+            yield Finding(span, message, severity="hint")
+        else:
+            fix = Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),))
+            yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+def _written_keys(file: File, source: Expression) -> frozenset[str] | None:
+    """Return the keys of the mappings in a list that is written in place, or is set once and never changed."""
+    names = file.template.names
+    if isinstance(source, Name):
+        bindings = [each for each in names.bindings_of("set") if each.name == source.name]
+        is_other = source.name in names.input_names or any(
+            source.name in names.bound_names(kind) for kind in _BINDING_KINDS if kind != "set"
+        )
+        if len(bindings) != 1 or is_other or any(each.owner == source.name for each in uses_in(file)):
+            return None
+        statement = statement_at(file.template, bindings[0].span.start)
+        if statement is None or len(statement.expressions) != 1 or not isinstance(statement.targets[0], Name):
+            return None
+        source = statement.expressions[0]
+    if not isinstance(source, Collection) or source.kind not in {"list", "tuple"} or not source.items:
+        return None
+    found: set[str] = set()
+    for item in source.items:
+        if not isinstance(item, Collection) or item.kind != "dict":
+            return None
+        written = item.items[::2]
+        if not all(isinstance(key, Constant) and isinstance(key.value, str) for key in written):
+            return None
+        found |= {str(key.value) for key in written if isinstance(key, Constant)}
+    return frozenset(found)
 
 
 def _binds_loop(file: File, path: str) -> bool:

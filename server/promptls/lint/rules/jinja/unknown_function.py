@@ -59,9 +59,11 @@ from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameReference
+from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import UNKNOWN
-from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import IncludeChain, function_names, functions_path, include_chains
 from promptls.workspace.disk import text_on_disk
@@ -104,7 +106,8 @@ def check(file: File) -> Iterator[Finding]:
                     yield _python_function(file, reference)
                 continue
             finding = misspelt(reference.span, f"nothing provides the function `{name}`", name, suggested)
-            yield replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
+            is_slip = any(fix.preferred for fix in finding.fixes)
+            yield finding if is_slip else replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
 
 
 PYTHON_FUNCTIONS = {
@@ -179,6 +182,8 @@ def _python_function(file: File, reference: NameReference) -> Finding:
     """Return a finding for the call of a Python function, with the equivalent filter."""
     name = PYTHON_FUNCTIONS[reference.name]
     message = f"Jinja has no function `{reference.name}`"
+    if reference.name == "enumerate":
+        return Finding(reference.span, f"{message}; `loop.index0` counts", tuple(_counted(file, reference)))
     if not name:
         return Finding(reference.span, message)
     located = file.template.source.located(reference.span.start)
@@ -193,6 +198,50 @@ def _python_function(file: File, reference: NameReference) -> Finding:
                 fix = Fix(f"Change to `{edit.text}`", (edit,))
                 return Finding(reference.span, f"{message}; did you mean the filter `{name}`?", (fix,))
     return Finding(reference.span, f"{message}; did you mean the filter `{name}`?")
+
+
+def _counted(file: File, reference: NameReference) -> Iterator[Fix]:
+    """Yield the fix of `for i, x in enumerate(xs)`, which reads `loop.index0` in the place of `i`.
+
+    Yield nothing if `i` is read by a loop inside of the loop, or by nothing.
+    """
+    statement = statement_at(file.template, reference.span.start)
+    call = statement.expressions[0] if statement is not None and statement.expressions else None
+    if statement is None or statement.keyword != "for" or not isinstance(call, Call):
+        return
+    target = statement.targets[0]
+    pair = list(target.items) if isinstance(target, Collection) else []
+    start = reference.span.start - call.function.span.start
+    if len(pair) != len(["counter", "element"]):
+        return
+    counter, element = pair
+    if not isinstance(counter, Name) or not call.arguments or call.arguments[2:]:
+        return
+    first = call.arguments[1] if call.arguments[1:] else Constant(call.span, 0)
+    first = first.value if isinstance(first, Keyword) else first
+    if file.template.source.slice(target.span.shifted(start))[:1] == "(":
+        return
+    if not isinstance(first, Constant) or first.value not in {0, 1} or isinstance(call.arguments[0], Keyword):
+        return
+    index = "loop.index" if first.value else "loop.index0"
+    here = counter.span.shifted(start)
+    loops = _loops_at(file, file.template.source.text.find("%}", reference.span.end) + 2)
+    edits = [
+        Edit(Span(here.start, element.span.start + start), ""),
+        Edit(call.span.shifted(start), file.template.source.slice(call.arguments[0].span.shifted(start))),
+    ]
+    for each in file.template.names.references_of(counter.name):
+        if each.binding is None or each.binding.span != here:
+            continue
+        if _loops_at(file, each.span.start) != loops:
+            return
+        edits.append(Edit(each.span, index))
+    yield Fix(f"Use `{index}`", tuple(edits))
+
+
+def _loops_at(file: File, offset: int) -> list[int]:
+    """Return the offsets of the loops around a place."""
+    return [block.opening for block in file.template.branches.at(offset) if block.keyword == "for"]
 
 
 def _in_section(file: File, chains: list[IncludeChain]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ compared with a value such as a `type` or `status`, and an unquoted key in brack
 the file has that key elsewhere, if the same value has other keys and this is a usual key of a message, or if
 the value is a loop's variable and a label such as `role:` is in front of the tag. A word that is compared with
 the result of a function, any other key of a loop's variable, and a key in braces, as in `{id: x}`, is a hint.
-Reports `== defined`, too. A variable that the file binds, declares or uses in any
+Reports `== defined`, too. In a file that others include, only roles and compared values are reported. A variable that the file binds, declares or uses in any
 other way, or that a Python call passes, is not reported.
 
 ## Why is this bad?
@@ -53,6 +53,7 @@ from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, I
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
+from promptls.workspace.contract import calls_to, include_chains
 
 _Use: TypeAlias = Literal["role", "value", "result", "test", "key", "message key", "inner key", "dict key"]
 
@@ -163,8 +164,13 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the variables in the place of a role or key."""
     names = file.template.names
     doubtful = _names(file.chunks) & names.input_names - names.all_bound_names
-    if file.snapshot.includers(file.path):
-        doubtful &= {_TEST} - names_in_includers(file)
+    is_included = bool(file.snapshot.includers(file.path))
+    if is_included:
+        doubtful -= names_in_includers(file)
+        chains = include_chains(file.snapshot, file.path)
+        doubtful -= {
+            key for each in chains for call in calls_to(file.snapshot, each.entry) for key in call.keys
+        }
     if not doubtful:
         return
     doubtful -= declared_names(file) or frozenset()
@@ -182,6 +188,8 @@ def check(file: File) -> Iterator[Finding]:
                 yield _as_test(span, owner).shifted(located.start)
                 continue
             is_possible = is_likely or is_element or use == "dict key"
+            if is_included and use not in {"role", "value"}:
+                continue
             if name in doubtful and is_possible and _has_no_other_use(file, names, name):
                 constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
                 meant = constant or f"'{name}'"

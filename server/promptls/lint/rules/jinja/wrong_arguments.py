@@ -4,7 +4,8 @@
 
 Compares the arguments of filters, tests, Jinja's functions, macros and the functions of the `functions`
 file with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
-macro is a hint: it is undefined inside of the macro.
+macro is a hint: it is undefined inside of the macro. Reports numbers and lists that
+`escape_special_characters` gets, and lists that `range` gets.
 
 In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
@@ -40,6 +41,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from promptls.lint.analysis.literal_types import LiteralTypes
+from promptls.lint.analysis.loop_names import looped_names, looped_paths
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.names.file_names import FileNames, chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
@@ -58,7 +61,18 @@ from promptls.syntax.jinja.builtins import (
     filter_signature,
     test_signature,
 )
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Expression, Filter, Keyword, Name, Test
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Test,
+)
 from promptls.syntax.jinja.problems import expressions_in, refused_arguments, tag_problems, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.format import plural
@@ -346,6 +360,97 @@ def check(file: File) -> Iterator[Finding]:
         for located in file.chunks.where(called_names):
             for finding in _of_calls(located.chunk, callees):
                 yield finding.shifted(located.start)
+        yield from _wrong_types(file)
+
+
+_ESCAPE: Final = "escape_special_characters"
+_COUNTS: Final = frozenset({"index", "index0", "length", "revindex", "revindex0", "depth", "depth0"})
+
+
+def _wrong_types(file: File) -> Iterator[Finding]:
+    """Yield the numbers and lists that `escape_special_characters` gets, and the lists that `range` gets."""
+    called = called_names(file.chunks) & {_ESCAPE, "range"} - bound_names(file.template.names)
+    types = LiteralTypes(file) if called else None
+    for located in file.chunks.where(called_names) if types is not None else ():
+        for start, name, call in chunk_calls(located.chunk):
+            argument = call.arguments[0] if len(call.arguments) == 1 else None
+            if (
+                name not in called
+                or types is None
+                or argument is None
+                or isinstance(call.function, Attribute)
+            ):
+                continue
+            begin = located.start + start
+            text = file.template.source.slice(argument.span.shifted(begin))
+            known = int if _is_count(argument) else types.type_of(argument)
+            span = argument.span.shifted(begin)
+            if name == _ESCAPE and known in {int, float, bool, list, tuple, dict}:
+                written = (
+                    text if known in {int, float, bool} else f"{_ESCAPE}({_grouped(argument, text)} | string)"
+                )
+                fix = Fix(f"Change to `{written}`", (Edit(call.span.shifted(begin), written),))
+                yield Finding(span, f"`{_ESCAPE}` takes a text, and this is {_KINDS_OF[known]}", (fix,))
+            elif name == _ESCAPE and known is None and _is_looped(file, argument, text):
+                message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
+                yield Finding(span, message, severity="hint")
+            elif name == "range" and (known in {list, tuple, dict} or _is_indexed(file, call, begin, text)):
+                written = f"{_grouped(argument, text)} | length"
+                fix = Fix(f"Change to `{written}`", (Edit(span, written),), preferred=True)
+                yield Finding(span, f"`range` takes a number, and this is {_KINDS_OF[known or list]}", (fix,))
+
+
+_KINDS_OF: Final[dict[type, str]] = {
+    bool: "a boolean",
+    dict: "a mapping",
+    float: "a number",
+    int: "a number",
+    list: "a list",
+    tuple: "a tuple",
+}
+
+
+def _is_count(node: Expression) -> bool:
+    is_loop = isinstance(node, Attribute) and isinstance(node.target, Name) and node.target.name == "loop"
+    return is_loop and isinstance(node, Attribute) and node.name in _COUNTS
+
+
+def _grouped(node: Expression, text: str) -> str:
+    return text if isinstance(node, Name | Attribute | Item | Call | Collection) else f"({text})"
+
+
+def _is_looped(file: File, argument: Expression, text: str) -> bool:
+    """Return whether a loop iterates over the same variable or attribute."""
+    root: Expression = argument
+    while isinstance(root, Attribute):
+        root = root.target
+    if not isinstance(root, Name) or root.name in {
+        key.name for key in file.template.declarations.inputs or ()
+    }:
+        return False
+    if isinstance(argument, Name):
+        return argument.name in looped_names(file.chunks) - file.template.names.all_bound_names
+    return isinstance(argument, Attribute) and text in looped_paths(file.chunks)
+
+
+def _is_indexed(file: File, call: Call, begin: int, text: str) -> bool:
+    """Return whether a loop over `range(x)` reads `x[i]`, or another loop iterates over `x`."""
+    argument = call.arguments[0]
+    statement = statement_at(file.template, begin + call.span.start)
+    if not isinstance(argument, Name | Attribute):
+        return False
+    counter = statement.targets[0] if statement is not None and statement.keyword == "for" else None
+    for located in file.chunks.placed():
+        for start, node in expressions_in(located.chunk):
+            if (
+                isinstance(node, Item)
+                and isinstance(counter, Name)
+                and isinstance(node.key, Name)
+                and node.key.name == counter.name
+                and located.chunk.text[start + node.target.span.start : start + node.target.span.end] == text
+            ):
+                return True
+    return isinstance(argument, Name) and argument.name in looped_names(file.chunks)
 
 
 @each_chunk

@@ -100,6 +100,8 @@ def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str
             for edit in (without_entry(chunk, span, entries, first),)
             if edit
         )
+        if key == "name":
+            fixes = ()  # it may begin another part, whose dash is missing
         yield Finding(
             entry.key.span, f"`{key}` appears twice in this {owner}; YAML drops the first one", fixes
         )

@@ -33,10 +33,11 @@ Use instead:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from promptls.lint.analysis.part_values import BoundValues, printed_values
+from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import colon_end
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
@@ -56,6 +57,28 @@ _ROLE_IN_NAME: Final = re.compile(
 """A name of a part that says who the author is."""
 
 
+_FOREIGN: Final = {
+    "ai": "assistant",
+    "bot": "assistant",
+    "chatbot": "assistant",
+    "gpt": "assistant",
+    "human": "user",
+    "instruction": "system",
+    "instructions": "system",
+    "model": "assistant",
+}
+"""Roles of other libraries and providers, with those of chat messages."""
+
+
+def _misspelt(span: Span, message: str, name: str, roles: Iterable[str]) -> Finding:
+    """Return the finding for an unknown role, with the role that it is called elsewhere or resembles."""
+    meant = _FOREIGN.get(name.casefold())
+    if meant is None or meant not in roles:
+        return misspelt(span, message, name, roles)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
 @each_chunk_given(lambda file: file.project)
 def _in_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """Yield the unknown roles of the chunk's parts."""
@@ -69,10 +92,37 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the unknown roles of parts, and unknown roles assigned to variables that are used as roles."""
     yield from _in_chunk(file)
     roles = file.project.roles
+    yield from _unquoted(file, roles)
     for name, printed in _BOUND.values(file):
         if printed.text not in roles:
             message = f"`{name}` is a role, and no model knows the role `{printed.text}`"
-            yield misspelt(printed.span, message, printed.text, roles)
+            yield _misspelt(printed.span, message, printed.text, roles)
+
+
+_PRINTED: Final = re.compile(r"[\"']?\{\{-?\s*(\w+)\s*-?\}\}[\"']?")
+
+
+def _unquoted(file: File, roles: list[str]) -> Iterator[Finding]:
+    """Yield the roles that Jinja reads as variables, if nothing gives them a value."""
+    names = file.template.names
+    if not names.input_names.intersection(roles):
+        return
+    passed = names_in_includers(file) | (declared_names(file) or frozenset())
+    passed |= given_names(file)
+    unknown = names.input_names.intersection(roles) - names.all_bound_names - passed
+    found: dict[str, list[Span]] = {}
+    for placed in file.template.parts if unknown else ():
+        value = placed.part.value("role")
+        span = value.span.shifted(placed.start) if isinstance(value, Scalar) else None
+        match = _PRINTED.fullmatch(file.template.source.slice(span)) if span is not None else None
+        if span is not None and match is not None and match[1] in unknown:
+            found.setdefault(match[1], []).append(span)
+    for name, spans in found.items():
+        if len(spans) != len(list(names.references_of(name))):
+            continue
+        message = f"Jinja reads `{name}` as a variable; did you mean the role itself?"
+        for span in spans:
+            yield Finding(span, message, (Fix(f"Change to `{name}`", (Edit(span, name),)),))
 
 
 def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Iterator[Finding]:
@@ -84,7 +134,7 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             if condition:
                 yield Finding(span, f"where `{condition}` is false, this role is empty")
             elif word and word not in project.roles:
-                yield misspelt(span, f"no model knows the role `{word}`", word, project.roles)
+                yield _misspelt(span, f"no model knows the role `{word}`", word, project.roles)
     elif value.span.is_empty():
         if part.is_whole:
             place = Span(entry.key.span.end, colon_end(chunk.text, entry))
@@ -94,7 +144,7 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
     elif value.tag == "null" or value.text not in project.roles:
         shown = value.text.replace("\n", "\\n")
-        yield misspelt(
+        yield _misspelt(
             written_span(chunk, value), f"no model knows the role `{shown}`", value.text, project.roles
         )
     else:

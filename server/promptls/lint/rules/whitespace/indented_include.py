@@ -1,0 +1,98 @@
+"""Include of parts inside of a content.
+
+## What it does
+
+Reports an `include` on a line of its own in a block scalar if the included file is a list of parts.
+
+## Why is this bad?
+
+Only the first line of the included file is indented. It becomes text of the content, and the keys of its
+part replace those of the part around the `include`, or the YAML is invalid.
+
+## Example
+
+```yaml
+-- sections/labels.yml.j2 --
+- name: labels
+  role: system
+  content: |
+    Labels: Billing, Account.
+-- main.yml.j2 --
+- name: task
+  role: system
+  content: |
+    Sort the ticket.
+    {% include "sections/labels.yml.j2" %}
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ indented-include: this includes a list of parts in the text of a content
+```
+
+Use instead:
+
+```yaml
+-- sections/labels.yml.j2 --
+- name: labels
+  role: system
+  content: |
+    Labels: Billing, Account.
+-- main.yml.j2 --
+- name: task
+  role: system
+  content: |
+    Sort the ticket.
+{% include "sections/labels.yml.j2" %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.names.mentions import TemplateReference
+from promptls.semantic.parts import chunk_contents, column_of
+from promptls.syntax.yaml.nodes import key_text
+from promptls.text.positions import Span
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the includes of parts that are alone on an indented line of a content."""
+    source = file.template.source
+    for reference in file.template.references:
+        if reference.keyword != "include" or not _has_parts(file, reference):
+            continue
+        line = source.line_span(source.line_column(reference.span.start).line)
+        text = source.slice(line)
+        tag = text.strip()
+        indent = len(text) - len(text.lstrip(" "))
+        is_alone = tag.startswith("{%") and tag.endswith("%}") and tag.count("{%") == 1
+        if not is_alone or not indent or _is_filtered(file, reference.span.start):
+            continue
+        located = source.located(line.start)
+        at = line.start - located.start
+        if any(
+            content.is_block
+            and content.value.span.start < at < content.end
+            and indent > column_of(located.chunk, content.key.start)
+            for content in chunk_contents(located.chunk)
+        ):
+            span = Span(line.start + indent, line.start + len(text.rstrip()))
+            fix = Fix(
+                "Move it to the first column", (Edit(Span(line.start, span.start), ""),), preferred=True
+            )
+            yield Finding(span, "this includes a list of parts in the text of a content", (fix,))
+
+
+def _has_parts(file: File, reference: TemplateReference) -> bool:
+    """Return whether an included file is a list of parts with contents on more than one line."""
+    target = file.snapshot.resolve(file.path, reference)
+    template = file.snapshot.template(target) if target else None
+    parts = template.parts if template is not None else ()
+    keys = [{key_text(entry) for entry in placed.part.entries} for placed in parts]
+    return bool(keys) and all({"name", "content"} <= each for each in keys)
+
+
+def _is_filtered(file: File, offset: int) -> bool:
+    return any(block.keyword in {"filter", "set"} for block in file.template.branches.at(offset))
+
+
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
