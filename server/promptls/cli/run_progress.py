@@ -123,7 +123,7 @@ def _columns() -> Iterator[ProgressColumn]:
 
 
 def _how_to_resume(path: str) -> str:
-    """Print what happens to the finished rows: the run can be resumed, or reuses cached answers."""
+    """Return what happens to the finished rows: the run can be resumed, or reuses cached answers."""
     if not path:
         return "their answers are kept: run it again to continue"
     return f"they are kept\ncontinue: promptls run --resume {printed_path(path)}"

@@ -101,43 +101,43 @@ def _vectors(batch: list[list[int]], weights: dict[str, Any], np: Any) -> list[l
         + weights["embeddings.token_type_embeddings.weight"][0]
     )
     hidden = _normalize(hidden, weights, "embeddings.LayerNorm", np)
-    unseen = (1 - mask)[:, None, None, :] * -1e9
+    attention_mask = (1 - mask)[:, None, None, :] * -1e9
     for layer in range(_LAYERS):
-        hidden = _layer(hidden, unseen, weights, f"encoder.layer.{layer}", np)
+        hidden = _layer(hidden, attention_mask, weights, f"encoder.layer.{layer}", np)
     mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
     unit = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
     vectors: list[list[float]] = unit.tolist()
     return vectors
 
 
-def _layer(hidden: Any, unseen: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
+def _layer(hidden: Any, attention_mask: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
     texts, tokens, width = hidden.shape
 
-    def heads(what: str) -> Any:
-        made = _linear(hidden, weights, f"{name}.attention.self.{what}")
-        return made.reshape(texts, tokens, _HEADS, width // _HEADS).transpose(0, 2, 1, 3)
+    def heads(projection: str) -> Any:
+        projected = _linear(hidden, weights, f"{name}.attention.self.{projection}")
+        return projected.reshape(texts, tokens, _HEADS, width // _HEADS).transpose(0, 2, 1, 3)
 
-    scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / (width // _HEADS) ** 0.5 + unseen
+    scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / (width // _HEADS) ** 0.5 + attention_mask
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
-    seen = (shares @ heads("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, width)
-    seen = _linear(seen, weights, f"{name}.attention.output.dense") + hidden
-    seen = _normalize(seen, weights, f"{name}.attention.output.LayerNorm", np)
-    inner = _gelu(_linear(seen, weights, f"{name}.intermediate.dense"), np)
-    outer = _linear(inner, weights, f"{name}.output.dense") + seen
+    attended = (shares @ heads("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, width)
+    attended = _linear(attended, weights, f"{name}.attention.output.dense") + hidden
+    attended = _normalize(attended, weights, f"{name}.attention.output.LayerNorm", np)
+    inner = _gelu(_linear(attended, weights, f"{name}.intermediate.dense"), np)
+    outer = _linear(inner, weights, f"{name}.output.dense") + attended
     return _normalize(outer, weights, f"{name}.output.LayerNorm", np)
 
 
 def _linear(hidden: Any, weights: dict[str, Any], name: str) -> Any:
     # A single matrix product; many small ones would be several times slower.
-    made = hidden.reshape(-1, hidden.shape[-1]) @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-    return made.reshape(*hidden.shape[:-1], -1)
+    product = hidden.reshape(-1, hidden.shape[-1]) @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+    return product.reshape(*hidden.shape[:-1], -1)
 
 
 def _normalize(hidden: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
-    centred = hidden - hidden.mean(axis=-1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + _EPSILON)
-    return centred / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+    centered = hidden - hidden.mean(axis=-1, keepdims=True)
+    deviation = np.sqrt((centered**2).mean(axis=-1, keepdims=True) + _EPSILON)
+    return centered / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
 def _gelu(hidden: Any, np: Any) -> Any:

@@ -88,9 +88,8 @@ def _data(node: Node, depth: int) -> Any:
 
 _MAX_PROVED_DEPTH: Final = 250
 """More than the maximum depth of parsed YAML, so that only recursive nodes are cut off."""
-
-
 _MAX_DEPTH: Final = 50
+"""Deeper nodes are not laid out."""
 
 
 @chunk_fact
@@ -349,6 +348,7 @@ def _proven(chunk: Chunk, *, is_last: bool) -> FrameEdits:
 
 
 _MAX_TRIED: Final = 20
+"""More edits are not tried one by one, because each trial parses the chunk again."""
 
 
 def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:

@@ -236,7 +236,7 @@ def each_example(
     """Make a check from a function that checks one example and takes a second value, returned by `basis`.
 
     The function also gets the source of the file. If `basis` returns None, no example is checked. An example
-    is checked again only if it, its index or the second value has changed.
+    is checked again only if it, its number or the second value has changed.
     """
 
     def decorate(find: Callable[[Source, Example, Basis], Iterable[Finding]]) -> Check:

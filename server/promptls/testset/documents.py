@@ -22,13 +22,10 @@ _CONVERTED: Final = {".pdf", ".docx", ".doc", ".odt", ".pptx", ".epub", ".html",
 
 
 def read_documents(paths: Iterable[Path], base: Path | None = None) -> list[Node]:
-    """Return a node for each document at the paths.
+    """Return a node for each document at the paths; folders are searched recursively, sorted by name.
 
-    Folders are searched recursively, in the order of names.
-
-    `source` is the path relative to `base`, or the name of a file outside of it. Secrets in the
-    environment are removed from the texts. Raises `UsageError` for a path without a
-    text, and if there are no documents.
+    `source` is the path relative to `base`, or the name of a file outside of it. Secrets in the environment
+    are removed from the texts. Raises `UsageError` for a path without text, and if there are no documents.
     """
     mask = key_mask()
     nodes: dict[Path, Node] = {}

@@ -155,8 +155,8 @@ def _origin(
 
     If the range has several origins, return that of its first piece for `at_start`, else of its last.
     """
-    number = rendered.index(first if at_start else behind - 1)
-    leaf, start = rendered.leaves[number], rendered.starts[number]
+    index = rendered.index(first if at_start else behind - 1)
+    leaf, start = rendered.leaves[index], rendered.starts[index]
     if not leaf.is_text or leaf.file is None or leaf.file.path != path:
         return None
     first, behind = max(first, start), min(behind, start + len(leaf.text))

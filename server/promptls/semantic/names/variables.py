@@ -315,19 +315,6 @@ class VariableGroups:
         return found[0].representative()
 
 
-__all__ = [
-    "NamePlace",
-    "Variable",
-    "VariableReference",
-    "chunk_names",
-    "exported_variable",
-    "input_variable",
-    "name_at",
-    "variable_around",
-    "variable_at",
-    "variables_named",
-]
-
 _OF_BLOCKS: Final = frozenset({"for", "with", "parameter"})
 """Ways of binding that are local to a block."""
 

@@ -59,8 +59,8 @@ ShapeKind = Literal[
 ]  # fmt: skip
 SCALARS: Final[frozenset[ShapeKind]] = frozenset({"scalar", "text", "number", "boolean"})
 _ORDER: Final = {
-    kind: number
-    for number, kind in enumerate(
+    kind: index
+    for index, kind in enumerate(
         ("text", "number", "boolean", "scalar", "callable", "list", "mapping", "sequence", "container")
     )
 }
@@ -113,7 +113,7 @@ class Shape:
     `is defined`. `tested` contains the kinds that the template tests with `is string` and the like, and
     `ELSE`. An optional value can still be `needed` if one of some clauses holds; `refuses_null` is True if
     it may be missing, but not None.
-    Before it is normalize, the kind can also be `sequence` for a value that is indexed, and `container` for
+    Before normalization, the kind can also be `sequence` for a value that is indexed, and `container` for
     one that is searched.
     """
 
