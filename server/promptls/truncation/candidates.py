@@ -189,7 +189,7 @@ def _no_gain(smallest: Trial, uncut: float, cache: PrefixCache) -> str:
     elif smallest.limit < cache.least:
         why = f"this cache keeps a beginning {cache.description} only"
     else:
-        why = "what is cut does not be ahead of what could be read"
+        why = "what is cut does not come before what could be read"
     return (
         f"No step raises the cache rate of {smallest.cache_rate:.0%}, because {why}. "
         f"The smallest step loses the least of the chat."
@@ -216,7 +216,7 @@ class LabQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The results of the lab, which `report.py` converts to JSON."""
+    """The results of the lab, which `truncation/lab_report.py` converts to JSON."""
 
     chats: list[ChatJson]
     limits: list[int]
@@ -236,7 +236,7 @@ def explore(
 ) -> Findings:
     """Simulate each step under each limit for the chats, of which there is at least one.
 
-    `shared_tokens` holds one function for each chat. `on_progress` receives the number of finished trials and
+    `shared_tokens` has one function for each chat. `on_progress` receives the number of finished trials and
     their total.
     """
     pairs = list(zip(chats, shared_tokens, strict=True))

@@ -115,7 +115,14 @@ def release(name: str) -> Release:
     if match is None:
         raise ValueError(f"Ragas {name} has no prompt objects: name a release from 0.1.0 to 0.1.21.")
     number = int(match[1])
-    return Release(name, 1 <= number <= 5, number >= 6, number >= 9, number >= 14, number >= 13)  # noqa: PLR2004
+    return Release(
+        name,
+        asks_for_json=1 <= number <= 5,  # noqa: PLR2004
+        has_format_instruction=number >= 6,  # noqa: PLR2004
+        has_defaults=number >= 9,  # noqa: PLR2004
+        quotes_texts=number >= 14,  # noqa: PLR2004
+        keeps_adapted=number >= 13,  # noqa: PLR2004
+    )
 
 
 FIRST_RELEASE: Final = release(DEFAULT_RELEASE)
