@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT, truncate
+from promptls.truncation.candidates import Trial
 from promptls.truncation.prefix_cache import CACHES, Chat, Piece, cache_of, shared_prefix
 from promptls.truncation.simulation import simulate
 
@@ -34,7 +35,7 @@ def test_a_turn_reads_from_the_cache_what_the_turn_before_began_with() -> None:
         (20, 15, 0),
         (25, 20, 0),
     ]
-    assert found.cache_rate == pytest.approx(35 / 45)
+    assert Trial(NO_LIMIT, 1, (found,)).cache_rate == pytest.approx(35 / 45)
 
 
 def test_truncation_keeps_the_cached_prefix_before_the_cut() -> None:
@@ -45,13 +46,15 @@ def test_truncation_keeps_the_cached_prefix_before_the_cut() -> None:
         (15, 10, 10, 5),
         (20, 15, 10, 10),
     ]
-    assert (found.breaks, found.needless) == (1, 5)
-    assert found.kept_rate == pytest.approx(70 / 75)
+    trial = Trial(20, 10, (found,))
+    assert (trial.breaks, trial.needless) == (1, 5)
+    assert trial.kept_rate == pytest.approx(70 / 75)
 
 
 def test_a_larger_step_breaks_the_cache_less_often() -> None:
-    small = simulate(chat([5] * 30), 40, 1, EXACT, nothing_shared)
-    large = simulate(chat([5] * 30), 40, 20, EXACT, nothing_shared)
+    small, large = (
+        Trial(40, step, (simulate(chat([5] * 30), 40, step, EXACT, nothing_shared),)) for step in (1, 20)
+    )
     assert large.breaks < small.breaks
     assert large.cache_rate > small.cache_rate
     assert large.kept_rate < small.kept_rate
@@ -102,5 +105,6 @@ def test_every_turn_is_cut_as_prompt_poet_cuts_it(sizes: list[int], limit: int, 
         assert turn.kept == truncate(priorities, tokens, limit, step).kept
         assert turn.tokens + turn.lost == sum(tokens)
     assert all(now.cached <= before.tokens for before, now in pairwise(found.turns))
-    assert 0 <= found.cache_rate <= 1
-    assert 0 <= found.kept_rate <= 1
+    trial = Trial(limit, step, (found,))
+    assert 0 <= trial.cache_rate <= 1
+    assert 0 <= trial.kept_rate <= 1

@@ -216,7 +216,7 @@ class LabQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The results of the lab, which `truncation/lab_report.py` converts to JSON."""
+    """The results of the lab, which `rendering/turns.py` converts to JSON."""
 
     chats: list[ChatJson]
     limits: list[int]

@@ -46,27 +46,6 @@ class Simulation:
         """The turns after the first, which can read from the cache."""
         return self.turns[1:]
 
-    @property
-    def cache_rate(self) -> float:
-        """The share of the prompts' tokens read from the cache, from the second turn on."""
-        return _share(sum(turn.cached for turn in self.later), sum(turn.tokens for turn in self.later))
-
-    @property
-    def kept_rate(self) -> float:
-        """The share of the tokens that fit under the limit that is retained, over all turns."""
-        fits = sum(turn.tokens + turn.lost - turn.excess for turn in self.turns)
-        return _share(sum(turn.tokens for turn in self.turns), fits)
-
-    @property
-    def needless(self) -> int:
-        """The number of removed tokens that would have fitted, over all turns."""
-        return sum(max(0, turn.lost - turn.excess) for turn in self.turns)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The distinct reasons why turns cannot be truncated."""
-        return tuple(dict.fromkeys(turn.failure for turn in self.turns if turn.failure))
-
 
 def simulate(
     chat: Chat, limit: int, step: int | None, cache: PrefixCache, shared_tokens: SharedTokens
@@ -103,10 +82,6 @@ def _truncate(
     except PromptPoetError as error:
         return tuple(range(len(pieces))), (), error.message
     return result.kept, result.removed, None
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 CHAT_NAMES: Final = ("messages", "history", "turns", "chat", "conversation", "dialogue", "dialog")
