@@ -102,7 +102,7 @@ setup-editors: setup
 	@scripts/setup-editors.sh
 
 clean: ## remove what the tasks made in this checkout
-	@rm -rf .venv dist site test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache htmlcov .coverage
+	@rm -rf .venv dist site test-artifacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache htmlcov .coverage
 	@rm -rf vscode-client/node_modules vscode-client/out vscode-client/web/dist server/promptls/pages \
 		vscode-client/wheel vscode-client/pictures \
 		vscode-client/LICENSE vscode-client/CHANGELOG.md vscode-client/THIRD_PARTY_NOTICES.txt

@@ -41,6 +41,8 @@ DENIED = {
     r"\b_?asked = |\basked_\w+\b|\bASKED\b": "requested, queried",
     r"\b_?(held|settled) = |\bkept_by_|\bsettled\w*\(": "cached, retained, resolved",
     r"\bnone where\b|\bNone where\b": "none if",
+    r"[Mm]isspelt|[Cc]olour|[Bb]ehaviour|[Nn]eighbour|[Aa]nalys(e|ed|ing)\b|[Ll]abelled(?!by)|[Aa]rtefact|\b[Cc]entre\b"
+    r"|\b[Ll]icence": "American spelling",
 }
 # The glossary maps old words to the terms.
 EXCEPT = {ROOT / "docs" / "glossary.md"}

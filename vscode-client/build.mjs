@@ -1,5 +1,5 @@
 // Builds the extension into out/: the extension itself, the pages of its panels, the grammars; and beside it
-// the licence, the changelog, the pictures of the walkthrough, and the notices of the packages that it contains.
+// the license, the changelog, the pictures of the walkthrough, and the notices of the packages that it contains.
 // With --wheel also the server's Python wheel into wheel/, with the lock files of what it needs; with --watch builds again on each change.
 
 import { execFileSync } from "node:child_process";

@@ -135,7 +135,7 @@ def test_a_command_whose_streams_are_closed_ends_as_it_would() -> None:
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
 
 
-def test_a_misspelt_version_option_does_not_start_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelled_version_option_does_not_start_the_server(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--verion"]) == 2
     assert "did you mean `--version`?" in capsys.readouterr().err
 

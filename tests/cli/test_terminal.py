@@ -23,31 +23,31 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_terminal_gets_colours() -> None:
+def test_a_terminal_gets_colors() -> None:
     inside = Terminal()
     stream = cast("TextIO", SafeStream(inside))
     stream.write(terminal.paint("error", "red", stream))
     assert inside.getvalue() == "\033[1;31merror\033[0m"
 
 
-def test_a_file_gets_no_colours() -> None:
+def test_a_file_gets_no_colors() -> None:
     assert terminal.paint("error", "red", io.StringIO()) == "error"
 
 
-def test_a_dumb_terminal_gets_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_no_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    assert not terminal.wants_colour(Terminal())
+    assert not terminal.wants_color(Terminal())
 
 
 def test_no_color_silences_even_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert not terminal.wants_colour(Terminal())
+    assert not terminal.wants_color(Terminal())
 
 
-def test_force_color_colours_even_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_force_color_colors_even_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert terminal.wants_colour(io.StringIO())
+    assert terminal.wants_color(io.StringIO())
 
 
 def test_an_error_without_place_and_remedy_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

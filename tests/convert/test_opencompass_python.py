@@ -108,7 +108,7 @@ def test_data_is_read_as_python_would_make_it(text: str, expected: list[Any]) ->
     assert templates(text) == expected
 
 
-def test_neighbours_are_read_by_their_imports() -> None:
+def test_neighbors_are_read_by_their_imports() -> None:
     files = {
         "base/a.py": f"from .b import t\na_datasets = [dict({INFER})]",
         "base/b.py": "t = 'from b'",

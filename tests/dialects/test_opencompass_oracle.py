@@ -67,7 +67,7 @@ def _item(
     labels = evaluation.labels(data["test"])
     found["labels"] = {"value": labels}
     found["by_label"] = {
-        str(label): _prompt(lambda label=label: evaluation.labelled(row, ice, label), data, "ppl", "prompt")  # type: ignore[misc]
+        str(label): _prompt(lambda label=label: evaluation.labeled(row, ice, label), data, "ppl", "prompt")  # type: ignore[misc]
         for label in labels
     }
     return found

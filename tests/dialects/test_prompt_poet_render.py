@@ -105,7 +105,7 @@ def test_too_deeply_nested_brackets_are_reported(folder: Folder) -> None:
     assert "nests brackets, operators or blocks too deep" in found.message
 
 
-def test_a_misspelt_filter_gets_the_nearest_name(folder: Folder) -> None:
+def test_a_misspelled_filter_gets_the_nearest_name(folder: Folder) -> None:
     found = folder.failure("\n{{ x | uper }}")
     assert (found.kind, found.line) == ("load", 1)
     assert "Did you mean `upper`?" in found.message

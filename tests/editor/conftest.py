@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
-ARTEFACTS = ROOT / "test-artefacts" / "editor"
+ARTEFACTS = ROOT / "test-artifacts" / "editor"
 EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
-ARTEFACTS = ROOT / "test-artefacts" / "editor"
+ARTEFACTS = ROOT / "test-artifacts" / "editor"
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 HEADER = """\
 {#---

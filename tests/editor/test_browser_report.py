@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
-ARTEFACTS = ROOT / "test-artefacts" / "editor"
+ARTEFACTS = ROOT / "test-artifacts" / "editor"
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 PAYLOAD = "</script><img src=x onerror=alert(1)><script>alert(2)</script>\u202eeffects\u2066"
 COLUMNS = ("id", "text", "expected", "response", "exact_match", "exact_match_reason", "error", "model")

@@ -1,4 +1,4 @@
-"""A prompt written in a real VS Code: completed, renamed, laid out, coloured."""
+"""A prompt written in a real VS Code: completed, renamed, laid out, colored."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     workbench.screenshot("laid-out")
 
 
-def test_inputs_and_functions_have_colours_of_their_own(workbench: Workbench, notes: Path) -> None:
-    def colour(word: str) -> str:
+def test_inputs_and_functions_have_colors_of_their_own(workbench: Workbench, notes: Path) -> None:
+    def color(word: str) -> str:
         token = workbench.page.locator(".view-line span span", has_text=re.compile(rf"^{word}$")).last
         expect(token).to_be_visible()
         return str(token.evaluate("element => getComputedStyle(element).color"))
 
-    colours = {word: colour(word) for word in ("text", "upper", "if")}
-    assert len(set(colours.values())) == 3, colours
+    colors = {word: color(word) for word in ("text", "upper", "if")}
+    assert len(set(colors.values())) == 3, colors
 
 
 @pytest.mark.usefixtures("notes")

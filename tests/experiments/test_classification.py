@@ -100,7 +100,7 @@ def test_columns_of_answers_find_the_columns_that_are_expected(tmp_path: Path) -
     )
     labels, priority = classifications(run)
     assert (labels.expected, labels.predicted) == ("labels", "predicted_labels")
-    assert (labels.several, labels.rows, labels.failed, labels.unlabelled) == (True, 2, 1, 1)
+    assert (labels.several, labels.rows, labels.failed, labels.unlabeled) == (True, 2, 1, 1)
     assert labels.accuracy == 0.5
     assert priority.confusion == ((1, 0), (1, 1))
 

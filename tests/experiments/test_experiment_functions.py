@@ -194,10 +194,10 @@ async def test_results_can_be_of_a_model() -> None:
         response: str
 
     @experiment(Result)
-    async def modelled(row: dict[str, Any]) -> Any:
+    async def modeled(row: dict[str, Any]) -> Any:
         return {**row, "response": "a"} if row["id"] != "1" else {"id": "x"}
 
-    results = await modelled.arun(Dataset("d", data=rows_of(2)))
+    results = await modeled.arun(Dataset("d", data=rows_of(2)))
     assert results[0] == Result(id=0, response="a")
     assert "validation error" in results.errors[0][1]
 

@@ -85,14 +85,14 @@ async def test_what_judges_take_is_counted(tmp_path: Path, judge: ModelServer) -
 
 async def test_the_plan_says_what_judges_may_take(tmp_path: Path, judge: ModelServer) -> None:
     planned = await judged(tmp_path, judge, top='judge = "judge"\nask_above = {cost = 0.0001}').plan()
-    # Four answers of `echo`, and a judgement of each.
+    # Four answers of `echo`, and a judgment of each.
     assert planned.calls == 8
     assert planned.judging == 4
     assert planned.prompt_cost == pytest.approx(4 * 320 / 1_000_000, rel=0.3)
     assert "8 calls" in str(planned.question)
 
 
-async def test_a_judgement_is_paid_for_once(tmp_path: Path, judge: ModelServer) -> None:
+async def test_a_judgment_is_paid_for_once(tmp_path: Path, judge: ModelServer) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"')
     await folder.run()
     again = await folder.run()
@@ -142,7 +142,7 @@ async def test_the_judge_keeps_to_its_rate_limit(tmp_path: Path, judge: ModelSer
     assert len(judge.requests) == 5
 
 
-async def test_a_planted_key_comes_out_of_no_judgement(
+async def test_a_planted_key_comes_out_of_no_judgment(
     tmp_path: Path, judge: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUDGE_API_KEY", "planted-secret-123")
@@ -177,7 +177,7 @@ async def test_a_model_that_judges_may_be_the_one_that_answers(tmp_path: Path, j
     folder = judged(tmp_path, judge, top='judge = "judge"')
     folder.write(model="judge", metrics="polite")
     await folder.run()
-    # Of two rows with the same answer and the same reference, the judgement is the same one.
+    # Of two rows with the same answer and the same reference, the judgment is the same one.
     assert len(judge.requests) == 4 + 3
 
 

@@ -125,7 +125,7 @@ def opened(name: str, text: str) -> Workspace:
 
 
 def answers(workspace: Workspace, name: str, offsets: list[int]) -> list[object]:
-    """What is said of the file: findings, symbols, words with their colours, and what hovers say."""
+    """What is said of the file: findings, symbols, words with their colors, and what hovers say."""
     snapshot, path = workspace.snapshot, f"/answers/{name}"
     return [
         snapshot.kind(path),

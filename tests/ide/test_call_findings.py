@@ -40,7 +40,7 @@ WRONG = {
         GIVEN.replace('"locale": "en", ', ""),
         [("Prompt", "`locale` is not given to `main.yml.j2`")],
     ),
-    "an input is misspelt": (
+    "an input is misspelled": (
         GIVEN.replace("locale", "lcale"),
         [("lcale", "`locale` is not given to `main.yml.j2`; `lcale` is, which it does not read")],
     ),

@@ -181,19 +181,19 @@ def test_what_is_right_or_cannot_be_known_is_left_alone(text: str) -> None:
 
 
 def test_errors_of_an_imported_file_are_reported_there() -> None:
-    neighbour = "a_infer_cfg = dict(ice_template=dict(template='Q'))\n"
+    neighbor = "a_infer_cfg = dict(ice_template=dict(template='Q'))\n"
     text = (
-        "with read_base():\n    from .neighbour import a_infer_cfg\n"
+        "with read_base():\n    from .neighbor import a_infer_cfg\n"
         f"x_datasets = [dict({READER}, infer_cfg=a_infer_cfg)]\n"
     )
-    assert found(text, {"neighbour.py": neighbour}) == []
-    assert found(neighbour) == [("missing-ice-token", "ice_template")]
+    assert found(text, {"neighbor.py": neighbor}) == []
+    assert found(neighbor) == [("missing-ice-token", "ice_template")]
 
 
 def test_errors_of_a_combination_are_reported_where_it_is_made() -> None:
-    neighbour = "TEMPLATE = dict(template='Q')\n"
-    text = "from .neighbour import TEMPLATE\na_infer_cfg = dict(ice_template=TEMPLATE)\n"
-    assert found(text, {"neighbour.py": neighbour}) == [("missing-ice-token", "ice_template")]
+    neighbor = "TEMPLATE = dict(template='Q')\n"
+    text = "from .neighbor import TEMPLATE\na_infer_cfg = dict(ice_template=TEMPLATE)\n"
+    assert found(text, {"neighbor.py": neighbor}) == [("missing-ice-token", "ice_template")]
 
 
 @pytest.mark.parametrize(

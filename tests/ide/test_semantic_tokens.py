@@ -102,7 +102,7 @@ def test_a_parameter_is_one_in_its_macro_only() -> None:
     ]  # fmt: skip
 
 
-def test_a_broken_part_keeps_the_colours_of_its_keys_and_tags() -> None:
+def test_a_broken_part_keeps_the_colors_of_its_keys_and_tags() -> None:
     text = "- name: 'a\n  content: {{ text | }\n- name: b\n  content: {% if x %}{{ y }}\n"
 
     assert [word for word in shown(text) if word.startswith(("name", "content", "text", "y", "b"))] == [
@@ -215,7 +215,7 @@ def test_the_extension_declares_the_types_that_only_prompts_have() -> None:
     assert set(OWN_TYPES) <= set(scopes["scopes"])
 
 
-def test_colours_are_those_of_the_grammar_where_it_can_know_them() -> None:
+def test_colors_are_those_of_the_grammar_where_it_can_know_them() -> None:
     root = Path(__file__).parents[2]
     package = json.loads((root / "vscode-client/package.json").read_text("utf-8"))
     grammar = (root / "grammars/yaml-jinja-prompt.tmLanguage.json").read_text("utf-8")

@@ -119,7 +119,7 @@ def is_wrong(config: dict[str, Any]) -> bool:
             labels = evaluation.labels(TEST)
             if "round" in labels:
                 return True
-            prompts = [evaluation.labelled(TEST[0], examples, label) for label in labels]
+            prompts = [evaluation.labeled(TEST[0], examples, label) for label in labels]
         texts = [laid_out(prompt, config, weighs_labels=evaluation.weighs_labels) for prompt in prompts]
     except OpenCompassError:
         return True

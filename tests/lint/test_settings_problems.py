@@ -211,7 +211,7 @@ UNUSUAL = {
         'ragas_version = "0.2.0"\n',
         (0, 0, "the setting `ragas_version` is wrong: input should be a release from `0.1.0` to `0.1.21`"),
     ),
-    "a folder of templates that is misspelt": (
+    "a folder of templates that is misspelled": (
         'template_paths = [\n  "sections/.", # there\n  "setions",\n]\n',
         (
             2,

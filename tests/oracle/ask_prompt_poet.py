@@ -49,7 +49,7 @@ def ask(case: dict[str, Any]) -> dict[str, Any]:
 def made(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return what becomes of a template that is written in a folder."""
     given = case.get("options", {})
-    functions = {name: function(behaviour) for name, behaviour in case.get("functions", {}).items()}
+    functions = {name: function(behavior) for name, behavior in case.get("functions", {}).items()}
     markers = {"space_marker": given["space_marker"]} if "space_marker" in given else {}
     rendered: list[str] = []
     load = module.yaml.load
@@ -86,13 +86,13 @@ def made(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     return found
 
 
-def function(behaviour: dict[str, Any]) -> Callable[..., Any]:
+def function(behavior: dict[str, Any]) -> Callable[..., Any]:
     """Return a function that does what the case says."""
 
     def call(*arguments: Any, **named: Any) -> Any:
-        if "raises" in behaviour:
-            raise ValueError(behaviour["raises"])
-        return json.dumps(*arguments, **named) if "builtin" in behaviour else behaviour["returns"]
+        if "raises" in behavior:
+            raise ValueError(behavior["raises"])
+        return json.dumps(*arguments, **named) if "builtin" in behavior else behavior["returns"]
 
     return call
 

@@ -52,13 +52,13 @@ def test_an_experiment_runs_and_reports_its_score(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("editor", ["neovim.lua"], indirect=True)
-def test_tree_sitter_colours_the_tags_with_the_queries_of_the_repository(editor: Editor) -> None:
+def test_tree_sitter_colors_the_tags_with_the_queries_of_the_repository(editor: Editor) -> None:
     configuration = Path(editor.environment["HOME"]) / ".config" / "nvim"
     for folder, target in (("queries", QUERIES), ("parser", Path(tree_sitter_jinja.__file__).parent)):
         (configuration / folder).mkdir(parents=True)
         name, file = ("promptls", target) if folder == "queries" else ("jinja.so", next(target.glob("*.so")))
         (configuration / folder / name).symlink_to(file)
-    assert editor.run("colours") == {
+    assert editor.run("colors") == {
         "header": ["comment"],
         "input": ["variable"],
         "call": ["variable", "function.call"],

@@ -138,7 +138,7 @@ def findings(text: str) -> list[tuple[str, str]]:
     ],
     ids=["long text", "open outputs", "open comments", "open blocks", "open blocks in parts", "includes"],
 )
-def test_a_text_that_takes_too_long_to_analyse_gets_one_diagnostic(text: str, reason: str) -> None:
+def test_a_text_that_takes_too_long_to_analyze_gets_one_diagnostic(text: str, reason: str) -> None:
     ((rule, message),) = findings(text)
 
     assert rule == "unchecked-file"
@@ -156,11 +156,11 @@ def test_a_text_that_takes_too_long_to_analyse_gets_one_diagnostic(text: str, re
     ],
     ids=["open outputs", "nested blocks", "blocks", "ends", "blocks in parts"],
 )
-def test_a_text_within_the_limits_is_analysed(text: str) -> None:
+def test_a_text_within_the_limits_is_analyzed(text: str) -> None:
     assert "unchecked-file" not in {rule for rule, _ in findings(text)}
 
 
-def test_nothing_is_looked_for_in_a_text_that_is_not_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_looked_for_in_a_text_that_is_not_analyzed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("promptls.syntax.source.cut", lambda *_, **__: pytest.fail("cut"))
     source = Source.of(ITEM + "{{ a }} " * 300_000)
 
@@ -172,7 +172,7 @@ def test_nothing_is_looked_for_in_a_text_that_is_not_analysed(monkeypatch: pytes
     assert not template.has_parts
 
 
-def test_a_text_is_analysed_again_once_it_is_short_enough() -> None:
+def test_a_text_is_analyzed_again_once_it_is_short_enough() -> None:
     text = ITEM + "{{ a }} word " * 200_000
     source = Source.of(text)
 

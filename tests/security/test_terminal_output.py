@@ -17,14 +17,14 @@ from support.terminals import on_terminal, piped
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal and such file names")
 
 HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\x1b[38;5;196m\x1b]52;c;T1dORUQ=\x1b\\\x9b31m\u202e\u2066\x7f\rOVER"
-"""Sets the title and the clipboard, clears the screen, changes colours and the direction of writing."""
+"""Sets the title and the clipboard, clears the screen, changes colors and the direction of writing."""
 IN_TOML = "".join(
     f"\\u{ord(each):04x}" if ord(each) < 160 and not each.isalnum() else each for each in HOSTILE
 )
 NAME = "bad\n::warning::OWNED\n\x1b]0;OWNED\x07\u202e.yml.j2"
 
 OWN = re.compile(r"\x1b\[(?:0|1|2|32|36|1;3[134])m")
-"""The escape sequences of our own colours."""
+"""The escape sequences of our own colors."""
 LIVE = re.compile(r"\x1b\[(?:[\d;]*m|\?25[lh]|1A|2K|K)|\r")
 """Those of progress displays, which hold no foreign text."""
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -184,7 +184,7 @@ def test_a_file_name_stays_on_one_line(folder: Path) -> None:
     assert r"bad\n::warning::OWNED\n\x1b]0;OWNED\x07\u202e.yml.j2:" in output
 
 
-def test_colours_of_our_own_reach_a_terminal(folder: Path) -> None:
+def test_colors_of_our_own_reach_a_terminal(folder: Path) -> None:
     _, output = on_terminal(["check"], folder)
     assert OWN.search(output)
 

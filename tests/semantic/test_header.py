@@ -60,7 +60,7 @@ def test_what_is_wrong_in_an_experiment_costs_its_key_alone(wrong: str) -> None:
     assert (declared.settings.experiments or {})["one"].metrics == ["m"]
 
 
-def test_a_misspelt_key_hides_no_mistake_in_the_key_that_is_meant() -> None:
+def test_a_misspelled_key_hides_no_mistake_in_the_key_that_is_meant() -> None:
     assert [place for place, _ in problems("token_limit: many\ntoken_limits: 5")] == ["many", "token_limits"]
 
 

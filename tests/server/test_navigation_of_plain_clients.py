@@ -49,7 +49,7 @@ async def test_a_refused_rename_is_an_error_with_its_reason(wire: Wire, tmp_path
     assert "`my user` is not a name" in renamed["error"]["message"]
 
 
-async def test_colours_are_asked_for_again_when_another_file_makes_a_section_of_this_one(
+async def test_colors_are_asked_for_again_when_another_file_makes_a_section_of_this_one(
     wire: Wire, tmp_path: Path
 ) -> None:
     refreshes = {"workspace": {"semanticTokens": {"refreshSupport": True}}}

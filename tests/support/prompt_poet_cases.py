@@ -23,19 +23,19 @@ def written(case: dict[str, Any], folder: Path) -> Path:
 
 def data_of(case: dict[str, Any]) -> dict[str, Any]:
     """Return the data of a case, with its functions."""
-    functions = {name: _function(behaviour) for name, behaviour in case.get("functions", {}).items()}
+    functions = {name: _function(behavior) for name, behavior in case.get("functions", {}).items()}
     return {**case["data"], **functions}
 
 
-def _function(behaviour: dict[str, Any]) -> Callable[..., Any]:
+def _function(behavior: dict[str, Any]) -> Callable[..., Any]:
     """Return a function that does what the case says."""
 
     def call(*arguments: Any, **named: Any) -> Any:
-        if "raises" in behaviour:
-            raise ValueError(behaviour["raises"])
-        if "builtin" in behaviour:
+        if "raises" in behavior:
+            raise ValueError(behavior["raises"])
+        if "builtin" in behavior:
             return json.dumps(*arguments, **named)
-        return behaviour["returns"]
+        return behavior["returns"]
 
     return call
 

@@ -94,7 +94,7 @@ def test_a_model_name_selects_its_encoding(name: str, encoding: str) -> None:
     assert encoding_name(name) == encoding
 
 
-def test_a_misspelt_encoding_names_the_nearest_one() -> None:
+def test_a_misspelled_encoding_names_the_nearest_one() -> None:
     with pytest.raises(UnknownEncodingError, match="Did you mean 'cl100k_base'") as caught:
         load("cl100k_bse")
     assert caught.value.nearest == "cl100k_base"

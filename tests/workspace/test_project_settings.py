@@ -45,14 +45,14 @@ def test_without_settings_the_prompts_folder_is_the_root(prompt: Path) -> None:
 
 def test_a_wrong_key_is_a_problem_with_its_line_and_the_rest_counts(prompt: Path) -> None:
     file = prompt.parent / "promptls.toml"
-    file.write_text('encoding = "e"\n\n[models.x]\nprovider = "echo"\ncolour = "m"\n', encoding="utf-8")
+    file.write_text('encoding = "e"\n\n[models.x]\nprovider = "echo"\ncolor = "m"\n', encoding="utf-8")
     project = find_project(prompt)
     assert project.settings.encoding == "e"
     assert {(problem.place.path, problem.place.line) for problem in project.problems} == {
         (file, 2),
         (file, 4),
     }
-    assert any("models.x.colour" in problem.message for problem in project.problems)
+    assert any("models.x.color" in problem.message for problem in project.problems)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ export function packagesIn({ metafile }, folder) {
   return new Set(found.filter((each) => each !== undefined).map((each) => path.resolve(folder, each)));
 }
 
-/** Writes the licences of packages, each as its own folder has it; a package without one ends the build. */
+/** Writes the licenses of packages, each as its own folder has it; a package without one ends the build. */
 export function writeNotices(folder, packages) {
   const notices = [...packages].map((each) => {
     const { name, version, license } = JSON.parse(readFileSync(path.join(each, "package.json"), "utf8"));
@@ -19,14 +19,14 @@ export function writeNotices(folder, packages) {
       .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
       .sort();
     if (files.length === 0) {
-      throw new Error(`The package ${name} has no file with its licence, which the notices need.`);
+      throw new Error(`The package ${name} has no file with its license, which the notices need.`);
     }
     const texts = files.map((file) =>
       readFileSync(path.join(each, file), "utf8").replaceAll("\r\n", "\n").trim(),
     );
     return `${name} ${version} (${license})\n\n${texts.join("\n\n")}\n`;
   });
-  const heading = "This software contains the following packages, under their own licences.\n";
+  const heading = "This software contains the following packages, under their own licenses.\n";
   const rule = `\n${"-".repeat(80)}\n\n`;
   writeFileSync(path.join(folder, "THIRD_PARTY_NOTICES.txt"), [heading, ...notices.sort()].join(rule));
 }

@@ -1,5 +1,5 @@
-; Colours of Jinja in prompt templates, for Neovim. Grammar: tree-sitter-jinja 0.13 (cathaysia).
-; Where two patterns meet, the later one counts. The priority keeps the colours of tags above those of
+; Colors of Jinja in prompt templates, for Neovim. Grammar: tree-sitter-jinja 0.13 (cathaysia).
+; Where two patterns meet, the later one counts. The priority keeps the colors of tags above those of
 ; the YAML around them, whose strings reach over them.
 
 (comment) @comment

@@ -1,4 +1,4 @@
-; Colours of Jinja in prompt templates, for Zed. Grammar: tree-sitter-jinja 0.13 (cathaysia).
+; Colors of Jinja in prompt templates, for Zed. Grammar: tree-sitter-jinja 0.13 (cathaysia).
 ; Where two patterns meet, the later one counts.
 
 (comment) @comment

@@ -26,7 +26,7 @@ from promptls.rendering.evaluation_asking import (
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPrompt:
+class LabeledPrompt:
     """A prompt of a row; `label` is None if the model generates the answer."""
 
     label: Any
@@ -41,7 +41,7 @@ class LabelledPrompt:
 class RenderedEvaluation(RenderedPrompt):
     """The rendered prompts of one row. `parts` are the messages, or one prompt per label."""
 
-    prompts: tuple[LabelledPrompt, ...] = ()
+    prompts: tuple[LabeledPrompt, ...] = ()
     """A single prompt, or one prompt per label."""
     examples: tuple[str, ...] = ()
     """The in-context examples that the prompts contain, each as a text."""
@@ -147,7 +147,7 @@ class EvaluationPrompt(PromptTemplate):
             text=text,
             _counting=self._counting,
             prompts=tuple(
-                LabelledPrompt(
+                LabeledPrompt(
                     prompt.label,
                     prompt.text,
                     None if prompt.messages is None else tuple(prompt.messages),

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from promptls import __version__
 from promptls.cli.checked import fingerprints, region_of, repository_path
-from promptls.cli.terminal import Colour, json_text, paint, printed_path, shown_path, width
+from promptls.cli.terminal import Color, json_text, paint, printed_path, shown_path, width
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import annotation_message, annotation_property, for_terminal_line
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptls.lint.rule import Finding, Fix, RelatedInformation, Rule, Severity
     from promptls.workspace.settings import SettingsProblem
 
-_COLOURS: dict[Severity, Colour] = {
+_COLORS: dict[Severity, Color] = {
     "error": "red",
     "warning": "yellow",
     "information": "blue",
@@ -83,12 +83,12 @@ def _finding_in_text(
     checked: Checked, file: CheckedFile, finding: Finding, starts: list[int]
 ) -> Iterator[str]:
     severity = finding.severity or "error"
-    colour = _COLOURS[severity]
+    color = _COLORS[severity]
     place = line_column(starts, finding.span.start)
     where = FilePlace(printed_path(file.path), place.line, place.column).text()
     message = for_terminal_line(finding.message)
-    yield f"{where}: {paint(severity, colour)} {paint(finding.rule, 'bold')}: {message}"
-    yield excerpt(file.text, finding.span, colour)
+    yield f"{where}: {paint(severity, color)} {paint(finding.rule, 'bold')}: {message}"
+    yield excerpt(file.text, finding.span, color)
     for related in finding.related:
         yield f"        {_related_information(checked, related)}: {for_terminal_line(related.message)}"
     for fix in finding.fixes:
@@ -128,7 +128,7 @@ def _conclusion(checked: Checked) -> str:
     if not found.total():
         return f"No findings{besides} {where}."
     counts = [
-        paint(plural(found[severity], noun), _COLOURS[severity])
+        paint(plural(found[severity], noun), _COLORS[severity])
         for severity, noun in _NOUNS.items()
         if found[severity]
     ]
@@ -148,7 +148,7 @@ WIDEST = 100
 """The number of characters shown of a source line; of a longer one, those around the finding."""
 
 
-def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
+def excerpt(text: str, span: Span, color: Color = "red") -> str:
     """Return two lines: the first source line of `span` with its number, and carets under the span.
 
     A span of several lines is marked to the end of its first; an empty one gets one caret.
@@ -169,7 +169,7 @@ def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
     number = str(place.line + 1)
     return (
         f"{paint(f'{number:>5} |', 'blue')} {cut_left}{shown}{cut_right}\n"
-        f"{paint('      |', 'blue')} {' ' * before}{paint('^' * marked, colour)}"
+        f"{paint('      |', 'blue')} {' ' * before}{paint('^' * marked, color)}"
     )
 
 

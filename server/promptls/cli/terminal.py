@@ -1,4 +1,4 @@
-"""Output on the terminal: colours, errors, paths, JSON and tables."""
+"""Output on the terminal: colors, errors, paths, JSON and tables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from promptls.rendering.outcome import RenderFailure
 
 
-Colour: TypeAlias = Literal["red", "yellow", "blue", "cyan", "green", "bold", "dim"]
+Color: TypeAlias = Literal["red", "yellow", "blue", "cyan", "green", "bold", "dim"]
 
-_CODES: dict[Colour, str] = {
+_CODES: dict[Color, str] = {
     "bold": "1",
     "dim": "2",
     "red": "1;31",
@@ -30,7 +30,7 @@ _CODES: dict[Colour, str] = {
 }
 
 
-def wants_colour(stream: TextIO) -> bool:
+def wants_color(stream: TextIO) -> bool:
     """Return whether to write colors to `stream`.
 
     A terminal gets colors unless NO_COLOR is set; anything else only if FORCE_COLOR is set.
@@ -42,14 +42,14 @@ def wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
-    """Return `text` in `colour`, or unchanged if `stream` (by default the standard output) has no colors.
+def paint(text: str, color: Color, stream: TextIO | None = None) -> str:
+    """Return `text` in `color`, or unchanged if `stream` (by default the standard output) has no colors.
 
     Only a `SafeStream` interprets the color marks; foreign text in it has no effect.
     """
     stream = stream or sys.stdout
-    has_colours = wants_colour(stream) and isinstance(stream, SafeStream)
-    return style_text(text, _CODES[colour]) if text and has_colours else text
+    has_colors = wants_color(stream) and isinstance(stream, SafeStream)
+    return style_text(text, _CODES[color]) if text and has_colors else text
 
 
 def shown_path(path: Path | str) -> str:
@@ -139,12 +139,12 @@ class TableRow(NamedTuple):
     """The cells of a row, and their color."""
 
     cells: Sequence[str]
-    colour: Colour | None = None
+    color: Color | None = None
 
 
 def table(columns: Sequence[Column], rows: Iterable[TableRow]) -> str:
     """Return the table as text without a trailing line break; headings are dim, and each row is one line."""
-    body = [TableRow([for_terminal_line(cell) for cell in row.cells], row.colour) for row in rows]
+    body = [TableRow([for_terminal_line(cell) for cell in row.cells], row.color) for row in rows]
     lines = [TableRow([for_terminal_line(column.heading) for column in columns], "dim"), *body]
     widths = [max(width(row.cells[index]) for row in lines) for index in range(len(columns))]
     return "\n".join(_line(row, columns, widths) for row in lines)
@@ -165,4 +165,4 @@ def _line(row: TableRow, columns: Sequence[Column], widths: Sequence[int]) -> st
         blank = " " * (wide - width(cell))
         cells.append(blank + cell if column.side == "right" else cell + blank)
     line = "  ".join(cells).rstrip()
-    return paint(line, row.colour) if row.colour else line
+    return paint(line, row.color) if row.color else line

@@ -55,7 +55,7 @@ class Classification:
 
     `accuracy` is the proportion of the `rows` whose classes are exactly the expected ones. `names` are the
     rows of `confusion` (expected) and its columns (predicted); it is empty if a row may
-    have several classes. `failed` rows have an error, `unlabelled` ones no expected class: both are excluded.
+    have several classes. `failed` rows have an error, `unlabeled` ones no expected class: both are excluded.
     `unanswered` rows count as wrong.
     """
 
@@ -64,7 +64,7 @@ class Classification:
     model: str | None
     rows: int
     failed: int
-    unlabelled: int
+    unlabeled: int
     unanswered: int
     accuracy: float
     several: bool
@@ -104,7 +104,7 @@ def classify(
         model=None,
         rows=len(pairs),
         failed=0,
-        unlabelled=0,
+        unlabeled=0,
         unanswered=sum(not said for _, said in pairs),
         accuracy=_share(sum(expected == said for expected, said in pairs), len(pairs)),
         several=several,
@@ -229,7 +229,7 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
 
 
 def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classification:
-    failed = unlabelled = 0
+    failed = unlabeled = 0
     found = []
     table = table_of(run).columns_of("model", "error", columns.expected, columns.predicted)
     classes_of = lru_cache(maxsize=MAX_CLASSES)(_classes)
@@ -242,7 +242,7 @@ def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classif
         if error:
             failed += 1
         elif not expected:
-            unlabelled += 1
+            unlabeled += 1
         else:
             found.append((expected, _said(said, columns.field)))
     known = frozenset(name for expected, _ in found for name in expected)
@@ -261,7 +261,7 @@ def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classif
         predicted=name,
         model=model,
         failed=failed,
-        unlabelled=unlabelled,
+        unlabeled=unlabeled,
     )
 
 

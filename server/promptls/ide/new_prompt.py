@@ -70,7 +70,7 @@ several lines:
 """
 _DATASET: Final = """\
 id,question,expected
-1,What colour is the sky on a clear day?,blue
+1,What color is the sky on a clear day?,blue
 2,How many legs does a spider have?,eight
 3,Which planet do we live on?,Earth
 """

@@ -396,7 +396,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
     wrong = [
-        *_misspelt_keys(own, places),
+        *_misspelled_keys(own, places),
         *_repeated_keys(own, places),
         *_undefined_names(own, places, names, interpreter),
     ]
@@ -418,7 +418,7 @@ _MIN_DATASET_KEYS: Final = 2
 """The minimum number of known keys of a mapping that is a dataset."""
 
 
-def _misspelt_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+def _misspelled_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     """Yield the misspelled keys of datasets."""
     for node in ast.walk(own):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):

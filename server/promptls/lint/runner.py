@@ -55,7 +55,7 @@ class Selection:
 def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
     """Return the findings in the file at `path`, sorted by position, each with its rule and severity.
 
-    Return nothing if the file is not a prompt; if a file is not analysed, the reason is its only finding.
+    Return nothing if the file is not a prompt; if a file is not analyzed, the reason is its only finding.
     Findings of rules that are turned off, and findings that the file suppresses, are left out; with
     `suppressed`, only the suppressed findings are returned. Rules that need a rendering or runs are skipped.
     An exception in one rule is logged and does not affect the others.

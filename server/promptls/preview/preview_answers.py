@@ -75,7 +75,7 @@ async def committed_rendering(
         "commit": {"name": commit.name, "subject": commit.subject, "date": commit.date},
         "rendering": None if rendering is None else preview_result.rendering_json(snapshot, path, rendering),
         "failure": preview_result.failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
-        "others": [*await _commits(path), *_neighbours(path)],
+        "others": [*await _commits(path), *_neighbors(path)],
     }
 
 
@@ -95,7 +95,7 @@ async def _commits(path: str) -> list[preview_wire.CommitName]:
     return [{"name": name, "subject": subject, "date": date} for name, subject, date in lines]
 
 
-def _neighbours(path: str) -> list[preview_wire.CommitName]:
+def _neighbors(path: str) -> list[preview_wire.CommitName]:
     """Return the other prompt files of the folder."""
     names = sorted(each.name for each in Path(path).parent.iterdir() if has_prompt_name(str(each)))
     others = [name for name in names if name != Path(path).name]

@@ -538,7 +538,7 @@ def _score(
     template = evaluation.prompt if evaluation.prompt is not None else evaluation.ice
     separator = getattr(template, "sep_token", None)
     joined = evaluation.joined(prompt.examples)
-    text = evaluation.labelled(row, joined, prompt.label, keep_separator=True)
+    text = evaluation.labeled(row, joined, prompt.label, keep_separator=True)
     if not isinstance(text, str) or not separator or separator not in text:
         raise OpenCompassError(
             "With `normalizing_str`, templates are texts in which the `sep_token` separates the answer from "

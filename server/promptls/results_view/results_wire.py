@@ -101,7 +101,7 @@ class ClassificationJson(TypedDict):
     model: str | None
     rows: int
     failed: int
-    unlabelled: int
+    unlabeled: int
     unanswered: int
     accuracy: float
     classes: list[ClassScores]

@@ -136,9 +136,9 @@ def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | No
     mean = math.fsum(means) / count
     if metric.kind == "discrete" and all(value in {0.0, 1.0} for value in means):
         # Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
-        centre = (mean + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
+        center = (mean + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
         reach = _Z * math.sqrt(mean * (1 - mean) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
-        return max(0.0, centre - reach), min(1.0, centre + reach)
+        return max(0.0, center - reach), min(1.0, center + reach)
     variance = math.fsum((value - mean) ** 2 for value in means) / (count - 1)
     reach = _Z * math.sqrt(variance / count)
     return mean - reach, mean + reach

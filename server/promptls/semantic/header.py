@@ -488,7 +488,7 @@ def _validate(
     else:
         settings, invalid = valid_part(Header, known)
     invalid, rest_of_invalid = invalid[:MAX_PROBLEMS], invalid[MAX_PROBLEMS:]
-    misspelt = {
+    misspelled = {
         (*found.path[:-1], nearest(str(found.path[-1]), names_at(Header, found.path[:-1])))
         for found in invalid
         if found.is_unknown_key
@@ -498,7 +498,7 @@ def _validate(
         problem_of(tree, found, nameless.get(found.path))
         for found in invalid
         if nameless.get(found.path) != ""
-        and (found.path not in misspelt or node_at(tree, found.path) is not None)
+        and (found.path not in misspelled or node_at(tree, found.path) is not None)
     ]
     if rest_of_invalid:
         first = problem_of(tree, rest_of_invalid[0], None)

@@ -77,7 +77,7 @@ class Template:
     @property
     @placed_fact
     def kind(self) -> Kind:
-        """The kind of the file by its own text; a text that is not analysed is not a prompt."""
+        """The kind of the file by its own text; a text that is not analyzed is not a prompt."""
         if self.source.refusal is not None:
             return Kind.OTHER
         header = self._header_comment
@@ -199,8 +199,8 @@ def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
                 last[word] = last[meant_tag(word)] = index
     for index, problem in enumerate(problems):
         word = problem.unknown_tag
-        is_misspelt = problem.missing_end and last.get(problem.missing_end, -1) > index
-        if not is_misspelt and not (word.startswith("end") and word[3:] in opened):
+        is_misspelled = problem.missing_end and last.get(problem.missing_end, -1) > index
+        if not is_misspelled and not (word.startswith("end") and word[3:] in opened):
             yield problem
         if word:
             opened.add(word)

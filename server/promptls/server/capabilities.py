@@ -39,7 +39,7 @@ class ClientCapabilities:
     )
     """Shows the other locations that a diagnostic refers to."""
     diagnostic_tags: bool = False
-    """Shows code that a diagnostic tags as unnecessary in a faded colour."""
+    """Shows code that a diagnostic tags as unnecessary in a faded color."""
     code_descriptions: bool = _declared(
         "text_document.publish_diagnostics.code_description_support",
         "text_document.diagnostic.code_description_support",

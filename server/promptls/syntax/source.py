@@ -52,7 +52,7 @@ MAX_REFERENCES: Final = 200
 
 
 class Refusal(NamedTuple):
-    """Why a text is not analysed, and the position to report it at."""
+    """Why a text is not analyzed, and the position to report it at."""
 
     span: Span
     message: str
@@ -60,20 +60,20 @@ class Refusal(NamedTuple):
 
 @placed_fact
 def refusal_of(root: ChunkList) -> Refusal | None:
-    """Return why the text of these chunks is not analysed, or None if it is."""
+    """Return why the text of these chunks is not analyzed, or None if it is."""
     if root.length > MAX_CHARACTERS:
         first = next(root.placed()).chunk
         message = f"the file has {root.length:,} characters, and files are analyzed up to {MAX_CHARACTERS:,}"
         return Refusal(Span(0, line_end(first.text, 0)), message)
     if _unclosed(root) > MAX_UNCLOSED_TAGS:
         message = f"more than {MAX_UNCLOSED_TAGS} tags are not closed, from this one on"
-        return Refusal(_first(root, _unclosed, _is_unclosed), f"{message}: the file is not analysed")
+        return Refusal(_first(root, _unclosed, _is_unclosed), f"{message}: the file is not analyzed")
     if _nesting(root).rise > MAX_OPEN_BLOCKS:
         message = f"more than {MAX_OPEN_BLOCKS} blocks are open here"
-        return Refusal(_too_deep(root), f"{message}: the file is not analysed")
+        return Refusal(_too_deep(root), f"{message}: the file is not analyzed")
     if _references(root) > MAX_REFERENCES:
         message = f"more than {MAX_REFERENCES} tags name other templates, from this one on"
-        return Refusal(_first(root, _references, _is_reference), f"{message}: the file is not analysed")
+        return Refusal(_first(root, _references, _is_reference), f"{message}: the file is not analyzed")
     return None
 
 
@@ -229,7 +229,7 @@ class Source:
 
     @classmethod
     def of(cls, text: str, language: Language = JINJA_YAML) -> Source:
-        """Return the source of `text`; a text that is too large to be analysed is one chunk without tags."""
+        """Return the source of `text`; a text that is too large to be analyzed is one chunk without tags."""
         chunks, layout = _cut(text, language, {})
         return cls(ChunkList.of(tuple(chunks)), layout, language)
 
@@ -252,7 +252,7 @@ class Source:
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why the text is not analysed, or None if it is."""
+        """Why the text is not analyzed, or None if it is."""
         return refusal_of(self.root)
 
     def __len__(self) -> int:

@@ -181,7 +181,7 @@ def _nearest(name: str) -> str | None:
 
 
 def _model(name: str) -> str:
-    """Return the model's own name in `provider:model`, `organisation/model` and `anthropic.model`."""
+    """Return the model's own name in `provider:model`, `organization/model` and `anthropic.model`."""
     own = name.rpartition("/")[2]
     own = own.partition(":")[2] if ":" in own and not own.startswith("ft:") else own
     return own.rpartition(".")[2] if own.startswith(("anthropic.", "amazon.", "meta.", "mistral.")) else own

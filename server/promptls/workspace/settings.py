@@ -438,7 +438,7 @@ def _validate(
     placed.sort(key=lambda each: _order(each[0]))
     placed, rest = placed[:MAX_PROBLEMS], placed[MAX_PROBLEMS:]
     reported = tuple(found for _, found in placed)
-    misspelt = {
+    misspelled = {
         (*above, meant)
         for *above, name in (found.path for found in reported if found.is_unknown_key)
         if (meant := nearest(str(name), names_at(Project, tuple(above))))
@@ -448,7 +448,7 @@ def _validate(
         SettingsProblem(place, message)
         for place, found in placed
         if (message := nameless.get(found.path, _message(found, file)))
-        and (found.is_unknown_key or found.path not in misspelt)
+        and (found.is_unknown_key or found.path not in misspelled)
     ]
     if rest:
         problems.append(SettingsProblem(rest[0][0], f"{plural(len(rest), 'more problem')} from here on"))

@@ -19,7 +19,7 @@ export interface RequestedRun {
   examples: boolean;
 }
 
-/** Returns an id that is unique among a test's neighbours. */
+/** Returns an id that is unique among a test's neighbors. */
 export function idOf(data: TestData): string {
   switch (data.kind) {
     case "prompt":

@@ -73,7 +73,7 @@ def _print(report: Classification) -> None:
         f"{plural(number, 'row')} {reason}"
         for number, reason in (
             (report.failed, "failed"),
-            (report.unlabelled, "without an expected class"),
+            (report.unlabeled, "without an expected class"),
         )
         if number
     ]

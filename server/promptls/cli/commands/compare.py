@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.arguments import whole_number
-from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
+from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UserError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ exit codes: 0 compared, 1 a run cannot be read, or is worse with --fail-on-regre
 # The default number of changed rows shown.
 SHOWN_ROWS = 10
 
-_COLOURS: dict[str, Colour] = {"better": "green", "worse": "red", "undecided": "yellow"}
+_COLORS: dict[str, Color] = {"better": "green", "worse": "red", "undecided": "yellow"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -166,7 +166,7 @@ def _metric_row(metric: MetricComparison) -> TableRow:
         str(found.pairs),
         verdict,
     ]
-    return TableRow(cells, _COLOURS[metric.verdict])
+    return TableRow(cells, _COLORS[metric.verdict])
 
 
 def _score(kind: str, value: float) -> str:

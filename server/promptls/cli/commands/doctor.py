@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.terminal import Colour, paint, print_json
+from promptls.cli.terminal import Color, paint, print_json
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ examples:
 
 exit codes: 0 everything required works, 1 something required is broken"""
 
-_MARKS: dict[State, tuple[str, Colour]] = {
+_MARKS: dict[State, tuple[str, Color]] = {
     "fine": ("✓", "green"),
     "absent": ("·", "dim"),
     "broken": ("✗", "red"),
@@ -59,8 +59,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _line(check: Check, width: int) -> str:
-    mark, colour = _MARKS[check.state]
-    line = f"  {paint(mark, colour)} {check.name:<{width}}  {check.detail}"
+    mark, color = _MARKS[check.state]
+    line = f"  {paint(mark, color)} {check.name:<{width}}  {check.detail}"
     return f"{line}\n    {' ' * width}  → {check.remedy}" if check.remedy else line
 
 

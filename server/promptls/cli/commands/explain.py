@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from promptls.cli.safe_stream import inside
-from promptls.cli.terminal import Column, TableRow, print_json, table, wants_colour
+from promptls.cli.terminal import Column, TableRow, print_json, table, wants_color
 from promptls.text.errors import UsageError
 from promptls.text.suggest import nearest
 
@@ -73,15 +73,15 @@ def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
 
 def _print_page(rule: Rule) -> None:
     page = f"# {rule.name}\n\n{rule.page}\n\nSeverity: {rule.severity}. Since promptls {rule.since}."
-    if not wants_colour(sys.stdout):
+    if not wants_color(sys.stdout):
         print(page)
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
     # Pygments has a lexer for YAML with Jinja; the one for plain YAML marks every tag as an error.
-    coloured = Markdown(page.replace("```yaml\n", "```yaml+jinja\n"), code_theme="ansi_dark")
-    Console(file=inside(sys.stdout), highlight=False, force_terminal=True).print(coloured)
+    colored = Markdown(page.replace("```yaml\n", "```yaml+jinja\n"), code_theme="ansi_dark")
+    Console(file=inside(sys.stdout), highlight=False, force_terminal=True).print(colored)
 
 
 def rule_json(rule: Rule) -> dict[str, str]:

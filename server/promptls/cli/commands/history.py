@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.arguments import whole_number
-from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
+from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
 from promptls.security.files import read_bytes
 from promptls.text.errors import FilePlace, UsageError
 
@@ -35,7 +35,7 @@ SHOWN = 20
 # The number of characters shown of a commit hash.
 COMMIT = 8
 
-_COLOURS: dict[str, Colour] = {"running": "cyan", "stopped": "yellow"}
+_COLORS: dict[str, Color] = {"running": "cyan", "stopped": "yellow"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,4 +124,4 @@ def _row(run: KnownRun, metrics: list[str]) -> TableRow:
         commit,
         run_notes(run),
     ]
-    return TableRow(cells, _COLOURS.get(run.status))
+    return TableRow(cells, _COLORS.get(run.status))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptls.cli import permission
 from promptls.cli.arguments import any_number, dollars, seconds, whole_number
 from promptls.cli.run_report import heading, print_matrix, print_run, threshold
-from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
+from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_dollars, plural
 
@@ -351,7 +351,7 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
     return finished
 
 
-_VERDICT_COLOURS: dict[str, Colour] = {"earns its tokens": "green", "does harm": "red", "not shown": "dim"}
+_VERDICT_COLORS: dict[str, Color] = {"earns its tokens": "green", "does harm": "red", "not shown": "dim"}
 _EXAMPLE_COLUMNS = (
     Column("example"),
     Column("shown in", "right"),
@@ -425,7 +425,7 @@ def _leave_one_out_report(report: dict[str, Any]) -> str:
                 f"{each['tokens']:.0f}",
                 each["verdict"],
             ),
-            _VERDICT_COLOURS.get(each["verdict"]),
+            _VERDICT_COLORS.get(each["verdict"]),
         )
         for each in examples
     ]

@@ -295,11 +295,11 @@ def _draw_steps(axes: Any, found: LabJson, best: CellJson) -> None:
     axes.plot(steps, [cell["cacheRate"] for cell in cells], color=_CACHED, marker="o", markersize=4)
     axes.plot(steps, [cell["keptRate"] for cell in cells], color=_FRESH, marker="s", markersize=4)
     last = cells[-1]
-    for rate, text, colour in (
+    for rate, text, color in (
         (last["cacheRate"], "read from the cache", _CACHED),
         (last["keptRate"], "kept of what fits", _FRESH),
     ):
-        axes.annotate(text, (steps[-1], rate), (8, 0), textcoords="offset points", va="center", color=colour)
+        axes.annotate(text, (steps[-1], rate), (8, 0), textcoords="offset points", va="center", color=color)
     axes.axvline(best["step"], color=_BEST, linewidth=1, linestyle="--", zorder=0)
     axes.annotate(
         f"best: {best['step']:,}", (best["step"], 1.0), (4, 2), textcoords="offset points", color=_BEST

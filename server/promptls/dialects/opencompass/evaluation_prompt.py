@@ -138,9 +138,9 @@ class EvaluationConfig:
         return self._question_template().generating(row, examples, self.reader.output_column, mask)
 
     @convert_exceptions
-    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
+    def labeled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
         """Return the prompt of `row` with `label` as its answer; raises OpenCompassError."""
-        return self._question_template().labelled(row, examples, label, keep_separator=keep_separator)
+        return self._question_template().labeled(row, examples, label, keep_separator=keep_separator)
 
     def _picks_by_loss(
         self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None, loss: Losses | None
@@ -180,8 +180,8 @@ class EvaluationConfig:
 
             def prompts(candidate: Sequence[int]) -> tuple[str, list[str]]:
                 examples = _text(own.joined(own.examples(train, candidate)))
-                labelled_prompts = [_text(own.labelled(test[index], examples, label)) for label in labels]
-                return examples + retriever.eos, labelled_prompts
+                labeled_prompts = [_text(own.labeled(test[index], examples, label)) for label in labels]
+                return examples + retriever.eos, labeled_prompts
 
             drawn = [[rows[place] for place in each] for each in draws(index)]
             return shortest([rows[: retriever.count], *drawn], prompts, loss)
@@ -337,7 +337,7 @@ def fit_prompt(
         examples = evaluation.examples(train, retained)
         joined = evaluation.joined(examples)
         weighs = evaluation.weighs_labels
-        prompt = evaluation.labelled(row, joined, label) if weighs else evaluation.generating(row, joined)
+        prompt = evaluation.labeled(row, joined, label) if weighs else evaluation.generating(row, joined)
         tokens = count(prompt)
         if limit is None or tokens <= limit or not retained:
             return Fitted(prompt, tuple(retained), tuple(examples), tokens, tuple(cuts))

@@ -141,8 +141,8 @@ def nearest(
     return pick
 
 
-def vote(texts: Sequence[str], count: int, neighbours: int, model: SentenceModel) -> list[int]:
-    """Return the indices of the `count` texts that are most often among the nearest `neighbours` of others.
+def vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel) -> list[int]:
+    """Return the indices of the `count` texts that are most often among the nearest `neighbors` of others.
 
     A text is skipped if all its voters also vote for a single text ranked before it. Raises OpenCompassError
     if too few texts remain: OpenCompass then draws the rest randomly, without a seed.
@@ -154,7 +154,7 @@ def vote(texts: Sequence[str], count: int, neighbours: int, model: SentenceModel
     votes: dict[int, list[int]] = {}
     for voter in range(len(known)):
         order = np.argsort(known @ known[voter], kind="stable").tolist()
-        for row in order[-neighbours - 1 : -1]:
+        for row in order[-neighbors - 1 : -1]:
             if row != voter:
                 votes.setdefault(row, []).append(voter)
     ranked = sorted(votes.items(), key=lambda each: -len(each[1]))

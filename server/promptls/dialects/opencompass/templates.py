@@ -57,7 +57,7 @@ class PromptTemplate:
             template = _replace(template, self.ice_token, "")
         return _fill(template, row)
 
-    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
+    def labeled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
         """Return the prompt of the row with `label` as its answer. No column is masked."""
         template = self._encode(self._body_of(label))
         if not keep_separator and self.sep_token is not None:
@@ -244,7 +244,7 @@ class RawPromptTemplate:
         """Return the row as an in-context example: the messages, without texts between them."""
         return Messages(tuple(message for item in self.messages for message in self._made(item, row)))
 
-    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Messages:  # noqa: ARG002 - as in PromptTemplate
+    def labeled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Messages:  # noqa: ARG002 - as in PromptTemplate
         """Return the messages of the row, the same for every label, without examples."""
         return self.example(row, label)
 

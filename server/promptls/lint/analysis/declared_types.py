@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.semantic.flow.paths import Each, Path, Step
 from promptls.semantic.flow.tag_flow import unplaced_events
@@ -212,7 +212,7 @@ def keywords_problems(schema: Node | None) -> Iterator[Finding]:
 
 def _wrong_type(node: Node) -> Finding:
     written = scalar_text(node) or ""
-    found = misspelt(node.span, f"JSON Schema has no type `{written}`", written, _TYPES)
+    found = misspelled(node.span, f"JSON Schema has no type `{written}`", written, _TYPES)
     return _quote(found) if nearest(written, _TYPES) == "null" else found
 
 
@@ -270,7 +270,7 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
         elif key is not None and key not in _KEYWORDS:
             meant = [word for word in _KEYWORDS if is_typo(key, word)]
             if meant:
-                yield misspelt(entry.key.span, f"JSON Schema has no keyword `{key}`", key, meant)
+                yield misspelled(entry.key.span, f"JSON Schema has no keyword `{key}`", key, meant)
 
 
 def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
@@ -281,7 +281,7 @@ def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
     for item in value.items:
         name = scalar_text(item)
         if name and name not in names and (meant := [each for each in names if is_typo(name, each)]):
-            yield misspelt(item.span, f"the schema has no property `{name}`", name, meant)
+            yield misspelled(item.span, f"the schema has no property `{name}`", name, meant)
 
 
 _MAX_VALUES: Final = 5
@@ -338,7 +338,7 @@ def _not_listed(path: Path, compared: Compared, values: list[Any]) -> Finding:
         return Finding(compared.span, message)
     inside = Span(compared.span.start + 1, compared.span.end - 1)
     texts = [value for value in values if isinstance(value, str)]
-    found = misspelt(inside, message, compared.value, texts)
+    found = misspelled(inside, message, compared.value, texts)
     return Finding(compared.span, found.message, found.fixes)
 
 
@@ -353,7 +353,7 @@ def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
 
 
 def may_differ(file: File, typed: Mapping[str, DeclaredInput]) -> bool:
-    """Return whether a comparison in the file may contradict a declaration, without analysing the file."""
+    """Return whether a comparison in the file may contradict a declaration, without analyzing the file."""
     bound: frozenset[str] | None = None
     below: list[tuple[str, Any]] | None = None
     for path, value in _compared(file.template.source.root):

@@ -109,8 +109,8 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
             near |= only & names.bound_names("for")
         if binding in read:
             doubtful |= {name for name in unknown if _is_abbreviation(name, binding.name)}
-            near = {name for name in near if _is_misspelt_once(file, name, binding.name)}
-            doubtful = {name for name in doubtful if _is_misspelt_once(file, name, binding.name)}
+            near = {name for name in near if _is_misspelled_once(file, name, binding.name)}
+            doubtful = {name for name in doubtful if _is_misspelled_once(file, name, binding.name)}
             doubtful |= {
                 name
                 for name in (f"{binding.name}s", f"{binding.name}es")
@@ -165,7 +165,7 @@ def _only_mapping(file: File, binding: Binding) -> list[str]:
     return found if len(found) == 1 else []
 
 
-def _is_misspelt_once(file: File, name: str, known: str) -> bool:
+def _is_misspelled_once(file: File, name: str, known: str) -> bool:
     """Return whether a name that differs in its length or order is read once, with an attribute."""
     if len(name) == len(known) and sorted(name) != sorted(known):
         return False  # often another word

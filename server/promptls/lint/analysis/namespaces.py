@@ -113,12 +113,12 @@ def uses_in(file: File) -> Iterator[AttributeUse]:
 class UnmatchedAttributes(NamedTuple):
     """The attributes of a namespace that are read but never set, or set but never read.
 
-    Of those that are read, `misspelt` are the ones that probably mean one that is set, each with that name. What
+    Of those that are read, `misspelled` are the ones that probably mean one that is set, each with that name. What
     is meant by another name is not `unread`.
     """
 
     owner: str
-    misspelt: tuple[tuple[AttributeUse, str], ...]
+    misspelled: tuple[tuple[AttributeUse, str], ...]
     unset: tuple[AttributeUse, ...]
     unread: tuple[AttributeUse, ...]
     read: tuple[str, ...]

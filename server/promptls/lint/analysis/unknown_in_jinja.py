@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary
@@ -108,7 +108,7 @@ class Unknown:
         """Return the finding, suggesting Jinja's equivalent of a foreign name, or else a similar name."""
         meant = _FOREIGN_NAMES[self._kind].get(name)
         if meant is None:
-            finding = misspelt(span, message, name, self._known)
+            finding = misspelled(span, message, name, self._known)
             return finding if any(fix.preferred for fix in finding.fixes) else Finding(span, message)
         # An equivalent with an argument cannot replace the name alone.
         fixes = () if "(" in meant else (Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True),)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import current_scope, folder_changed
 from promptls.semantic.names.mentions import TemplateReference, choices
@@ -224,7 +224,7 @@ def lacking_imports(file: File) -> Iterator[Finding]:
         for each in statement.imported:
             if each.name not in known:
                 message = f"`{file_name}` has no macro or variable `{each.name}`"
-                yield misspelt(each.span.shifted(tag_start), message, each.name, known)
+                yield misspelled(each.span.shifted(tag_start), message, each.name, known)
 
 
 def modules(file: File) -> dict[str, object]:
@@ -259,7 +259,9 @@ def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]
         file_name, members = known[member.owner]
         if member.name not in members:
             what = "macro" if member.is_called else "macro or variable"
-            yield misspelt(member.span, f"`{file_name}` has no {what} `{member.name}`", member.name, members)
+            yield misspelled(
+                member.span, f"`{file_name}` has no {what} `{member.name}`", member.name, members
+            )
 
 
 class _Member(NamedTuple):

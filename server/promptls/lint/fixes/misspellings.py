@@ -13,7 +13,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 
 
-def misspelt(span: Span, message: str, name: str, known: Iterable[str]) -> Finding:
+def misspelled(span: Span, message: str, name: str, known: Iterable[str]) -> Finding:
     """Return a finding at `span` that suggests the known name most similar to `name`, if there is one.
 
     The fix is preferred if the two names are very similar.

@@ -454,9 +454,9 @@ def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag
     elif tag.kind == "raw":
         start = located.start + tag.span.start
         tags = _END_OF_RAW.finditer(source.text, start)
-        misspelt = next((each for each in tags if is_typo(each[1], "endraw")), None)
-        if misspelt is not None:
-            yield Fix("Change to `endraw`", (Edit(Span(*misspelt.span(1)), "endraw"),), preferred=True)
+        misspelled = next((each for each in tags if is_typo(each[1], "endraw")), None)
+        if misspelled is not None:
+            yield Fix("Change to `endraw`", (Edit(Span(*misspelled.span(1)), "endraw"),), preferred=True)
             return
         yield from _missing_end(source, problem, located, tag, "raw")
 

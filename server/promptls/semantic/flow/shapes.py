@@ -224,10 +224,10 @@ def resolved_uses(template: Template) -> Iterator[Use]:
 
 def _analysis_at(template: Template, offset: int) -> FlowAnalysis:
     """Return the blocks that are open at `offset`; bindings of a tag there are not included."""
-    return analyses(template)(offset)
+    return analyzes(template)(offset)
 
 
-def analyses(template: Template) -> Callable[[int], FlowAnalysis]:
+def analyzes(template: Template) -> Callable[[int], FlowAnalysis]:
     """Return a function that returns the blocks open at an offset, in one pass: offsets must not decrease."""
     chunks = template.source.root
     analysis = FlowAnalysis()

@@ -21,7 +21,7 @@ from promptls.workspace.disk import source_of
 _NEVER_PROMPTS: Final = frozenset({".py", ".csv", ".jsonl", ".ndjson", ".yml", ".yaml"})
 _JSON: Final = ".json"
 _MAX_CHECKED: Final = 2_000
-"""The longest JSON file, in characters, that is analysed at each change: it may become a prompt."""
+"""The longest JSON file, in characters, that is analyzed at each change: it may become a prompt."""
 
 
 class AuxiliaryDocuments:

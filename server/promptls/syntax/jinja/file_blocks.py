@@ -260,7 +260,7 @@ _MAX_CHUNKS: Final = 8
 """How many chunks are searched for the missing tag of a block; such tags are close to it."""
 
 
-def misspelt_opening(
+def misspelled_opening(
     source: Source, keywords: Container[str], end: int, after: int, taken: Container[int]
 ) -> int | None:
     """Return the offset of the unknown tag that is a misspelled opening of a block of these `keywords`.
@@ -416,7 +416,7 @@ class _Matching:
     def _typo(self, tag: BlockTag, keywords: Container[str]) -> int | None:
         """Return the offset of the misspelled opening of the tag's block, inside the innermost open block."""
         after = self.stack[-1].span.start if self.stack else 0
-        return misspelt_opening(self.source, keywords, tag.span.start, after, self.typos)
+        return misspelled_opening(self.source, keywords, tag.span.start, after, self.typos)
 
 
 def _divide(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:

@@ -90,7 +90,7 @@ def model_entities(asker: Asker) -> ModelExtractor:
 
     Entities that do not occur in the text are ignored.
     """
-    task = "List the names in the text: people, products, organisations, places, files, commands."
+    task = "List the names in the text: people, products, organizations, places, files, commands."
     return ModelExtractor(asker, "entities", task, verbatim=True)
 
 

@@ -4,7 +4,7 @@ import { count, grouped, milliseconds, percent } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { Slider } from "../shared/slider";
 import type { PreviewResult, Rendering } from "../wire/preview";
-import { colourOf, nameOf, sliderEnd } from "./state";
+import { colorOf, nameOf, sliderEnd } from "./state";
 import { choice, choose, controls, inEditor, openLab, toggleControls } from "./store";
 
 export function Budget({ result, rendering }: { result: PreviewResult; rendering: Rendering | undefined }) {
@@ -124,7 +124,7 @@ function Bar({ rendering, limit }: { rendering: Rendering; limit: number | null 
       {parts.map((part) => (
         <span
           key={part.index}
-          class={`piece ${colourOf(part.role)}${part.kept ? "" : " cut"}`}
+          class={`piece ${colorOf(part.role)}${part.kept ? "" : " cut"}`}
           style={{ width: `${(100 * part.tokens) / whole}%` }}
           title={`${nameOf(part)}: ${count(part.tokens, "token")}${part.kept ? "" : ", cut"}`}
           onClick={() => {

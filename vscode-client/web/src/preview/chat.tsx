@@ -11,7 +11,7 @@ import type { Part } from "../wire/preview";
 import { MappedText } from "./mappedText";
 import { describeOrigin } from "./origin";
 import { contentOf, segmentsOf } from "./sourceMap";
-import { colourOf, keysOf, nameOf, shortLength } from "./state";
+import { colorOf, keysOf, nameOf, shortLength } from "./state";
 import { copy, currentPart, places, reveal, revealSegment, walked } from "./store";
 
 /** Of more parts, those out of sight are not laid out. */
@@ -62,7 +62,7 @@ function PartItem({ part, isInOrder, onFocus }: { part: Part; isInOrder: boolean
   return (
     <li
       ref={item}
-      class={`part ${colourOf(part.role)}${part.kept ? "" : " cut"}${isCurrent ? " current" : ""}`}
+      class={`part ${colorOf(part.role)}${part.kept ? "" : " cut"}${isCurrent ? " current" : ""}`}
       id={`part-${part.index}`}
       tabIndex={isInOrder ? 0 : -1}
       aria-label={description}

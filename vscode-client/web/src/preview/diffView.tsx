@@ -11,7 +11,7 @@ import { aroundChanges, compareTexts } from "../shared/textDiff";
 import type { CommittedAnswer, Rendering } from "../wire/preview";
 import { compareParts, type PartChange } from "./compare";
 import { contentOf } from "./sourceMap";
-import { colourOf, nameOf } from "./state";
+import { colorOf, nameOf } from "./state";
 import { ask, choice, reveal, shown } from "./store";
 
 const answer = signal<CommittedAnswer | undefined>(undefined);
@@ -200,7 +200,7 @@ function Change({ change }: { change: PartChange }) {
   }
   const line = after?.line ?? null;
   return (
-    <li class={`part ${colourOf(part.role)} ${kind}`}>
+    <li class={`part ${colorOf(part.role)} ${kind}`}>
       <div class="part-heading">
         <bdi class="role">{part.role}</bdi>
         {line === null ? (

@@ -50,7 +50,7 @@ export function EvaluationLine({ viewer }: { viewer: Viewer }) {
         {viewer.prompts.length > 1 ? ` · ${count(viewer.prompts.length, "prompt")}, one for each label` : ""}
       </span>
       {viewer.metaTemplates.length < 2 ? null : (
-        <label class="labelled">
+        <label class="labeled">
           Meta template
           <select
             id="meta-template"

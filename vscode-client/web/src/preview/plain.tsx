@@ -1,4 +1,4 @@
-/** Text as it is, in the font of code; JSON with its keys and strings coloured. */
+/** Text as it is, in the font of code; JSON with its keys and strings colored. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 

@@ -90,7 +90,7 @@ function shownRow(result: PreviewResult): number | undefined {
   return result.viewer?.row ?? result.sample?.row;
 }
 
-/** Goes to a neighbour of the row that is shown, or to the first one. */
+/** Goes to a neighbor of the row that is shown, or to the first one. */
 export function stepRow(result: PreviewResult, by: number): void {
   const row = shownRow(result);
   choose({ row: row === undefined ? 0 : Math.max(0, row + by), sample: undefined });

@@ -42,10 +42,10 @@ export function withoutAnswer(shown: Shown, uri: string, message: string): Shown
   };
 }
 
-export type RoleColour = "system" | "user" | "assistant" | "tool" | "other";
+export type RoleColor = "system" | "user" | "assistant" | "tool" | "other";
 
-/** The few colours of the many names that roles have. */
-export function colourOf(role: string): RoleColour {
+/** The few colors of the many names that roles have. */
+export function colorOf(role: string): RoleColor {
   const name = role.toLowerCase();
   if (["system", "developer"].includes(name)) {
     return "system";

@@ -41,7 +41,7 @@ export function tokenText(
 
 const TINTS = 4;
 
-/** Neighbours have different tints. */
+/** Neighbors have different tints. */
 export function tokenMarks({ tokens, shown }: TokenText): Mark[] {
   return tokens.map(({ start, end }, place) => ({
     start,

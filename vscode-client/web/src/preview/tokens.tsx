@@ -8,7 +8,7 @@ import { count, grouped } from "../shared/format";
 import { MarkedText } from "../shared/markedText";
 import type { Part, TokensAnswer } from "../wire/preview";
 import { contentOf } from "./sourceMap";
-import { colourOf, nameOf } from "./state";
+import { colorOf, nameOf } from "./state";
 import { ask } from "./store";
 import { tokenMarks, tokenText } from "./tokenText";
 
@@ -85,7 +85,7 @@ function PartTokens({ part, ids, starts, pointed, onPoint }: PartProperties) {
   const name = nameOf(part);
   return (
     <section
-      class={`part ${colourOf(part.role)}${part.kept ? "" : " cut"}`}
+      class={`part ${colorOf(part.role)}${part.kept ? "" : " cut"}`}
       aria-label={`${part.role} part ${name}`}
     >
       <div class="part-heading">

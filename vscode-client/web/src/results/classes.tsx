@@ -23,10 +23,10 @@ interface Properties {
 }
 
 function Report({ report, columns }: Properties) {
-  const { expected, predicted, model, rows, accuracy, failed, unlabelled, unanswered } = report;
+  const { expected, predicted, model, rows, accuracy, failed, unlabeled, unanswered } = report;
   const aside = [
     failed > 0 ? `${count(failed, "row")} failed` : "",
-    unlabelled > 0 ? `${count(unlabelled, "row")} without an expected class` : "",
+    unlabeled > 0 ? `${count(unlabeled, "row")} without an expected class` : "",
     unanswered > 0 ? `${count(unanswered, "answer")} without a class` : "",
   ].filter((text) => text !== "");
   return (

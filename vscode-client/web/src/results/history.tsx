@@ -5,7 +5,7 @@ import type { HistoryRun, Run } from "../wire/results";
 import { formatScore } from "./formatScores";
 import { chooseRun, source, view } from "./store";
 
-const COLOURS = [
+const COLORS = [
   "--vscode-charts-blue",
   "--vscode-charts-green",
   "--vscode-charts-purple",
@@ -58,7 +58,7 @@ function Scores({ title, runs, names, kind, run }: Properties) {
   const shown = runs.findIndex(({ path }) => path === run.path) + 1;
   const series: Series[] = names.map((name, at) => ({
     label: name,
-    colour: COLOURS[at % COLOURS.length] ?? "",
+    color: COLORS[at % COLORS.length] ?? "",
     values: runs.map(({ values }) => values[name] ?? null),
     format: (value) => formatScore(kind, value),
   }));

@@ -9,8 +9,8 @@ import { Scrolled } from "./scrolled";
 
 export interface Series {
   label: string;
-  /** A colour's CSS variable. */
-  colour: string;
+  /** A color's CSS variable. */
+  color: string;
   values: (number | null)[];
   /** The values for tooltips, if the bars are stacked. */
   shown?: (number | null)[];
@@ -56,9 +56,9 @@ export function Chart(properties: Properties) {
       {form === "Chart" ? (
         <>
           <p class="legend" aria-hidden="true">
-            {series.map(({ label, colour, dashed }) => (
+            {series.map(({ label, color, dashed }) => (
               <span key={label}>
-                <i class={dashed === true ? "dashed" : ""} style={{ "--colour": `var(${colour})` }} />
+                <i class={dashed === true ? "dashed" : ""} style={{ "--color": `var(${color})` }} />
                 {label}
               </span>
             ))}
@@ -97,7 +97,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
       return undefined;
     }
     const style = getComputedStyle(document.body);
-    const colour = (name: string): string => style.getPropertyValue(name).trim() || style.color;
+    const color = (name: string): string => style.getPropertyValue(name).trim() || style.color;
     const bars = uPlot.paths.bars?.({ size: [0.7, 40], radius: 0.1 });
     const options: uPlot.Options = {
       width: element.clientWidth,
@@ -119,7 +119,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
         },
         {
           ...axis(style),
-          grid: { stroke: colour("--chart-grid"), width: 1 },
+          grid: { stroke: color("--chart-grid"), width: 1 },
           size: 48,
           values: (_plot, splits) => splits.map((value) => series[0]?.format(value) ?? ""),
         },
@@ -128,11 +128,11 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
         {},
         ...series.map<uPlot.Series>((each) => ({
           label: each.label,
-          stroke: colour(each.colour),
+          stroke: color(each.color),
           width: each.bars === true ? 0 : 2,
           ...(each.bars === true
             ? {
-                fill: colour(each.colour),
+                fill: color(each.color),
                 ...(bars === undefined ? {} : { paths: bars }),
                 points: { show: false },
               }
@@ -140,7 +140,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
                 points: {
                   show: each.dashed !== true && places.length <= 40,
                   size: 5,
-                  fill: colour(each.colour),
+                  fill: color(each.color),
                 },
               }),
           ...(each.dashed === true ? { dash: [4, 4] } : {}),
@@ -154,7 +154,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
               const { ctx, bbox } = drawn;
               const x = drawn.valToPos(at, "x", true);
               ctx.save();
-              ctx.fillStyle = colour("--chart-chosen");
+              ctx.fillStyle = color("--chart-chosen");
               const width = Math.min(48 * devicePixelRatio, (0.9 * bbox.width) / Math.max(places.length, 1));
               ctx.fillRect(x - width / 2, bbox.top, width, bbox.height);
               ctx.restore();

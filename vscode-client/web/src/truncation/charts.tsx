@@ -19,13 +19,13 @@ export function Steps({ found, cell }: { found: Lab; cell: Cell }) {
       series={[
         {
           label: "read from the cache",
-          colour: "--vscode-charts-blue",
+          color: "--vscode-charts-blue",
           values: cells.map(({ cacheRate }) => cacheRate),
           format: percent,
         },
         {
           label: "kept of what fits",
-          colour: "--vscode-charts-green",
+          color: "--vscode-charts-green",
           values: cells.map(({ keptRate }) => keptRate),
           format: percent,
         },
@@ -33,11 +33,11 @@ export function Steps({ found, cell }: { found: Lab; cell: Cell }) {
       tableOnly={[
         {
           label: "lost needlessly",
-          colour: "",
+          color: "",
           values: cells.map(({ needless }) => needless),
           format: grouped,
         },
-        { label: "cache restarts", colour: "", values: cells.map(({ breaks }) => breaks), format: grouped },
+        { label: "cache restarts", color: "", values: cells.map(({ breaks }) => breaks), format: grouped },
       ]}
       chosen={cell.step}
       onChoose={(step) => {
@@ -58,18 +58,18 @@ export function Turns({ found, cell }: { found: Lab; cell: Cell }) {
       axis="turn"
       places={tokens.map((_, turn) => turn + 1)}
       series={[
-        { label: "removed", colour: "--chart-removed", values: whole, format: grouped, bars: true },
-        { label: "new", colour: "--vscode-charts-yellow", values: tokens, format: grouped, bars: true },
+        { label: "removed", color: "--chart-removed", values: whole, format: grouped, bars: true },
+        { label: "new", color: "--vscode-charts-yellow", values: tokens, format: grouped, bars: true },
         {
           label: "read from the cache",
-          colour: "--vscode-charts-blue",
+          color: "--vscode-charts-blue",
           values: cached,
           format: grouped,
           bars: true,
         },
         {
           label: "limit",
-          colour: "--muted",
+          color: "--muted",
           values: tokens.map(() => cell.limit),
           format: grouped,
           dashed: true,
@@ -111,13 +111,13 @@ export function Limits({ found, cell }: { found: Lab; cell: Cell }) {
       series={[
         {
           label: "read from the cache",
-          colour: "--vscode-charts-blue",
+          color: "--vscode-charts-blue",
           values: cells.map((each) => each?.cacheRate ?? null),
           format: percent,
         },
         {
           label: "kept of what fits",
-          colour: "--vscode-charts-green",
+          color: "--vscode-charts-green",
           values: cells.map((each) => each?.keptRate ?? null),
           format: percent,
         },
@@ -125,7 +125,7 @@ export function Limits({ found, cell }: { found: Lab; cell: Cell }) {
       tableOnly={[
         {
           label: "best step",
-          colour: "",
+          color: "",
           values: found.limits.map((limit) => bestOf(found, limit)?.step ?? null),
           format: grouped,
         },

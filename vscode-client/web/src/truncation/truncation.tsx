@@ -94,7 +94,7 @@ function Head({ found }: { found: Lab }) {
         </h1>
         <span class="spacer" />
         {found.inputs.length < 2 ? null : (
-          <label class="labelled">
+          <label class="labeled">
             Grows
             <select
               id="input"
@@ -109,7 +109,7 @@ function Head({ found }: { found: Lab }) {
             </select>
           </label>
         )}
-        <label class="labelled">
+        <label class="labeled">
           Cache
           <select
             id="cache"

@@ -81,7 +81,7 @@ export interface Classification {
   model: string | null;
   rows: number;
   failed: number;
-  unlabelled: number;
+  unlabeled: number;
   unanswered: number;
   accuracy: number;
   classes: ClassScores[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import {
-  colourOf,
+  colorOf,
   keysOf,
   NOTHING,
   shortLength,
@@ -60,8 +60,8 @@ it.each([
   ["model", "assistant"],
   ["function", "tool"],
   ["narrator", "other"],
-])("gives the role %s the colour of %s", (role, colour) => {
-  expect(colourOf(role)).toBe(colour);
+])("gives the role %s the color of %s", (role, color) => {
+  expect(colorOf(role)).toBe(color);
 });
 
 it.each([

@@ -45,7 +45,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.unmatched_names import declared_names
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
@@ -119,7 +119,7 @@ def _in_chunk(chunk: Chunk, known: Mapping[str, _Fact]) -> Iterator[Finding]:
                 continue
             if message := known[name].objection:
                 meant = nearest(name, unlisted)
-                yield misspelt(span, message, name, {meant} if meant else ())
+                yield misspelled(span, message, name, {meant} if meant else ())
                 unlisted -= {meant or ""}
         if unlisted:
             written = ", ".join(f"`{name}`" for name in sorted(unlisted))

@@ -150,7 +150,7 @@ def _is_doubtful(key: DeclaredInput, used: Shape) -> bool:
 
 
 def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
-    """Return whether a use may contradict the declaration, without analysing the file."""
+    """Return whether a use may contradict the declaration, without analyzing the file."""
     if used.kind in {"unknown", "scalar"}:
         return False
     if used.kind != declared.kind or not isinstance(schema, Mapping):

@@ -44,7 +44,7 @@ from typing import Final
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.lint.analysis.declared_experiments import NameObjection
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
-from promptls.lint.fixes.misspellings import misspelt, near_file
+from promptls.lint.fixes.misspellings import misspelled, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.security.files import current_scope, is_file, join_path
 from promptls.semantic.header import CLOSING, OPENING, HeaderProblem
@@ -168,7 +168,7 @@ def _unknown_output_type(file: File) -> Iterator[Finding]:
     if file.kind is Kind.OBJECT or span is None or not isinstance(word, str):
         return
     if word.lower() not in OUTPUT_TYPES:
-        found = misspelt(span, "the output types are `json` and `str`", word, OUTPUT_TYPES)
+        found = misspelled(span, "the output types are `json` and `str`", word, OUTPUT_TYPES)
         yield replace(found, severity="warning")
 
 

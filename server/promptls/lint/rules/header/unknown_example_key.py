@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED
@@ -127,7 +127,7 @@ def _in_examples(_source: Source, example: Example, known: tuple[str, ...]) -> I
         message = f"`{key}` is neither an input nor the output"
         typo_of_missing = next((name for name in known if name in example.data and is_close(key, name)), None)
         if typo_of_missing is None:
-            yield misspelt(entry.key.span, message, key, lacking)
+            yield misspelled(entry.key.span, message, key, lacking)
         else:
             yield Finding(entry.key.span, f"{message}; did you mean `{typo_of_missing}`?")
 

@@ -97,7 +97,7 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
         is_pair = len(items) == len(names) == _PAIR
         if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
             place = source.function.name_span.shifted(tag.span.start)
-            yield from _misspelt_method(source.function.name, place)
+            yield from _misspelled_method(source.function.name, place)
             if source.function.name == "keys" and len(items) == _PAIR:
                 fix = Fix("Change to `items`", (Edit(place, "items"),), preferred=True)
                 message = "`keys()` gives the keys alone; did you mean `items()`?"
@@ -126,7 +126,7 @@ def _swapped(value: Name, key: Name, start: int) -> Finding:
     return Finding(place, message, (Fix(f"Change to `{key.name}, {value.name}`", edits),), severity="warning")
 
 
-def _misspelt_method(name: str, place: Span) -> Iterator[Finding]:
+def _misspelled_method(name: str, place: Span) -> Iterator[Finding]:
     meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
     if meant is not None and name != meant:
         fix = Fix(f"Change to `{meant}`", (Edit(place, meant),))

@@ -59,7 +59,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.text.positions import Span
@@ -85,7 +85,7 @@ def check(file: File) -> Iterator[Finding]:
         for block in blocks:
             if not block.depth and block.name not in known:
                 message = f"no extended template has a block `{block.name}`, so it is never printed"
-                yield misspelt(block.span, message, block.name, known)
+                yield misspelled(block.span, message, block.name, known)
     message = "the template extends another template, so a part outside of its blocks is never printed"
     for placed in template.parts:
         start = placed.span.start

@@ -179,7 +179,7 @@ def _of_known_type(file: File, call: Call, method: Attribute, start: int, known:
         fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
         yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
     elif known is not dict:
-        meant = "trim" if _is_misspelt(method.name, "trim") else method.name
+        meant = "trim" if _is_misspelled(method.name, "trim") else method.name
         is_filter = meant in FILTERS
         yield _as_filter(file, call, method, start, message, meant) if is_filter else Finding(span, message)
 
@@ -194,12 +194,12 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
     if method.name == "join" and isinstance(argument, Constant) and isinstance(argument.value, str):
         yield _as_filter(file, call, method, start, "`join` joins the elements of its argument", "join")
     elif not _may_have_macros(file, method.target) and not _is_declared(file, method):
-        meant = [each for each in _COMMON_METHODS if _is_misspelt(method.name, each)]
+        meant = [each for each in _COMMON_METHODS if _is_misspelled(method.name, each)]
         message = f"no text, list or mapping has a method `{method.name}`"
         if len(meant) == 1:
             fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
             yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,), severity="hint")
-        elif _is_misspelt(method.name, "trim"):
+        elif _is_misspelled(method.name, "trim"):
             yield replace(_as_filter(file, call, method, start, message, "trim"), severity="hint")
 
 
@@ -240,7 +240,7 @@ _LONG: Final = 7
 """The minimum length of a method for any name with one other letter to be a typo of it."""
 
 
-def _is_misspelt(name: str, known: str) -> bool:
+def _is_misspelled(name: str, known: str) -> bool:
     """Return whether a name is a known one with two letters swapped, or one missing or doubled inside of it."""
     if name == known or name[:1] != known[:1]:
         return False

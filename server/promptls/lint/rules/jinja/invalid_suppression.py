@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.suppression import chunk_suppressions
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.lint.rules import rule_modules
 from promptls.semantic.parts import chunk_contents
@@ -59,7 +59,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         if match.group(2):
             span = Span(match.start(2), match.end(2)).shifted(start)
             known = ("ignore", "ignore-file")
-            yield misspelt(
+            yield misspelled(
                 span, "a comment silences rules with `ignore` or `ignore-file`", match.group(2), known
             )
         elif match.group(1) is None or not match.group(1).strip():
@@ -77,7 +77,7 @@ def _unknown(listed: str, start: int) -> Iterator[Finding]:
     for name in _NAME.finditer(listed):
         if name.group() not in known:
             span = Span(*name.span()).shifted(start)
-            yield misspelt(span, f"there is no rule `{name.group()}`", name.group(), known)
+            yield misspelled(span, f"there is no rule `{name.group()}`", name.group(), known)
 
 
 def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:

@@ -141,7 +141,7 @@ def _once_each(file: File, name: str, span: Span, similar: list[str]) -> Iterato
     It is the one with the word that the text does not have elsewhere, or else the later one.
     """
     names = file.template.names
-    twins = [each for each in similar if each in names.input_names and _is_slip(name, each)]
+    twins = [each for each in similar if each in names.input_names and _is_obvious_typo(name, each)]
     if len(twins) != 1 or len(name) < _MIN_COMMON:
         return
     (other,) = twins
@@ -162,7 +162,7 @@ def _once_each(file: File, name: str, span: Span, similar: list[str]) -> Iterato
         )
 
 
-def _is_slip(name: str, other: str) -> bool:
+def _is_obvious_typo(name: str, other: str) -> bool:
     """Return whether two names differ by swapped letters, or by a missing or doubled one inside of a word."""
     return name.casefold().replace("_", "") != other.casefold().replace("_", "") and (
         len(name) != len(other) or sorted(name) == sorted(other)
@@ -235,7 +235,9 @@ def _keys(file: File) -> Iterator[Finding]:
             place = exact.get((*above, key))
             has_meant = bool(meant)
             if len(keys) > 1 and not meant:
-                meant = [common for common in sorted(_COMMON_KEYS - keys.keys()) if _is_misspelt(key, common)]
+                meant = [
+                    common for common in sorted(_COMMON_KEYS - keys.keys()) if _is_misspelled(key, common)
+                ]
             if (
                 len(meant) != 1
                 or len(spans) != 1
@@ -259,13 +261,13 @@ def _namespaces(file: File) -> Iterator[Finding]:
     private = set()
     for each in unmatched_attributes(file):
         private.add(each.owner)
-        for use, meant in each.misspelt:
+        for use, meant in each.misspelled:
             yield _finding(use.span, use.name, meant, f"nothing sets `{use.owner}.{use.name}`")
     is_alone = not file.template.references and not file.snapshot.includers(file.path)
     if is_alone and not sets_attributes(file.chunks):
         return
     uses = [*uses_in(file)]
-    yield from _misspelt_owners(file, uses)
+    yield from _misspelled_owners(file, uses)
     times = Counter((each.owner, each.name) for each in uses)
     assigned = {(each.owner, each.name) for each in uses if each.is_set}
     names = file.template.names
@@ -293,7 +295,7 @@ def _namespaces(file: File) -> Iterator[Finding]:
             yield _finding(use.span, use.name, known[0], f"nothing sets `{use.owner}.{use.name}`")
 
 
-def _misspelt_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding]:
+def _misspelled_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding]:
     """Yield the unbound names of which an attribute is set, and that are a typo of a variable."""
     names = file.template.names
     times = Counter(each.owner for each in uses)
@@ -401,7 +403,7 @@ def _pairs(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
 _has_pairs: Final = summary(lambda chunk: bool(_pairs(chunk)), any)
 
 
-def _is_misspelt(key: str, common: str) -> bool:
+def _is_misspelled(key: str, common: str) -> bool:
     """Return whether a key is a common one with two letters swapped, or one missing or doubled inside."""
     if len(common) < _MIN_COMMON or key == common or key[:1] != common[:1] or key[-1:] != common[-1:]:
         return False
@@ -413,7 +415,7 @@ def _has_similar_keys(shape: Shape) -> bool:
     like = typos_among(names)
     if any(_is_like(one, other, _MIN_KEY_LENGTH) for one in names for other in like(one)):
         return True
-    if len(names) > 1 and any(_is_misspelt(one, common) for one in names for common in _COMMON_KEYS):
+    if len(names) > 1 and any(_is_misspelled(one, common) for one in names for common in _COMMON_KEYS):
         return True
     inside = [below for _, below in shape.keys] + [*shape.alternatives, *filter(None, [shape.element])]
     return any(map(_has_similar_keys, inside))

@@ -8,7 +8,7 @@ rule checks such a file, and editors show it without hovers, completions and the
 
 ## Why is this bad?
 
-Analysing such a file would take too long. Jinja refuses unclosed tags, and Python cannot compile a
+Analyzing such a file would take too long. Jinja refuses unclosed tags, and Python cannot compile a
 template with so many nested blocks.
 
 ## Example
@@ -41,7 +41,7 @@ from promptls.workspace.disk import has_prompt_name
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the reason that the file is not analysed, if it is a file for promptls."""
+    """Yield the reason that the file is not analyzed, if it is a file for promptls."""
     refusal = file.template.source.refusal
     project = file.snapshot.project(file.path)
     is_prompt = has_prompt_name(file.path) or project.includes(file.path)

@@ -98,7 +98,7 @@ def check(file: File) -> Iterator[Finding]:
         # Its inputs need not be the data that Jinja gets, so that only typos of them are certain.
         for reference, meant, _ in undeclared_references(file):
             if meant is not None and is_typo(reference.name, meant):
-                yield _misspelt(file, reference, meant)
+                yield _misspelled(file, reference, meant)
         return
     yield from _loops(file)
     yield from _callers(file)
@@ -111,8 +111,8 @@ def check(file: File) -> Iterator[Finding]:
     if importer is not None:
         yield from _without_data(file, importer)
         return
-    misspelt = [*typos_of_loop_variables(file)]
-    of_loops = {each.reference.span for each in misspelt}
+    misspelled = [*typos_of_loop_variables(file)]
+    of_loops = {each.reference.span for each in misspelled}
     for reference, meant, elsewhere in undeclared_references(file):
         name = reference.name
         if reference.span in of_loops:
@@ -122,12 +122,12 @@ def check(file: File) -> Iterator[Finding]:
             related = RelatedInformation(file.path, elsewhere.span, f"`{name}` is bound here")
             yield Finding(reference.span, message, related=(related,))
         elif meant is not None:
-            yield _misspelt(file, reference, meant)
+            yield _misspelled(file, reference, meant)
     yield from _lost_after_loops(file)
-    yield from _after_loops(file, frozenset(each.reference.name for each in misspelt))
+    yield from _after_loops(file, frozenset(each.reference.name for each in misspelled))
     yield from _before_set(file)
     yield from _before_import(file)
-    yield from _loop_variables(file, misspelt)
+    yield from _loop_variables(file, misspelled)
     yield from _singular_lists(file)
     for found in unprovided_references(file):
         if found.meant is not None:
@@ -140,7 +140,7 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(found.reference.span, message, (fix,), include_places(found))
 
 
-def _misspelt(file: File, reference: NameReference, meant: str) -> Finding:
+def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
     """Return the finding for a typo of an input."""
     name = reference.name
     # If nothing reads the declared name, the typo may be in the declaration.
@@ -183,10 +183,10 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
                 yield Finding(reference.span, message, related=(related,))
 
 
-def _after_loops(file: File, misspelt: frozenset[str]) -> Iterator[Finding]:
+def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
     """Yield the uses of a loop's variable after the loop; in other parts than that of the loop as hints.
 
-    Yield nothing in a file that declares inputs, and for names that are `misspelt` variables of other loops.
+    Yield nothing in a file that declares inputs, and for names that are `misspelled` variables of other loops.
     """
     if declared_names(file) is not None or file.snapshot.includers(file.path):
         return
@@ -195,7 +195,7 @@ def _after_loops(file: File, misspelt: frozenset[str]) -> Iterator[Finding]:
     doubtful = names.bound_names("for") & names.input_names - union(
         [names.bound_names(kind) for kind in others]
     )
-    doubtful -= misspelt
+    doubtful -= misspelled
     if not doubtful:
         return
     doubtful -= given_names(file)
@@ -304,13 +304,13 @@ def _in_one_tag(file: File, one: Span, other: Span) -> bool:
     return "%}" not in between and "}}" not in between
 
 
-def _loop_variables(file: File, misspelt: list[LoopTypo]) -> Iterator[Finding]:
+def _loop_variables(file: File, misspelled: list[LoopTypo]) -> Iterator[Finding]:
     """Yield the typos of loop variables; if the name is read several times, the variable is the typo.
 
     The name of another loop's variable is a remnant of that loop instead.
     """
     found: dict[tuple[str, Binding, bool], list[NameReference]] = {}
-    for each in misspelt:
+    for each in misspelled:
         found.setdefault((each.reference.name, each.binding, each.is_certain), []).append(each.reference)
     for (name, binding, is_certain), references in found.items():
         severity: Severity | None = None if is_certain else "hint"

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of, family
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, File, Finding, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -84,7 +84,7 @@ def _of_self(file: File) -> Iterator[Finding]:
                 continue
             if node.target.name == "self" and node.name and node.name not in known:
                 span = node.name_span.shifted(located.start + start)
-                yield misspelt(span, f"no template has a block `{node.name}`", node.name, known)
+                yield misspelled(span, f"no template has a block `{node.name}`", node.name, known)
 
 
 def _of_super(file: File) -> Iterator[Finding]:

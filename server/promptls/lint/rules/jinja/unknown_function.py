@@ -54,7 +54,7 @@ from promptls.lint.analysis.unmatched_names import (
     out_of_scope,
 )
 from promptls.lint.analysis.unresolved_templates import lacking_imports
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
@@ -105,9 +105,11 @@ def check(file: File) -> Iterator[Finding]:
                 if declared is not None:
                     yield _python_function(file, reference)
                 continue
-            finding = misspelt(reference.span, f"nothing provides the function `{name}`", name, suggested)
-            is_slip = any(fix.preferred for fix in finding.fixes)
-            yield finding if is_slip else replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
+            finding = misspelled(reference.span, f"nothing provides the function `{name}`", name, suggested)
+            is_certain = any(fix.preferred for fix in finding.fixes)
+            yield (
+                finding if is_certain else replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
+            )
 
 
 PYTHON_FUNCTIONS = {
@@ -261,7 +263,7 @@ def _in_section(file: File, chains: list[IncludeChain]) -> Iterator[Finding]:
         suggested = _own_suggestions(file).union(
             frozenset.intersection(*(chain.provided for chain in lacking))
         )
-        finding = misspelt(reference.span, message, name, suggested)
+        finding = misspelled(reference.span, message, name, suggested)
         yield replace(finding, related=include_places(found))
 
 

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -83,7 +83,7 @@ def _finding(name: str, span: Span) -> Finding:
     message = f"`loop` has no `{name}`"
     meant = _FOREIGN_NAMES.get(name)
     if meant is None:
-        return misspelt(span, message, name, LOOP)
+        return misspelled(span, message, name, LOOP)
     fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 

@@ -183,7 +183,7 @@ def check(file: File) -> Iterator[Finding]:
             if use == "inner key":
                 is_likely = f"{owner}.{name}" in _pairs_of(file.chunks)
             is_element = use in {"key", "message key"} and owner in names.bound_names("for")
-            is_likely = is_likely or (is_element and _is_labelled(located.chunk.text, name, span))
+            is_likely = is_likely or (is_element and _is_labeled(located.chunk.text, name, span))
             if name in doubtful and use == "test":
                 yield _as_test(span, owner).shifted(located.start)
                 continue
@@ -206,7 +206,7 @@ def _as_test(span: Span, operator: str) -> Finding:
     return Finding(span, f"`defined` is a test; did you mean `{meant}`?", (fix,))
 
 
-def _is_labelled(text: str, name: str, span: Span) -> bool:
+def _is_labeled(text: str, name: str, span: Span) -> bool:
     """Return whether the text of the line ahead of a tag ends with a label of the same name: `tokens: `."""
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     label = line.rpartition("{{")[0].rstrip().rstrip("\"'").rstrip()

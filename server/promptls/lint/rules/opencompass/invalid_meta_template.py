@@ -51,7 +51,7 @@ from promptls.dialects.opencompass.vocabulary import (
     META_ROLE_KEYS,
     ROLE_SYNONYMS,
 )
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
@@ -106,9 +106,9 @@ def _in_meta(
 ) -> Iterator[Finding]:
     value = entry.value
     if meta is not None:
-        yield from _misspelt_keys(value, META_KEYS)
+        yield from _misspelled_keys(value, META_KEYS)
         for turn in (*meta.rounds, *meta.reserved):
-            yield from _misspelt_keys(turn, META_ROLE_KEYS)
+            yield from _misspelled_keys(turn, META_ROLE_KEYS)
         yield from _roles(chunk, meta)
         yield from _unusual_roles(meta, used)
         if isinstance(value, Mapping) and not meta.is_api:
@@ -119,7 +119,9 @@ def _in_meta(
             fixes = as_list(chunk, rounds.value) if isinstance(rounds.value, Mapping) else ()
             yield Finding(rounds.key.span, "`round` is a list of roles", fixes)
         elif (typo := _typo_of_round(value)) is not None:
-            yield misspelt(typo.key.span, "a meta template needs a `round`", key_text(typo) or "", ["round"])
+            yield misspelled(
+                typo.key.span, "a meta template needs a `round`", key_text(typo) or "", ["round"]
+            )
         elif all(key_text(each) is not None for each in value.entries):
             fixes = key_behind(chunk, value.span, value.entries, _ROUND)
             yield Finding(entry.key.span, "a meta template needs a `round`", fixes)
@@ -177,12 +179,12 @@ def _unusual_roles(meta: DeclaredMetaTemplate, used: Collection[str | None]) -> 
             yield Finding(node.span, message, (fix,), severity="warning")
 
 
-def _misspelt_keys(value: Node, known: Collection[str]) -> Iterator[Finding]:
+def _misspelled_keys(value: Node, known: Collection[str]) -> Iterator[Finding]:
     """Yield the keys of a mapping that are probably typos of known ones."""
     for entry in value.entries if isinstance(value, Mapping) else ():
         key = key_text(entry) or ""
         if key not in known and any(is_close(key, each) for each in known):
-            yield misspelt(entry.key.span, f"OpenCompass ignores `{key}`", key, sorted(known))
+            yield misspelled(entry.key.span, f"OpenCompass ignores `{key}`", key, sorted(known))
 
 
 def _lists(chunk: Chunk, turn: Mapping) -> Iterator[Finding]:

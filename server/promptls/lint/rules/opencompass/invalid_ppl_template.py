@@ -50,7 +50,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule, each_chunk_given
 from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
 from promptls.syntax.chunk import Chunk
@@ -106,7 +106,7 @@ def _strays(template: EvaluationTemplate) -> list[Finding]:
         return []
     free = [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}]
     return [
-        misspelt(label.entry.key.span, f"this key {_effect(label)}", label.name, free)
+        misspelled(label.entry.key.span, f"this key {_effect(label)}", label.name, free)
         for label in template.labels
         if label.name not in DIALOGUE_KEYS
     ]

@@ -49,7 +49,7 @@ from promptls.dialects.opencompass.vocabulary import (
     RETRIEVER_ARGUMENTS,
     RETRIEVERS,
 )
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import added_entry, colon_end, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
@@ -82,7 +82,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     place = _class_span(type_value, kind)
     typos = [name for name in RETRIEVERS if is_typo(kind, name)]
     if kind not in RETRIEVERS and typos:
-        yield misspelt(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
+        yield misspelled(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
         return
     if kind in RETRIEVER_ARGUMENTS:
         yield from _arguments(chunk, evaluation, retriever, kind, place)
@@ -148,7 +148,7 @@ def _arguments(
         if key is None or key in {*needed, *taken} or key in LEGACY_RETRIEVER_KEYS:
             continue
         near = [each for each in (*needed, *taken) if is_typo(key, each)]
-        found = misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, near)
+        found = misspelled(entry.key.span, f"`{kind}` takes no `{key}`", key, near)
         removed = without_entry(chunk, retriever.span, retriever.entries, entry) if not near else None
         fixes = (*found.fixes, *((Fix(f"Remove `{key}`", (removed,)),) if removed else ()))
         yield Finding(found.span, found.message, fixes)

@@ -60,7 +60,7 @@ from promptls.dialects.opencompass.vocabulary import (
     MESSAGE_ROLES,
     ROLE_SYNONYMS,
 )
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
@@ -135,7 +135,7 @@ def _in_messages(messages: object) -> Iterator[Finding]:
             if meant or role.lower() in MESSAGE_ROLES:
                 yield _changed(value.span, message, meant or role.lower())
             else:
-                yield misspelt(value.span, message, role, MESSAGE_ROLES)
+                yield misspelled(value.span, message, role, MESSAGE_ROLES)
 
 
 def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
@@ -161,7 +161,7 @@ def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterato
 def _unknown(
     turn: Mapping, span: Span, message: str, role: str, meta: DeclaredMetaTemplate
 ) -> Iterator[Finding]:
-    yield misspelt(span, message, role, [each for each in meta.round_roles if is_typo(role, each)])
+    yield misspelled(span, message, role, [each for each in meta.round_roles if is_typo(role, each)])
 
 
 def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:

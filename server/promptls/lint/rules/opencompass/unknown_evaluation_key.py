@@ -51,7 +51,7 @@ from promptls.dialects.opencompass.vocabulary import (
     TURN_KEYS,
 )
 from promptls.lint.analysis.part_values import TEMPLATE_KEYS, unknown_alone
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.syntax.chunk import Chunk
@@ -93,7 +93,7 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
             )
             yield Finding(entry.key.span, f"`{kind}` takes no `{key}`; did you mean `template`?", (fix,))
         elif key is not None and known and key not in known and key != "<<":
-            yield misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
+            yield misspelled(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
     for body in template.bodies:
         for section in DIALOGUE_KEYS:
             for turn in turns_in(body, section):
@@ -113,7 +113,7 @@ def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
             continue
         meant = [each for each in names if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
         if meant:
-            found = misspelt(entry.key.span, f"unknown key `{key}`", key, meant)
+            found = misspelled(entry.key.span, f"unknown key `{key}`", key, meant)
             yield Finding(found.span, found.message, found.fixes, severity="warning")
 
 
@@ -152,7 +152,7 @@ def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Findi
     meant = [each for each in names if is_typo(kind, each)]
     if meant:
         end = value.span.end - int(value.style in {"'", '"'})
-        yield misspelt(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)
+        yield misspelled(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)
 
 
 RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

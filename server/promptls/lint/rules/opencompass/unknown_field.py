@@ -43,7 +43,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.evaluation_file import (
     Evaluation,
@@ -93,7 +93,7 @@ def check(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding]:
         yield found
         return
     names = _Names(known, declared.union(columns) - declared, frozenset(used), frozenset(of_dataset))
-    for finding, field in _misspelt_columns(evaluation, names, used):
+    for finding, field in _misspelled_columns(evaluation, names, used):
         yield finding
         names = names._replace(known=names.known | {field})
     for start, written in texts:
@@ -166,7 +166,7 @@ def _unknown(written: WrittenText, names: _Names) -> Iterator[Finding]:
                 )
             yield Finding(field.span, message, severity="information")
             continue
-        found = misspelt(field.span, f"the {who} has no column `{field.name}`", field.name, close)
+        found = misspelled(field.span, f"the {who} has no column `{field.name}`", field.name, close)
         fixes = tuple(
             Fix(
                 fix.title,
@@ -194,7 +194,7 @@ def _with_commas(evaluation: Evaluation) -> Finding | None:
     return Finding(columns.span, message, fixes)
 
 
-def _misspelt_columns(
+def _misspelled_columns(
     evaluation: Evaluation, names: _Names, used: Counter[str]
 ) -> Iterator[tuple[Finding, str]]:
     """Yield the columns of the reader that are typos, each with the field that is meant.
@@ -211,11 +211,11 @@ def _misspelt_columns(
             similar = (field for field in names.used - names.known if is_typo(name, field))
             meant = next((field for field in sorted(similar) if used[field] > 1), None)
             if meant is not None:
-                yield misspelt(item.span, f"no template has a field `{{{name}}}`", name, (meant,)), meant
+                yield misspelled(item.span, f"no template has a field `{{{name}}}`", name, (meant,)), meant
             elif names.of_dataset and name not in names.of_dataset:
                 close = sorted(each for each in names.of_dataset - named if is_typo(name, each))
                 if close:
-                    yield misspelt(item.span, f"the dataset has no column `{name}`", name, close), name
+                    yield misspelled(item.span, f"the dataset has no column `{name}`", name, close), name
 
 
 def _doubled(field: Field) -> Finding:

@@ -206,7 +206,7 @@ def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Find
         for span in markers_outside_tags(chunk, content.value.span.start, content.value.span.end)
         for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
     ]
-    found += [*_incomplete(chunk), *_misspelt_spaces(chunk)]
+    found += [*_incomplete(chunk), *_misspelled_spaces(chunk)]
     hints = [finding for finding in found if finding.severity == "hint"]
     yield from (finding for finding in found if finding.severity != "hint" or finding is hints[0])
 
@@ -228,17 +228,17 @@ def _incomplete(chunk: Chunk) -> Iterator[Finding]:
                 yield Finding(Span(*match.span()), f"a {lacking} is missing; did you mean `{meant}`?", (fix,))
 
 
-def _misspelt_spaces(chunk: Chunk) -> Iterator[Finding]:
+def _misspelled_spaces(chunk: Chunk) -> Iterator[Finding]:
     """Yield the misspelled `<|space|>` in the texts of tags."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Constant) and isinstance(node.value, str):
             place = node.span.shifted(start)
             for match in MARKER.finditer(chunk.text, place.start, place.end):
                 if is_typo(match[0][2:-2], _WORD):
-                    yield _misspelt_space(Span(*match.span()))
+                    yield _misspelled_space(Span(*match.span()))
 
 
-def _misspelt_space(span: Span) -> Finding:
+def _misspelled_space(span: Span) -> Finding:
     fix = Fix(f"Change to `{_SPACE}`", (Edit(span, _SPACE),), preferred=True)
     return Finding(span, f"Prompt Poet leaves this as it is; did you mean `{_SPACE}`?", (fix,))
 
@@ -250,7 +250,7 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
     elif marker == _SPACE:
         return
     elif marker[2:-2].strip() == _WORD or is_typo(marker[2:-2], _WORD):
-        yield _misspelt_space(span)
+        yield _misspelled_space(span)
     else:
         message = (
             "this is plain text to Prompt Poet and tiktoken; a model that has it as a token may act on it"

@@ -46,7 +46,7 @@ from typing import Any, Final
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.analysis.unmatched_names import samples_of
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.flow.shapes import analyses, used_shapes
+from promptls.semantic.flow.shapes import analyzes, used_shapes
 from promptls.semantic.printed_inputs import (
     PrintedInput,
     no_inputs,
@@ -78,7 +78,7 @@ def check(file: File) -> Iterator[Finding]:
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
     schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
-    analysis_at = analyses(template)
+    analysis_at = analyzes(template)
     reported: set[Span] = set()
     shows_hints = True
     unescaped = fact_values(_unescaped_in, file.chunks.chunks)

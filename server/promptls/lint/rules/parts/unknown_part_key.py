@@ -34,7 +34,7 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import chunk_items, column_of
 from promptls.syntax.chunk import Chunk
@@ -78,7 +78,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 key = key_text(entry)
                 if key is not None and key not in SECTION_KEYS and key != "<<":
                     message = f"Prompt Poet ignores the key `{key}` of a section"
-                    found = misspelt(entry.key.span, message, key, SECTION_KEYS)
+                    found = misspelled(entry.key.span, message, key, SECTION_KEYS)
                     yield replace(found, severity="warning")
                 elif key == "truncation_priority":
                     message = (
@@ -113,7 +113,7 @@ def _found(span: Span, key: str) -> Finding:
     meant = _foreign_key(key)
     message = f"`{key}` is not a key of a part"
     if meant is None:
-        return misspelt(span, message, key, PART_KEYS)
+        return misspelled(span, message, key, PART_KEYS)
     fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=key.lower() == meant)
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 

@@ -38,7 +38,7 @@ from typing import Final
 
 from promptls.lint.analysis.part_values import BoundValues, printed_values
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import colon_end
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.parts import Part, chunk_items, written_span
@@ -70,11 +70,11 @@ _FOREIGN: Final = {
 """Roles of other libraries and providers, with those of chat messages."""
 
 
-def _misspelt(span: Span, message: str, name: str, roles: Iterable[str]) -> Finding:
+def _misspelled(span: Span, message: str, name: str, roles: Iterable[str]) -> Finding:
     """Return the finding for an unknown role, with the role that it is called elsewhere or resembles."""
     meant = _FOREIGN.get(name.casefold())
     if meant is None or meant not in roles:
-        return misspelt(span, message, name, roles)
+        return misspelled(span, message, name, roles)
     fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
@@ -96,7 +96,7 @@ def check(file: File) -> Iterator[Finding]:
     for name, printed in _BOUND.values(file):
         if printed.text not in roles:
             message = f"`{name}` is a role, and no model knows the role `{printed.text}`"
-            yield _misspelt(printed.span, message, printed.text, roles)
+            yield _misspelled(printed.span, message, printed.text, roles)
 
 
 _PRINTED: Final = re.compile(r"[\"']?\{\{-?\s*(\w+)\s*-?\}\}[\"']?")
@@ -134,7 +134,7 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             if condition:
                 yield Finding(span, f"where `{condition}` is false, this role is empty")
             elif word and word not in project.roles:
-                yield _misspelt(span, f"no model knows the role `{word}`", word, project.roles)
+                yield _misspelled(span, f"no model knows the role `{word}`", word, project.roles)
     elif value.span.is_empty():
         if part.is_whole:
             place = Span(entry.key.span.end, colon_end(chunk.text, entry))
@@ -144,7 +144,7 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
     elif value.tag == "null" or value.text not in project.roles:
         shown = value.text.replace("\n", "\\n")
-        yield _misspelt(
+        yield _misspelled(
             written_span(chunk, value), f"no model knows the role `{shown}`", value.text, project.roles
         )
     else:

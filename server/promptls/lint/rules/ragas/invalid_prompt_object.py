@@ -48,7 +48,7 @@ from promptls.dialects.ragas.prompt_object import (
     release_of,
 )
 from promptls.dialects.ragas.saved_prompt import form_of, saved_problems
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, added_entry, colon_end
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import top_keys
@@ -107,7 +107,7 @@ def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding
     place = entry.key.span if entry and (problem.at_key or node.span.is_empty()) else node.span
     if problem.known:
         written = key_text(entry) if entry and problem.at_key else scalar_text(node)
-        found = misspelt(place, message, written or "", problem.known)
+        found = misspelled(place, message, written or "", problem.known)
         return replace(found, severity=severity)
     text = template.source.text
     if node.span.is_empty() and text[node.span.end :].lstrip().startswith(("{{", "{%")):
@@ -123,11 +123,13 @@ def _missing(template: Template, node: Mapping, key: str, message: str, *, top: 
     if None in names:
         return None  # Jinja prints a key
     if not top:
-        is_misspelt = any(is_close(str(name), key) for name in names)  # `misspelt-object-key` reports a typo
-        return None if is_misspelt else Finding(node.entries[0].key.span, message)
+        is_misspelled = any(
+            is_close(str(name), key) for name in names
+        )  # `misspelled-object-key` reports a typo
+        return None if is_misspelled else Finding(node.entries[0].key.span, message)
     keys = top_keys(template.source)
     if key in keys or any(is_close(each, key) for each in keys - {*PROMPT_KEYS, *HEADER_KEYS}):
-        return None  # `misspelt-object-key` reports a typo
+        return None  # `misspelled-object-key` reports a typo
     value = _suggested(template, key)
     fixes: tuple[Fix, ...] = ()
     if value:

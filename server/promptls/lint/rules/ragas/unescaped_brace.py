@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
@@ -82,7 +82,7 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
         span = Span(match.start(), end).shifted(scalar.span.start)
         position = end
         if field is not None and nearest(field[1], inputs):
-            found = misspelt(span, f"`{field[1]}` is not an input", field[1], inputs)
+            found = misspelled(span, f"`{field[1]}` is not an input", field[1], inputs)
             fixes = tuple(Fix(fix.title, _renamed(fix.edits), fix.preferred) for fix in found.fixes)
             yield Finding(span, found.message, fixes)
         else:

@@ -1,4 +1,4 @@
-"""Licences: our own in everything that is handed out, and those of the packages that it contains."""
+"""Licenses: our own in everything that is handed out, and those of the packages that it contains."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def wheel(extension: ZipFile) -> ZipFile:
     return ZipFile(io.BytesIO(extension.read(name)))
 
 
-def test_the_extension_has_our_licence(extension: ZipFile) -> None:
+def test_the_extension_has_our_license(extension: ZipFile) -> None:
     (name,) = (name for name in extension.namelist() if name.startswith("extension/LICENSE"))
     assert extension.read(name).decode() == LICENSE
 
 
-def test_the_extension_has_the_licence_of_each_package_in_it(extension: ZipFile) -> None:
+def test_the_extension_has_the_license_of_each_package_in_it(extension: ZipFile) -> None:
     notices = extension.read(f"extension/{NOTICES}").decode()
     for package in (ROOT / "vscode-client/package.json", ROOT / "vscode-client/web/package.json"):
         for name in json.loads(package.read_text("utf-8"))["dependencies"]:
@@ -57,7 +57,7 @@ def test_the_extension_carries_the_lock_files(extension: ZipFile) -> None:
         assert extension.read(f"extension/wheel/{lock.name}") == lock.read_bytes()
 
 
-def test_the_wheel_has_our_licence_and_those_of_what_its_pages_contain(wheel: ZipFile) -> None:
+def test_the_wheel_has_our_license_and_those_of_what_its_pages_contain(wheel: ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/licenses/LICENSE"))
     assert wheel.read(name).decode() == LICENSE
     notices = wheel.read(f"promptls/pages/{NOTICES}").decode()
@@ -65,7 +65,7 @@ def test_the_wheel_has_our_licence_and_those_of_what_its_pages_contain(wheel: Zi
     assert "promptls/models/smollm2.txt" in wheel.namelist()
 
 
-def test_the_source_distribution_has_our_licence(tmp_path: Path) -> None:
+def test_the_source_distribution_has_our_license(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path, ROOT],
         check=True,

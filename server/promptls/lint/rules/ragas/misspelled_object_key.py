@@ -17,7 +17,7 @@ instruction: Answer the question.
 input_keys: [question]
 output_key: answer
 exampels:
-^^^^^^^^ misspelt-object-key: Ragas ignores `exampels`; did you mean `examples`?
+^^^^^^^^ misspelled-object-key: Ragas ignores `exampels`; did you mean `examples`?
   - {question: Why is the sky blue?, answer: Because of Rayleigh scattering.}
 ```
 
