@@ -83,10 +83,12 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     if not names.bound_names("for"):
         return
     declared = declared_names(file) or frozenset()
+    unknown = names.input_names - names_in_includers(file) - given_names(file) - declared
+    if not unknown:
+        return
     unread_variables = set(unread(file, "for"))
     read = {each.binding for each in names.references if each.binding is not None}
     may_be_read_elsewhere = _names_read_elsewhere(file)
-    unknown = names.input_names - names_in_includers(file) - given_names(file) - declared
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
         is_unread = binding in unread_variables or (

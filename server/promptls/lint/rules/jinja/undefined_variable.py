@@ -47,6 +47,7 @@ input_keys: [text]
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
@@ -84,7 +85,7 @@ from promptls.semantic.names.scopes import GLOBALS, Binding, NameReference
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
-from promptls.syntax.facts import union
+from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
@@ -451,17 +452,33 @@ def _django_counters(file: File) -> Iterator[Finding]:
             yield Finding(reference.span, message, (Fix(f"Change to `loop.{meant}`", (edit,)),))
 
 
+def _mappings_in(node: Expression) -> tuple[Collection, ...]:
+    """Return the mappings of a list that contains nothing else; nothing for other expressions."""
+    if not isinstance(node, Collection) or node.kind not in {"list", "tuple"}:
+        return ()
+    mappings = [item for item in node.items if isinstance(item, Collection) and item.kind == "dict"]
+    return tuple(mappings) if len(mappings) == len(node.items) else ()
+
+
+_has_lists_of_mappings: Final = summary(
+    lambda chunk: any(_mappings_in(node) for _, node in expressions_in(chunk)), any
+)
+
+
 def _lacking_keys(file: File) -> Iterator[Finding]:
     """Yield the attributes that no mapping has in a list that the file writes, where a loop over it reads them."""
     names = file.template.names
-    if not names.bound_names("for"):
+    if not names.bound_names("for") or not _has_lists_of_mappings(file.chunks):
         return
+    lists = _lists_of_mappings(file)
     keys: dict[str, frozenset[str] | None] = {}
     for binding in names.bindings_of("for"):
         statement = statement_at(file.template, binding.span.start)
         source = statement.expressions[0] if statement is not None and statement.expressions else None
         is_single = statement is not None and isinstance(statement.targets[0], Name)
-        own = _written_keys(file, source) if is_single and source is not None else None
+        if isinstance(source, Name):
+            source = lists.get(source.name)
+        own = _written_keys(source) if is_single and source is not None else None
         is_first = binding.name not in keys
         keys[binding.name] = own if is_first else None
     others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
@@ -488,31 +505,31 @@ def _lacking_keys(file: File) -> Iterator[Finding]:
             yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 
-def _written_keys(file: File, source: Expression) -> frozenset[str] | None:
-    """Return the keys of the mappings in a list that is written in place, or is set once and never changed."""
+def _lists_of_mappings(file: File) -> dict[str, Expression]:
+    """Return the lists of mappings that variables are set to once and that nothing changes, by variable."""
     names = file.template.names
-    if isinstance(source, Name):
-        bindings = [each for each in names.bindings_of("set") if each.name == source.name]
-        is_other = source.name in names.input_names or any(
-            source.name in names.bound_names(kind) for kind in _BINDING_KINDS if kind != "set"
-        )
-        if len(bindings) != 1 or is_other or any(each.owner == source.name for each in uses_in(file)):
-            return None
-        statement = statement_at(file.template, bindings[0].span.start)
+    others = union([names.bound_names(kind) for kind in _BINDING_KINDS if kind != "set"])
+    used = {each.owner for each in uses_in(file)}
+    bindings = list(names.bindings_of("set"))
+    counts = Counter(each.name for each in bindings)
+    found: dict[str, Expression] = {}
+    for binding in bindings:
+        name = binding.name
+        if counts[name] > 1 or name in names.input_names or name in others or name in used:
+            continue
+        statement = statement_at(file.template, binding.span.start)
         if statement is None or len(statement.expressions) != 1 or not isinstance(statement.targets[0], Name):
-            return None
-        source = statement.expressions[0]
-    if not isinstance(source, Collection) or source.kind not in {"list", "tuple"} or not source.items:
-        return None
-    found: set[str] = set()
-    for item in source.items:
-        if not isinstance(item, Collection) or item.kind != "dict":
-            return None
-        written = item.items[::2]
-        if not all(isinstance(key, Constant) and isinstance(key.value, str) for key in written):
-            return None
-        found |= {str(key.value) for key in written if isinstance(key, Constant)}
-    return frozenset(found)
+            continue
+        if _mappings_in(statement.expressions[0]):
+            found[name] = statement.expressions[0]
+    return found
+
+
+def _written_keys(source: Expression) -> frozenset[str] | None:
+    """Return the keys of the mappings in a list; None if it is no list of mappings, or if a key is computed."""
+    written = [key for mapping in _mappings_in(source) for key in mapping.items[::2]]
+    keys = [key.value for key in written if isinstance(key, Constant) and isinstance(key.value, str)]
+    return frozenset(keys) if _mappings_in(source) and len(keys) == len(written) else None
 
 
 def _binds_loop(file: File, path: str) -> bool:
