@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.lint import runner
+from promptls.lint.rule import File, Finding, Rule, Severity
 from promptls.lint.runner import check
 from promptls.syntax.facts import turned_off
 from promptls.text.positions import Span
@@ -285,3 +287,46 @@ def test_a_rule_that_an_edit_leaves_alone_sees_the_next_edit() -> None:
         found = {each.rule for each in check(workspace.snapshot, PATH)}
 
     assert "special-token" in found
+
+
+CLEAN = """\
+{#---
+input_keys: [turns, tone, documents]
+---#}
+{% set limit = 3 %}
+{% for turn in turns if turn.text %}
+- name: turn {{ loop.index }}
+  role: user
+  content: |
+    {{ escape_special_characters(turn.text) }}
+{% endfor %}
+- name: answer
+  content: |
+    {% if tone == "calm" and limit > 2 %}
+    Stay calm, and write {{ limit }} lines.
+    {% endif %}
+    A line of prose.
+{% for document in documents %}
+- name: document {{ loop.index }}
+  content: |
+    {{ document.title | length }} letters.
+{% endfor %}
+"""
+
+
+def test_a_letter_of_prose_runs_no_rule_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = workspace_with(CLEAN)
+    check(workspace.snapshot, PATH)
+    place = CLEAN.index("prose")
+    workspace.edit(PATH, 2, [(Span(place, place), "x")])
+    ran: list[str] = []
+    run = runner._run
+
+    def counted(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:
+        ran.append(rule.name)
+        return run(rule, severity, file)
+
+    monkeypatch.setattr(runner, "_run", counted)
+    check(workspace.snapshot, PATH)
+
+    assert ran == []
