@@ -84,9 +84,16 @@ _SPACED: Final = re.compile(
 
 
 @chunk_fact
+def _has_braces(chunk: Chunk) -> bool:
+    """Return whether the chunk has braces outside of tags."""
+    pieces = _outside_tags(chunk, Span(0, chunk.length))
+    return any("{" in piece or "}" in piece for piece in pieces)
+
+
+@chunk_fact
 def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names in single braces in the texts of contents, with their attributes."""
-    if "{" not in chunk.text:
+    if not _has_braces(chunk):
         return ()
     found: list[tuple[str, Span]] = []
     for content in chunk_contents(chunk):
@@ -172,7 +179,7 @@ def _called(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names that are called in single braces in the texts of contents."""
     matches = [
         match
-        for content in (chunk_contents(chunk) if "{" in chunk.text else ())
+        for content in (chunk_contents(chunk) if _has_braces(chunk) else ())
         for match in _CALL.finditer(chunk.text, *content.value.span)
         if not match.group().endswith("}}")
         or _opened_braces(chunk, Span(content.value.span.start, match.start())) <= 0

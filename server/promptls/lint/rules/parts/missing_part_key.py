@@ -145,12 +145,14 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
 
 def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
     """Yield the required keys that a part has only if a condition is true."""
-    branches = chunk_branches(chunk)
     ifs = {
         chunk.tags[pair.opening].span.start: pair
         for pair in chunk_blocks(chunk).pairs
         if pair.keyword == "if"
     }
+    if not ifs:
+        return
+    branches = chunk_branches(chunk)
     for key in ("name", "content"):
         entries = [entry for entry in part.entries if key_text(entry) == key]
         if len(entries) != 1 or (key == "content" and part.entry("sections") is not None):
