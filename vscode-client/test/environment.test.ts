@@ -2,7 +2,7 @@ import * as fs from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
 
-import { beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 
 import {
   type EnvironmentPlace,
@@ -14,11 +14,12 @@ import {
 } from "../src/environment";
 import type { ProcessResult } from "../src/process";
 
+let folder: string;
 let place: EnvironmentPlace;
 let commands: string[];
 
 beforeEach(async () => {
-  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "promptls-"));
+  folder = await fs.mkdtemp(path.join(os.tmpdir(), "promptls-"));
   place = {
     storage: path.join(folder, "storage"),
     wheels: path.join(folder, "wheel"),
@@ -29,6 +30,8 @@ beforeEach(async () => {
   await fs.writeFile(path.join(place.wheels, "promptls-1.0-py3-none-any.whl"), "first build");
   await fs.writeFile(path.join(place.wheels, "requirements.txt"), "pygls==2.1.1 --hash=sha256:00");
 });
+
+afterEach(() => fs.rm(folder, { recursive: true }));
 
 /** Programs that only leave behind what is looked for; `failing` names what cannot be done, with its `words`. */
 function tools(failing?: "venv" | "pip", words = "first line\nthe reason"): EnvironmentTools {

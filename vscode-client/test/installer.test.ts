@@ -2,7 +2,7 @@ import * as fs from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
 
-import { beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { Installer, lacksModel } from "../src/installer";
 import type { RunProcess } from "../src/process";
@@ -18,6 +18,8 @@ beforeEach(async () => {
   questions = [];
   commands = [];
 });
+
+afterEach(() => fs.rm(storage, { recursive: true }));
 
 const runs: RunProcess = async (_command, args) => {
   commands.push(args.join(" "));
