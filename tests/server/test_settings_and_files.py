@@ -25,6 +25,19 @@ async def test_a_setting_of_the_editor_changes_the_diagnostics_at_once(editor: E
     await editor.rules(uri, [])
 
 
+async def test_files_that_a_setting_includes_are_found(editor: Editor) -> None:
+    editor.write("greeting.txt", "- name: a greeting\n  content: Hello.\n")
+    editor.open("a.yml.j2", PROMPT)
+
+    async def symbols() -> list[str]:
+        found = await editor.client.workspace_symbol_async(types.WorkspaceSymbolParams("a greeting"))
+        return [each.name for each in found or ()]
+
+    assert await symbols() == []
+    editor.set_settings({"include": ["*.txt"]})
+    await eventually(symbols, lambda names: "a greeting" in names)
+
+
 async def test_a_settings_file_that_is_written_counts(editor: Editor) -> None:
     uri = editor.open("a.yml.j2", PROMPT)
     await editor.rules(uri, ["unknown-role"])

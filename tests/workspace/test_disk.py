@@ -10,7 +10,7 @@ from promptls.workspace.workspace import Workspace
 
 @pytest.mark.parametrize(
     "name",
-    ["a.yml.j2", "deep/a.YAML.j2", "a.txt", "node_modules/a.yml.j2", ".hidden/a.yml.j2", "x/.y/z/a.yml.j2"],
+    ["a.yml.j2", "deep/a.YAML.j2", "node_modules/a.yml.j2", ".hidden/a.yml.j2", "x/.y/z/a.yml.j2"],
 )
 def test_what_is_below_a_folder_is_what_a_scan_of_it_finds(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

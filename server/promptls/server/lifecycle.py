@@ -46,10 +46,9 @@ async def initialized(context: Context, scan: WorkspaceScan) -> None:
     """
     context.start(_preload(), "loading what requests will need")
     context.start(asyncio.to_thread(remove_leftovers), "the removal of old files")
-    scanning = scan.start()
     settings = context.start(fetch_settings(context), "the settings")
     await asyncio.wait([settings], timeout=_SETTINGS_SECONDS)
-    await asyncio.wait([scanning], timeout=_SCAN_SECONDS)
+    await asyncio.wait([scan.start()], timeout=_SCAN_SECONDS)  # `include` of the settings may add files
     register_all(context)
 
 

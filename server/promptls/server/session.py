@@ -165,6 +165,7 @@ class Session:
         documents.on_files_change(self.symbol_index.on_files_change)
         documents.on_settings_change(partial(report_problems, self.context))
         documents.on_settings_change(self.settings_findings.refresh)
+        documents.on_settings_change(self.scan.start)  # `include` may add files
         documents.on_invalidate(self.scheduler.invalidate)
 
         self.auxiliary.on_change(self.program_findings.on_did_change)

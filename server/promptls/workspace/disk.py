@@ -58,8 +58,8 @@ def prompt_paths_by_folder(
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether the path is a template in one of the folders, and not in one that is left out."""
-    return may_include(path) and any(
+    """Return whether the path is in one of the folders, and not in one that is left out."""
+    return any(
         Path(path).is_relative_to(folder)
         and not any(map(_is_skipped, Path(path).relative_to(folder).parts[:-1]))
         for folder in folders

@@ -92,10 +92,10 @@ class Workspace:
         """
         if path in self.snapshot.open_files:
             return
-        text = disk.text_on_disk(path) if disk.is_below(path, self.snapshot.roots) else None
-        names = () if text is None else saved_names(path, text)
+        is_inside = disk.is_below(path, self.snapshot.roots)
+        names = _scanned_names(self.snapshot, path) if is_inside else None
         graph = self.snapshot.graph
-        self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names))
+        self._swap(graph=graph.without(path) if names is None else graph.with_names(path, names))
 
     def disk_changed(self) -> None:
         """Discard all cached lookups on disk."""
@@ -187,6 +187,18 @@ class Workspace:
         self._swap(trusted=trusted, trusted_outside=outside, projects={}, graph=graph)
 
 
+def _is_prompt(snapshot: Snapshot, path: str) -> bool:
+    return disk.has_prompt_name(path) or snapshot.project(path).includes(path)
+
+
+def _scanned_names(snapshot: Snapshot, path: str) -> tuple[str, ...] | None:
+    """Return which templates a file names, as saved; None if a scan of its folder would not find it."""
+    is_prompt = _is_prompt(snapshot, path)
+    text = disk.text_on_disk(path) if is_prompt or disk.may_include(path) else None
+    names = () if text is None else saved_names(path, text)
+    return names if text is not None and (names or is_prompt) else None
+
+
 def scan_names(
     roots: Iterable[str],
     names: dict[str, tuple[str, ...]],
@@ -200,19 +212,16 @@ def scan_names(
     between.
     """
 
-    def is_prompt(path: str) -> bool:
-        return disk.has_prompt_name(path) or snapshot.project(path).includes(path)
-
     def is_template(path: str) -> bool:
-        return disk.may_include(path) or is_prompt(path)
+        return disk.may_include(path) or _is_prompt(snapshot, path)
 
     for root in roots:
         for paths in disk.prompt_paths_by_folder(
             Path(root), is_shallow=root in shallow, is_prompt=is_template
         ):
             for path in paths:
-                text = disk.text_on_disk(path)
-                if text is not None and ((found := saved_names(path, text)) or is_prompt(path)):
+                found = _scanned_names(snapshot, path)
+                if found is not None:
                     names[path] = found
                 yield
             yield
