@@ -43,9 +43,10 @@ PATH = "/x/a.yml.j2"
 
 def opened(encoding: PositionEncoding) -> Documents:
     """Return documents of which one is open."""
-    context = Context(create_server(), Workspace(), ClientCapabilities(), encoding)
+    server = create_server()
+    context = Context(server, Workspace(), ClientCapabilities(), encoding)
     context.workspace.open(PATH, TEXT, 1)
-    return Documents(context, AuxiliaryDocuments(context))
+    return Documents(context, AuxiliaryDocuments(context), server.protocol)
 
 
 def text_of(documents: Documents) -> str:

@@ -28,6 +28,7 @@ from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import PositionEncoding, Span, line_end, units_from_column
+from promptls.text.steps import Steps
 from promptls.workspace.snapshot import Snapshot
 
 _OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "in", "is"})
@@ -420,6 +421,15 @@ def file_run(snapshot: Snapshot, path: str, encoding: PositionEncoding) -> Token
     return _TokenEncoder(template, encoding).of_file()
 
 
+def file_run_steps(snapshot: Snapshot, path: str, encoding: PositionEncoding) -> Steps[TokenRun]:
+    """Return the same as `file_run`; each chunk is a step."""
+    template = snapshot.template(path)
+    if template is not None and snapshot.kind(path) is not Kind.OTHER:
+        for _ in _TokenEncoder(template, encoding).of_chunks(0, template.source.root.line_ends):
+            yield
+    return file_run(snapshot, path, encoding)
+
+
 def run_of_lines(
     snapshot: Snapshot, path: str, encoding: PositionEncoding, first: int, last: int
 ) -> TokenRun:
@@ -447,13 +457,15 @@ class _TokenEncoder:
         return self._run(self._root, self._names.scopes_at(0)[0], 0)
 
     def of_lines(self, first: int, last: int) -> TokenRun:
-        resolver, begin = self._names.scopes_at(self._source.line_span(first).start)
-        parts = []
+        return join_runs(self.of_chunks(self._source.line_span(first).start, last))
+
+    def of_chunks(self, offset: int, last: int) -> Iterator[tuple[int, TokenRun]]:
+        """Yield the first line and the run of each chunk, from `offset` to the line `last`."""
+        resolver, begin = self._names.scopes_at(offset)
         for located in self._root.placed(begin.index):
             if located.first_line > last:
                 break
-            parts.append((located.first_line, self._run(located.chunk, resolver, located.start)))
-        return join_runs(parts)
+            yield located.first_line, self._run(located.chunk, resolver, located.start)
 
     def _run(self, piece: Piece, resolver: Resolver, start: int) -> TokenRun:
         """Return the run of a piece at offset `start`, the position of `resolver`, which is advanced."""

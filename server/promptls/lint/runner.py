@@ -20,6 +20,7 @@ from promptls.syntax.facts import Changes, summary
 from promptls.syntax.language import Host
 from promptls.text.filenames import is_json_file
 from promptls.text.positions import Span
+from promptls.text.steps import Steps, finish
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.snapshot import Snapshot
 
@@ -60,11 +61,17 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
     `suppressed`, only the suppressed findings are returned. Rules that need a rendering or runs are skipped.
     An exception in one rule is logged and does not affect the others.
     """
+    return finish(check_steps(snapshot, path, suppressed=suppressed))
+
+
+def check_steps(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> Steps[tuple[Finding, ...]]:
+    """Return the same as `check`; each rule is a step."""
     file = _file(snapshot, path)
     if file is None:
         return ()
     selection = _selection(file.project, file.kind)
-    findings = [finding for found, _ in _results(file, selection).values() for finding in found]
+    results = yield from _result_steps(file, selection)
+    findings = [finding for found, _ in results.values() for finding in found]
     source = file.template.source
     if findings and source.language.host is Host.JSON:
         findings = [replace(finding, fixes=json_fixes(finding.fixes, source)) for finding in findings]
@@ -153,10 +160,10 @@ _Results = dict[Rule, tuple[tuple[Finding, ...], Reads]]
 """What each rule found, and what it read."""
 
 
-def _results(file: File, selection: Selection) -> _Results:
+def _result_steps(file: File, selection: Selection) -> Steps[_Results]:
     """Return the results of the rules; those whose reads have not changed are not computed again."""
     chunks = file.chunks
-    memo = chunks.memos.get(_results)
+    memo = chunks.memos.get(_result_steps)
     steps = chunks.steps_since(memo.serial) if memo is not None and memo.value[0] is selection else None
     known: _Results = {}
     if memo is not None and steps is not None:
@@ -173,13 +180,14 @@ def _results(file: File, selection: Selection) -> _Results:
         elif rule.needs is None:
             with recording(Reads(all_reads.serial, all_reads.whole)) as reads:
                 results[rule] = (_run(rule, severity, file), reads)
+            yield
     if memo is not None and len(known) == len(results):
         all_reads = memo.reads.renewed(all_reads.serial, all_reads.whole)
     else:
         for _, reads in results.values():
             all_reads.add(reads, is_same_version=True)
     all_reads.pass_on()
-    chunks.memos[_results] = Memo(chunks.serial, (selection, results), all_reads)
+    chunks.memos[_result_steps] = Memo(chunks.serial, (selection, results), all_reads)
     return results
 
 

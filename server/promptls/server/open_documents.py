@@ -1,30 +1,46 @@
-"""The documents that the client has open, and changes of files: applied to the workspace, then emitted."""
+"""The documents that the client has open, and changes of files: applied to the workspace, then emitted.
+
+A document with much new text is prepared in time slices before it is applied. The protocol holds its further
+messages until then, so that their order does not change, and handles those about other documents.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 from pathlib import Path
+from typing import Final
 
 from lsprotocol import types
 
+from promptls.facts import recording, unrecorded
 from promptls.server.context import Context, Event
+from promptls.server.progress import in_slices
+from promptls.server.protocol import PromptProtocol
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.to_proto import from_range, path_of
+from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from promptls.workspace.disk import may_include
+from promptls.text.steps import Steps, finish
+from promptls.workspace.disk import may_include, source_of
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
+_MANY: Final = 100
+"""How many new chunks are much new text: some tens of milliseconds of work."""
+_FEW: Final = 20
+"""How many chunks show what is read of each chunk."""
+
 
 class Documents:
     """Applies changes in the order of their arrival. Components subscribe to the events."""
 
-    def __init__(self, context: Context, auxiliary: AuxiliaryDocuments) -> None:
-        self._context = context
-        self._auxiliary = auxiliary
+    def __init__(self, context: Context, auxiliary: AuxiliaryDocuments, protocol: PromptProtocol) -> None:
+        self._context: Final = context
+        self._auxiliary: Final = auxiliary
+        self._protocol: Final = protocol
         self.on_open: Event[[str]] = Event()
         """A document was opened, of any kind: its path."""
         self.on_edit: Event[[str, Span, int]] = Event()
@@ -52,9 +68,7 @@ class Documents:
             self._auxiliary.open(path, document.text, document.version)
             self.on_open.emit(path)
             return
-        self._context.workspace.open(path, document.text, document.version)
-        self.on_open.emit(path)
-        self.on_change.emit(path)
+        self._apply(path, source_of(path, document.text), document.version)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Apply the changes, in order; ignore a document that is not open."""
@@ -74,7 +88,32 @@ class Documents:
                 span = from_range(source, change.range, self._context.encoding)
             source = source.edited(span, change.text)
             self.on_edit.emit(path, span, len(change.text))
-        self._context.workspace.put(path, source, document.version or opened.version)
+        self._apply(path, source, document.version or opened.version)
+
+    def _apply(self, path: str, source: Source, version: int) -> None:
+        """Use `source` for an open document, at once or after it is prepared."""
+        opened = self._context.snapshot.open_files.get(path)
+        steps = source.root.steps_since(opened.template.serial) if opened is not None else None
+        new = len(source.chunks) if steps is None else sum(len(step.new) for step in steps)
+        if new < _MANY:
+            self._put(path, source, version)
+        else:
+            uri = self._context.uris[path]
+            self._protocol.hold(uri)
+            self._context.start(self._put_prepared(uri, path, source, version), f"opening {uri}")
+
+    async def _put_prepared(self, uri: str, path: str, source: Source, version: int) -> None:
+        try:
+            await in_slices(self._context, _prepare_steps(self._context, path, source))
+        finally:
+            self._put(path, source, version)
+            self._protocol.release(uri)
+
+    def _put(self, path: str, source: Source, version: int) -> None:
+        is_new = path not in self._context.snapshot.open_files
+        self._context.workspace.put(path, source, version)
+        if is_new:
+            self.on_open.emit(path)
         self.on_change.emit(path)
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
@@ -119,6 +158,32 @@ class Documents:
         """Refresh what depends on settings, which is everything."""
         self.on_invalidate.emit()
         self.on_settings_change.emit()
+
+
+def _prepare_steps(context: Context, path: str, source: Source) -> Steps[None]:
+    """Compute in short steps what editors request of a document when they open it.
+
+    What the requests read of each chunk is recorded while they are answered for the beginning of the text.
+    """
+    from promptls.ide.document_symbols import document_symbols
+    from promptls.ide.ranges import folds
+    from promptls.ide.semantic_tokens import file_run_steps
+    from promptls.lint.runner import check, check_steps
+
+    beginning = context.snapshot.with_open(path, source.beginning(_FEW), 0)
+    with recording(beginning.reads_about(path)) as reads:
+        check(beginning, path)
+        finish(file_run_steps(beginning, path, context.encoding))
+        folds(beginning, path)
+        document_symbols(beginning, path)
+    yield
+    for chunk in source.chunks:
+        for column in reads.columns:
+            unrecorded(column, chunk)
+        yield
+    snapshot = context.snapshot.with_open(path, source, 0)
+    yield from check_steps(snapshot, path)
+    yield from file_run_steps(snapshot, path, context.encoding)
 
 
 def is_folder_of_prompts(snapshot: Snapshot, path: str) -> bool:

@@ -76,6 +76,7 @@ class PromptProtocol(LanguageServerProtocol):
         self._is_initialized = False
         self._is_shut_down = False
         self._deferred: list[RPCMessage] | None = None
+        self._held: Final[dict[str, list[RPCMessage]]] = {}
 
     # -- in ---------------------------------------------------------------------
 
@@ -128,14 +129,26 @@ class PromptProtocol(LanguageServerProtocol):
             return None
 
     def handle_message(self, message: RPCMessage) -> None:
-        """Handle one message, or queue it until `initialized` has been handled."""
+        """Handle one message, or queue it until `initialized` is handled and its document released."""
         method = getattr(message, "method", None)
         if self._deferred is not None and method is not None and method not in _NEVER_DEFERRED:
             self._deferred.append(message)
             return
+        if self._held and (queue := self._held.get(_document_of(message))) is not None:
+            queue.append(message)
+            return
         scope = self.request_scope(method) if method is not None and hasattr(message, "id") else nullcontext()
         with reading_within(self.file_scope), scope, suppress(InvalidStateError):
             super().handle_message(message)  # a response to a cancelled request raises InvalidStateError
+
+    def hold(self, uri: str) -> None:
+        """Queue the messages about a document until it is released; others are handled meanwhile."""
+        self._held[uri] = []
+
+    def release(self, uri: str) -> None:
+        """Handle the queued messages about a document, and those that follow."""
+        for message in self._held.pop(uri):
+            self.handle_message(message)
 
     def _is_readable(self, message: dict[str, Any]) -> bool:
         try:
@@ -194,6 +207,12 @@ class PromptProtocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
         """Cancel the requests in flight, and accept nothing but `exit`."""
         self._is_shut_down = True
+        for queue in self._held.values():
+            for message in queue:
+                if (request_id := getattr(message, "id", None)) is not None:
+                    error = json_rpc.error_of(types.LSPErrorCodes.RequestCancelled, "the server shuts down")
+                    self.refuse({"id": request_id}, error)
+            queue.clear()
         yield from super().lsp_shutdown(*args)
 
     @lsp_method(types.EXIT)
@@ -202,6 +221,16 @@ class PromptProtocol(LanguageServerProtocol):
         if self.writer is not None:
             self.writer.close()
         self.leave(0 if self._is_shut_down else 1)
+
+
+def _document_of(message: Any) -> str:
+    """Return the URI of the document that a message is about, also a command; else an empty text."""
+    params = getattr(message, "params", None)
+    if (document := getattr(params, "text_document", None)) is not None:
+        return str(document.uri)
+    arguments = getattr(params, "arguments", None)
+    first = arguments[0] if arguments else None
+    return str(first.get("uri", "")) if isinstance(first, dict) else ""
 
 
 def make_converter() -> Converter:

@@ -64,7 +64,7 @@ class PromptServer(LanguageServer):
         """The session of the client, created on first use after `initialize`."""
         from promptls.server.session import Session
 
-        return Session(self, self.protocol.initialize_params)
+        return Session(self, self.protocol)
 
     @property
     def _known_session(self) -> Session | None:

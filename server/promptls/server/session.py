@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lsprotocol import types
     from pygls.lsp.server import LanguageServer
 
+    from promptls.server.protocol import PromptProtocol
     from promptls.server.state.latest_renderings import Renderings
 
 SHORT_PAUSE_SECONDS: Final = 0.03
@@ -108,7 +109,8 @@ class Scheduler:
 class Session:
     """One client. Handlers use the components they need (`features.py`); no component knows the session."""
 
-    def __init__(self, server: LanguageServer, params: types.InitializeParams) -> None:
+    def __init__(self, server: LanguageServer, protocol: PromptProtocol) -> None:
+        params = protocol.initialize_params
         context = self.context = Context(
             server,
             Workspace(_folders(params)),
@@ -117,7 +119,7 @@ class Session:
         )
         self.results: Final = ResultsProcess()
         self.auxiliary: Final = AuxiliaryDocuments(context)
-        self.documents: Final = Documents(context, self.auxiliary)
+        self.documents: Final = Documents(context, self.auxiliary, protocol)
         self.trust: Final = Trust(context, params.initialization_options)
         self.scan: Final = WorkspaceScan(context)
         self.rendered_findings: Final = RenderedFindings(context)

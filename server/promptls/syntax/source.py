@@ -270,6 +270,10 @@ class Source:
         """The offset of each chunk, and the length of the text."""
         return tuple(self.root.starts)
 
+    def beginning(self, count: int) -> Source:
+        """Return the source of the text up to the end of the first `count` chunks, which it shares."""
+        return Source(ChunkList.of(self.chunks[:count]), self.layout, self.language)
+
     @property
     def first_chunk(self) -> Chunk:
         """The chunk that the text begins with."""

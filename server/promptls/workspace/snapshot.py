@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -21,10 +21,10 @@ from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, ChunkList
 from promptls.syntax.facts import placed_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.source import Layout
+from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.workspace.disk import MAX_KEPT, DiskFiles
-from promptls.workspace.include_graph import IncludeGraph, ancestors, path_in
+from promptls.workspace.include_graph import IncludeGraph, ancestors, names_of, path_in
 
 if TYPE_CHECKING:
     from promptls.workspace.python_calls import TemplateCall
@@ -218,6 +218,15 @@ class Snapshot:
                 known.clear()
             known[path] = unrecorded(self.disk.template, path)
         return known[path]
+
+    def with_open(self, path: str, source: Source, version: int) -> Snapshot:
+        """Return the next snapshot, in which the file at `path` is open with the text `source`."""
+        template = Template(source)
+        opened = {**self.open_files, path: OpenFile(template, version)}
+        graph = self.graph.with_names(path, names_of(template))
+        is_typing = path in self.open_files and graph is self.graph
+        known = self.known if is_typing else Known()
+        return replace(self, revision=self.revision + 1, open_files=opened, graph=graph, known=known)
 
     @repeatable
     def text_version(self, path: str) -> int | Stamp | None:

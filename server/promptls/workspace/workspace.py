@@ -12,7 +12,7 @@ from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace import disk
-from promptls.workspace.include_graph import IncludeGraph, names_of, saved_names
+from promptls.workspace.include_graph import IncludeGraph, saved_names
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
 from promptls.workspace.python_experiments import (
     PythonFindings,
@@ -57,12 +57,7 @@ class Workspace:
 
     def put(self, path: str, source: Source, version: int) -> None:
         """Use `source` for the file at `path`, whether or not it was opened before."""
-        template = Template(source)
-        opened = {**self.snapshot.open_files, path: OpenFile(template, version)}
-        names = names_of(template)
-        graph = self.snapshot.graph.with_names(path, names)
-        is_typing = path in self.snapshot.open_files and graph is self.snapshot.graph
-        self._swap(open_files=opened, graph=graph, known=self.snapshot.known if is_typing else Known())
+        self.snapshot = self.snapshot.with_open(path, source, version)
 
     def hold(self, path: str, text: str, version: int) -> None:
         """Use `text` for a program or data file until it is released; it is not read as a prompt."""

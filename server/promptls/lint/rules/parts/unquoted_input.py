@@ -74,6 +74,7 @@ def check(file: File) -> Iterator[Finding]:
 def _places(file: File) -> Iterator[RepeatedFinding]:
     template = file.template
     schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
+    others = no_inputs(template)
     for start, chunk, value in _unquoted(file):
         is_whole = _is_whole(chunk, value)
         if not is_whole:
@@ -82,7 +83,7 @@ def _places(file: File) -> Iterator[RepeatedFinding]:
                 continue
             if shape_kind(used_shapes(template).get(value.name), value.keys) in _HARMLESS_SHAPES:
                 continue
-        if value.name not in no_inputs(template):
+        if value.name not in others:
             found = Finding(value.span, _message(chunk, value), tuple(_fixes(chunk, value)))
             yield RepeatedFinding((value.text, is_whole), found.shifted(start))
 
