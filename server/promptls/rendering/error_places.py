@@ -99,7 +99,12 @@ def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | Non
     stops = _stop(text)
     if stops is None:
         return _origin_at_error(source_map, error, error.rendered_line)
-    return _responsible_value(source_map, stops) or _own_text(source_map, stops)
+    culprit = _responsible_value(source_map, stops) or _own_text(source_map, stops)
+    opening = _origin_at_error(source_map, error, error.rendered_line)
+    if culprit is None or culprit.span is not None or opening is None or opening.span is not None:
+        return culprit
+    # An unclosed quote is reported where it opens, although parsing stops at the end of the text.
+    return replace(opening, whatever=culprit.whatever, any_word=culprit.any_word)
 
 
 def _origin_at_error(source_map: RenderedMap, error: PromptPoetError, line: int) -> Culprit | None:

@@ -158,7 +158,11 @@ class Template:
     @property
     @placed_fact
     def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
-        """The errors of the Jinja and of the YAML under it, in file order."""
+        """The errors of the Jinja and of the YAML under it, in file order.
+
+        If the file extends another one, its blocks are in the YAML of that file, so that only the errors of
+        Jinja are known.
+        """
         problems = [
             *block_problems(self.source),
             *named_block_problems(self.source),
@@ -181,6 +185,8 @@ class Template:
 
     @property
     def _problems_in_chunks(self) -> tuple[SyntaxProblem, ...]:
+        if any(reference.keyword == "extends" for reference in self.references):
+            return _tag_problems(self.source.root)
         if self.source.layout is not Layout.MAPPING:
             return _problems(self.source.root)
         return _tag_problems(self.source.root) or self.source.yaml.problems

@@ -156,8 +156,10 @@ def _too_deep(text: str, mark: Any) -> PromptPoetError:
 
 
 def _marked(error: yaml.MarkedYAMLError) -> tuple[int | None, int | None]:
-    """Return the 0-based line and column in `error`."""
+    """Return the 0-based line and column in `error`; of an unclosed quote, where it opens."""
     mark = error.problem_mark or error.context_mark
+    if error.problem == "found unexpected end of stream":
+        mark = error.context_mark or mark
     return (mark.line, mark.column) if mark else (None, None)
 
 

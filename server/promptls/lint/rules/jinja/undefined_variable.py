@@ -149,7 +149,17 @@ def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
     fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_sure and is_close(name, meant))
     message = f"nothing is named `{name}`; did you mean `{meant}`?"
     added = () if is_close(name, meant) else added_input(file, name)
-    return Finding(reference.span, message, (fix, *added))
+    renamed = () if is_sure else _renamed_input(file, meant, name)
+    return Finding(reference.span, message, (*renamed, fix, *added))
+
+
+def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
+    """Yield the fix that renames an input key, unless an example has it."""
+    declarations = file.template.declarations
+    if not any(name in example.data for example in declarations.examples):
+        for declared in declarations.inputs or ():
+            if declared.name == name:
+                yield Fix(f"Rename `{name}` in `input_keys` to `{new}`", (Edit(declared.span, new),))
 
 
 _BINDING_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")

@@ -175,7 +175,9 @@ def _message(failure: RenderFailure, sample: str) -> str:
     cause = _reason(failure)
     line = ""
     if failure.rendered_line is not None:
-        line = f" at its line {failure.rendered_line + 1}, `{_shown_line(failure)}`"
+        line = f" at its line {failure.rendered_line + 1}"
+        if shown := _shown_line(failure):
+            line += f", `{shown}`"
     return f"with {sample}{_iterations(failure)}, the rendered text is not valid YAML{line}: {cause}"
 
 

@@ -42,8 +42,6 @@ from promptls.syntax.language import Host
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the YAML errors of the file; `invalid-json` reports those of JSON."""
-    if any(each.keyword == "extends" for each in file.template.references):
-        return  # the text of its blocks is in the YAML of the extended template
     if file.template.source.language.host is Host.JSON:
         return
     source = file.template.source
