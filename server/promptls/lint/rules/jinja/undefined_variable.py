@@ -154,9 +154,10 @@ def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
 
 
 def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
-    """Yield the fix that renames an input key, unless an example has it."""
+    """Yield the fix that renames an input key if `new` is read several times and no example has the key."""
     declarations = file.template.declarations
-    if not any(name in example.data for example in declarations.examples):
+    is_read = len(file.template.names.references_of(new)) > 1
+    if is_read and not any(name in example.data for example in declarations.examples):
         for declared in declarations.inputs or ():
             if declared.name == name:
                 yield Fix(f"Rename `{name}` in `input_keys` to `{new}`", (Edit(declared.span, new),))
