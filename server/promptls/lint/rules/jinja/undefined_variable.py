@@ -156,7 +156,7 @@ def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
 def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
     """Yield the fix that renames an input key if `new` is read several times and no example has the key."""
     declarations = file.template.declarations
-    is_read = len(file.template.names.references_of(new)) > 1
+    is_read = len([*file.template.names.references_of(new)]) > 1
     if is_read and not any(name in example.data for example in declarations.examples):
         for declared in declarations.inputs or ():
             if declared.name == name:
