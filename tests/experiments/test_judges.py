@@ -173,6 +173,19 @@ async def test_embeddings_of_a_server_are_compared_and_cached(tmp_path: Path, ju
     assert len(judge.requests) == calls
 
 
+async def test_the_cost_that_a_server_reports_for_embeddings_is_counted(
+    tmp_path: Path, judge: ModelServer
+) -> None:
+    data = {
+        "data": [{"index": 0, "embedding": [0.6, 0.8]}],
+        "usage": {"prompt_tokens": 3, "cost": 0.25},
+    }
+    judge.reply = lambda _body: Reply(raw=json.dumps(data).encode())
+    folder = judged(tmp_path, judge, metric='use = "semantic_similarity"\nembeddings = "judge"')
+    finished = await folder.run()
+    assert finished.manifest["totals"]["judging"]["paid"] == pytest.approx(5 * 0.25)
+
+
 async def test_a_model_that_judges_may_be_the_one_that_answers(tmp_path: Path, judge: ModelServer) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"')
     folder.write(model="judge", metrics="polite")

@@ -351,13 +351,14 @@ class _RowEmbedder:
         async def complete() -> Completion:
             made = await self.opened.model.embed([text], lambda: self.note(reference, key))
             vector = json.dumps(made.vectors[0])
-            return Completion(vector, made.input_tokens, 0, made.seconds, reference.model, "stop")
+            return Completion(
+                vector, made.input_tokens, None, made.seconds, reference.model, "stop", cost=made.cost
+            )
 
         answer, cached = await _await_answer(
             self.account, self.answers.answer(key, messages, complete), _MAKER
         )
-        price = self.opened.price
-        cost = price.cost(answer.input_tokens, None) if price else None
+        cost = cost_of(answer, self.opened.price)
         self.account.add(cached=cached, tokens=answer.input_tokens or 0, cost=cost)
         vector: list[float] = json.loads(answer.text)
         return vector

@@ -129,11 +129,15 @@ class PromptScore:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingResult:
-    """A vector for each text; `seconds` is the duration of the successful request."""
+    """A vector for each text; `seconds` is the duration of the successful request.
+
+    `cost` is what the provider charged, in US dollars; None if it reports none.
+    """
 
     vectors: list[list[float]]
     input_tokens: int | None
     seconds: float
+    cost: float | None = None
 
 
 class ModelError(UserError):

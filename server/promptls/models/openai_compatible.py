@@ -293,12 +293,14 @@ class OpenAiCompatible:
 
     async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return a vector for each text; a single request is sent."""
-        content, seconds, _ = await self._request("embeddings", {"model": self.name, "input": list(texts)})
+        content, seconds, cost = await self._request("embeddings", {"model": self.name, "input": list(texts)})
         try:
             answer = json.loads(content)
             ordered = sorted(answer["data"], key=lambda each: each["index"])
             vectors = [[float(number) for number in each["embedding"]] for each in ordered]
-            tokens = count_of((answer.get("usage") or {}).get("prompt_tokens"))
+            usage = answer.get("usage") or {}
+            tokens = count_of(usage.get("prompt_tokens"))
+            cost = _cost(usage) if cost is None else cost
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             vectors, tokens = [], None
         if len(vectors) != len(texts):
@@ -307,7 +309,7 @@ class OpenAiCompatible:
                 f"{self._quote(content)}",
                 "check that the model makes embeddings, and that `base_url` ends in `/v1`",
             )
-        return EmbeddingResult(vectors, tokens, seconds)
+        return EmbeddingResult(vectors, tokens, seconds, cost)
 
     async def score_prompt(self, prompt: str, context: str = "") -> PromptScore:
         """Return the score of the prompt after `context`, from the server's `completions` endpoint.
