@@ -174,6 +174,15 @@ async def test_results_are_read_worst_first(experiment: Experiment) -> None:
     assert answer.structured_content["total"] == 4
 
 
+async def test_rows_with_numbers_alone_are_all_read_the_lowest_first(folder: Path) -> None:
+    Experiment(folder).write(metrics="metrics.py:length")
+    await run()
+    answer = await call("read_results", run="ask.yml.j2", show="failing")
+    scores = [float(row["scores"]["length"]["score"]) for row in answer.structured_content["rows"]]
+    assert len(scores) == 4
+    assert scores == sorted(scores)
+
+
 async def test_runs_are_listed_newest_first(experiment: Experiment) -> None:
     first = (await run()).structured_content["run"]
     second = (await run()).structured_content["run"]
