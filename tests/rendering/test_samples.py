@@ -49,3 +49,16 @@ def test_a_samples_file_that_changes_is_read_again(tmp_path: Path) -> None:
     for value in ("short", "a longer one"):
         file.write_text(json.dumps({"x": value}))
         assert default_sample(workspace.snapshot, path).data == {"x": value}
+
+
+def test_a_name_of_a_sample_that_is_read_like_an_input_is_still_a_name(tmp_path: Path) -> None:
+    (tmp_path / "both.json").write_text('{"free": {"plan": "free", "text": "a"}, "paid": {"plan": "b"}}')
+    path = str(tmp_path / "a.yml.j2")
+    workspace = Workspace()
+    workspace.open(
+        path,
+        "{#---\nsamples: both.json\n---#}\n- name: a\n  content: '{{ text }}{{ plan == free }}'\n",
+        1,
+    )
+
+    assert [sample.name for sample in samples_of(workspace.snapshot, path)][:2] == ["free", "paid"]

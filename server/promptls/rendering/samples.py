@@ -437,11 +437,20 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
     if not isinstance(data, dict):
         raise UserError("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
     inputs = {key.name for key in template.declarations.inputs or ()} | template.names.input_names
-    if data and all(isinstance(value, dict) for value in data.values()) and not inputs & set(data):
+    if _is_named(data, inputs):
         for name, value in data.items():
             yield Sample(str(name), named, value)
     else:
         yield Sample(file.stem, named, data)
+
+
+def _is_named(data: Mapping[Any, Any], inputs: set[str]) -> bool:
+    """Return whether `data` maps names to samples: more inputs are keys of its values than keys of itself."""
+    samples = [value for value in data.values() if isinstance(value, dict)]
+    if not samples or len(samples) < len(data):
+        return False
+    keys = len(inputs & data.keys())
+    return not keys or len(inputs & set().union(*samples)) > keys
 
 
 def samples_in(file: Path) -> Any:

@@ -154,10 +154,13 @@ def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
 
 
 def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
-    """Yield the fix that renames an input key if `new` is read several times and no example has the key."""
+    """Yield the fix that renames an input key to a name that is read several times or that samples have.
+
+    An example that has the key shows that its name is right.
+    """
     declarations = file.template.declarations
-    is_read = len([*file.template.names.references_of(new)]) > 1
-    if is_read and not any(name in example.data for example in declarations.examples):
+    is_known = len([*file.template.names.references_of(new)]) > 1 or new in given_names(file)
+    if is_known and not any(name in example.data for example in declarations.examples):
         for declared in declarations.inputs or ():
             if declared.name == name:
                 yield Fix(f"Rename `{name}` in `input_keys` to `{new}`", (Edit(declared.span, new),))

@@ -2,13 +2,18 @@
 
 ## What it does
 
-Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, an unquoted word that is
-compared with a value such as a `type` or `status`, and an unquoted key in brackets, as in `message[role]`, if
-the file has that key elsewhere, if the same value has other keys and this is a usual key of a message, or if
-the value is a loop's variable and a label such as `role:` is in front of the tag. A word that is compared with
-the result of a function, any other key of a loop's variable, and a key in braces, as in `{id: x}`, is a hint.
-Reports `== defined`, too. In a file that others include, only roles and compared values are reported. A variable that the file binds, declares or uses in any
-other way, or that a Python call passes, is not reported.
+Reports an unquoted word where a text is probably meant:
+
+- a role next to `==` or `!=`, as in `message.role == user`;
+- a word that is compared with a value such as a `type` or `status`, or that is a value in a sample;
+- a key in brackets, as in `message[role]`, if the file has that key elsewhere, if the same value has other
+  keys and this is a usual key of a message, or if the value is a loop's variable and a label such as `role:`
+  is in front of the tag.
+
+A word that is compared with the result of a function, any other key of a loop's variable, and a key in
+braces, as in `{id: x}`, is a hint. Also reports `== defined`. In a file that others include, only roles and
+compared values are reported. Nothing is reported for a variable that the file binds, declares or uses in any
+other way, or that a Python call passes.
 
 ## Why is this bad?
 
@@ -44,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
+from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -55,7 +60,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains
 
-_Use: TypeAlias = Literal["role", "value", "result", "test", "key", "message key", "inner key", "dict key"]
+_Use: TypeAlias = Literal["role", "value", "result", "compared", "test", "key", "inner key", "dict key"]
 
 
 class _Doubtful(NamedTuple):
@@ -85,11 +90,6 @@ _TEST: Final = "defined"
 def _doubtful(chunk: Chunk) -> tuple[_Doubtful, ...]:
     """Return the names that are compared with another value, or used as a key."""
     found: list[_Doubtful] = []
-    messages = {
-        node.target.name
-        for _, node in expressions_in(chunk)
-        if isinstance(node, Attribute) and isinstance(node.target, Name)
-    }
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
             for one, other in (node.operands, node.operands[::-1]):
@@ -103,12 +103,14 @@ def _doubtful(chunk: Chunk) -> tuple[_Doubtful, ...]:
                 found.append(_Doubtful(one.name, sign, "test", node.operators[0]))
             elif isinstance(one, Name) and isinstance(other, Call):
                 found.append(_Doubtful(one.name, one.span.shifted(start), "result"))
+            elif isinstance(one, Name) and isinstance(other, Name | Attribute | Item):
+                found.append(_Doubtful(one.name, one.span.shifted(start), "compared"))
         elif isinstance(node, Collection) and node.kind == "dict":
             keys = [key for key in node.items[::2] if isinstance(key, Name)]
             found += [_Doubtful(key.name, key.span.shifted(start), "dict key") for key in keys]
         elif isinstance(node, Item) and isinstance(node.key, Name):
             owner = node.target.name if isinstance(node.target, Name) else ""
-            use: _Use = "message key" if owner in messages else "key"
+            use: _Use = "key"
             if isinstance(node.target, Attribute):
                 use, owner = "inner key", node.target.name
             found.append(_Doubtful(node.key.name, node.key.span.shifted(start), use, owner))
@@ -145,6 +147,15 @@ def _keys(chunk: Chunk) -> Iterator[str]:
 
 
 _attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union)
+_owners: Final = summary(
+    lambda chunk: frozenset(
+        node.target.name
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and isinstance(node.target, Name) and not hasattr(dict, node.name)
+    ),
+    union,
+)
+"""The names of which attributes are read."""
 
 
 def _pairs(chunk: Chunk) -> Iterator[str]:
@@ -179,10 +190,12 @@ def check(file: File) -> Iterator[Finding]:
         for name, span, use, owner in _doubtful(located.chunk):
             known = _attributes(file.chunks) if use.endswith("key") else file.project.roles
             is_likely = use in {"value", "result"} or name in known
-            is_likely = is_likely or (use == "message key" and name in _CHAT_KEYS)
+            if use == "compared":
+                is_likely = any(name in _texts(sample.data) for sample in samples_of(file))
+            is_likely = is_likely or (use == "key" and name in _CHAT_KEYS and owner in _owners(file.chunks))
             if use == "inner key":
                 is_likely = f"{owner}.{name}" in _pairs_of(file.chunks)
-            is_element = use in {"key", "message key"} and owner in names.bound_names("for")
+            is_element = use == "key" and owner in names.bound_names("for")
             is_likely = is_likely or (is_element and _is_labeled(located.chunk.text, name, span))
             if name in doubtful and use == "test":
                 yield _as_test(span, owner).shifted(located.start)
@@ -197,6 +210,15 @@ def check(file: File) -> Iterator[Finding]:
                 message = f"Jinja reads `{name}` as a variable; did you mean `{meant}`?"
                 severity: Severity | None = "hint" if use == "result" or not is_likely else None
                 yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in the data of a sample."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def _as_test(span: Span, operator: str) -> Finding:
