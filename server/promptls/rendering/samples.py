@@ -436,7 +436,8 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
     data = (load or samples_in)(file)
     if not isinstance(data, dict):
         raise UserError("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
-    inputs = {key.name for key in template.declarations.inputs or ()} | template.names.input_names
+    declared = {key.name for key in template.declarations.inputs or ()}
+    inputs = declared or {*template.names.input_names}
     if _is_named(data, inputs):
         for name, value in data.items():
             yield Sample(str(name), named, value)
