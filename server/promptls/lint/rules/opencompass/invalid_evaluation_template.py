@@ -76,11 +76,16 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _incomplete(evaluation: Evaluation) -> Iterator[Finding]:
-    """Yield a missing retriever, an inferencer without a class, and a reader without an output column."""
+    """Yield a missing retriever or inferencer, one without a class, and a reader without an output column."""
     entry = evaluation.inferencer
     if entry is not None and evaluation.retriever is None and _lacks(evaluation.holder, "retriever"):
         message = "there is no `retriever` beside the inferencer; `ZeroRetriever` retrieves no examples"
         yield Finding(entry.key.span, message)
+    retriever = evaluation.retriever
+    is_whole = all(evaluation.root.entry(key) is not None for key in ("infer_cfg", "eval_cfg"))
+    if is_whole and retriever is not None and entry is None and _lacks(evaluation.holder, "inferencer"):
+        message = "there is no `inferencer` beside the retriever; `GenInferencer` generates an answer"
+        yield Finding(retriever.key.span, message)
     if entry is not None and isinstance(entry.value, Mapping) and _lacks(entry.value, "type"):
         yield Finding(entry.key.span, "an inferencer needs a `type`, which names its class")
     reader = evaluation.reader
