@@ -148,10 +148,16 @@ def _roles(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
             seen.add(role)
         if not meta.is_api or turn in meta.rounds:
             yield from _lists(chunk, turn)
-        if meta.is_api and turn.entry("api_role") is None and turn in meta.rounds and value is not None:
+        if meta.is_api and _lacks_api_role(turn) and turn in meta.rounds and value is not None:
             fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {role or BLANK}")
             why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
             yield Finding(value.span, f"this role has no `api_role`, {why}", fixes)
+
+
+def _lacks_api_role(turn: Mapping) -> bool:
+    """Return whether a turn has no `api_role`, nor a typo of it, which is reported already."""
+    keys = [key_text(entry) or "" for entry in turn.entries]
+    return not any(key == "api_role" or is_typo(key, "api_role") for key in keys)
 
 
 def _never_generates(entry: Entry, meta: DeclaredMetaTemplate | None) -> Iterator[Finding]:

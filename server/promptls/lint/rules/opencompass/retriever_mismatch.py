@@ -144,10 +144,13 @@ def _arguments(
     is_typed = any(colon_end(chunk.text, entry) == entry.key.span.end for entry in retriever.entries)
     if None in keys or "<<" in keys or is_typed:
         return
+    missing = [key for key in needed if key not in keys]
+    unknown = [key for key in keys if key not in {*needed, *taken, *LEGACY_RETRIEVER_KEYS}]
+    meant = dict(zip(unknown, missing, strict=True)) if len(unknown) == len(missing) == 1 else {}
     for key, entry in keys.items():
-        if key is None or key in {*needed, *taken} or key in LEGACY_RETRIEVER_KEYS:
+        if key is None or key not in unknown:
             continue
-        near = [each for each in (*needed, *taken) if is_typo(key, each)]
+        near = [each for each in (*needed, *taken) if is_typo(key, each) or meant.get(key) == each]
         found = misspelled(entry.key.span, f"`{kind}` takes no `{key}`", key, near)
         removed = without_entry(chunk, retriever.span, retriever.entries, entry) if not near else None
         fixes = (*found.fixes, *((Fix(f"Remove `{key}`", (removed,)),) if removed else ()))
@@ -160,8 +163,8 @@ def _arguments(
             fix = Fix("Take away the quotes", (Edit(row.span, row.text),), preferred=True)
             fixes = (fix,) if row.text.isdecimal() and row.style in {"'", '"'} else ()
             yield Finding(row.span, "a row is named by its number, which is whole", fixes)
-    for key in needed:
-        if key not in keys and not any(is_typo(each or "", key) for each in keys):
+    for key in missing:
+        if key not in meant.values() and not any(is_typo(each or "", key) for each in keys):
             yield _without_argument(chunk, evaluation, retriever, key, place)
 
 
