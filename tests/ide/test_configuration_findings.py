@@ -301,6 +301,25 @@ def test_a_base_that_is_not_there_is_reported_at_its_name() -> None:
     ]
 
 
+def test_a_misspelled_name_of_a_base_is_reported_where_it_is_imported() -> None:
+    text = (
+        "with read_base():\n"
+        "    from .a import a_dataset, b_datasets as other, helper\n"
+        "    from .a import a_datasets, gone\n"
+        "datasets = [*a_dataset, *other]\n"
+    )
+    files = {"a.py": "a_datasets = []\nb_dataset = []\n"}
+    assert found(text + one("'{question}'"), files) == [
+        ("unresolved-import", "a_dataset"),
+        ("unresolved-import", "b_datasets"),
+    ]
+
+
+def test_a_misspelled_name_in_a_list_of_datasets_is_reported() -> None:
+    text = "with read_base():\n    from .a import a_datasets\ndatasets = [*a_dataset]\n"
+    assert found(text, {"a.py": "a_datasets = []\n"}) == [("unknown-evaluation-key", "a_dataset")]
+
+
 def test_a_missing_package_is_reported_once_if_there_is_nothing_else() -> None:
     imports = "with read_base():\n    from other.a import a_datasets\n    from other.b import b_datasets\n"
     findings = findings_in_configuration(imports, FilesOf(), Project())

@@ -238,13 +238,15 @@ class Interpreter:
     """Evaluates a configuration and the files that it imports: plain data and a few functions.
 
     Everything else becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose files
-    were not found, each with its first import; `doubted` the lists and mappings, by id, that unevaluated code
+    were not found, each with its first import; `absent` the imported names that their modules do not set, each
+    with those that they set; `doubted` the lists and mappings, by id, that unevaluated code
     may have changed; `imports` the modules that names were imported from.
     """
 
     def __init__(self, files: Files | None = None) -> None:
         self.unread: Final[dict[str, None]] = {}
         self.missing: Final[dict[str, ast.ImportFrom]] = {}
+        self.absent: Final[dict[ast.alias, tuple[str, ...]]] = {}
         self.doubted: Final[dict[int, Any]] = {}
         self.imports: Final[dict[str, str]] = {}
         self._files: Final[Files] = files or NoFiles()
@@ -392,6 +394,8 @@ class Interpreter:
                 names.update({name: item for name, item in imported.items() if not name.startswith("_")})
             elif alias.name in imported:
                 names[alias.asname or alias.name] = imported[alias.name]
+            elif imported:
+                self.absent[alias] = tuple(imported)
 
     def _path_of(self, statement: ast.ImportFrom, folder: str) -> str | None:
         """Return the path of the file that an import names; None if it is not found."""

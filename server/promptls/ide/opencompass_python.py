@@ -400,14 +400,15 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         *_repeated_keys(own, places),
         *_undefined_names(own, places, names, interpreter),
     ]
-    if not prompts and not interpreter.missing and not wrong:
+    absent = [*_absent_names(interpreter, own, places)]
+    if not prompts and not interpreter.missing and not wrong and not absent:
         return None
     if (severity := severity_of(UNKNOWN_EVALUATION_KEY, project)) is not None:
         name = UNKNOWN_EVALUATION_KEY.name
         found.update((each.of(name, each.severity or severity), None) for each in wrong)
     severity = severity_of(UNRESOLVED_IMPORT, project)
     if severity is not None:
-        missing = _missing_imports(interpreter, own, places, is_empty=not prompts)
+        missing = [*absent, *_missing_imports(interpreter, own, places, is_empty=not prompts)]
         found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
 
@@ -464,7 +465,7 @@ def _undefined_names(
             what = "this is Python's" if hasattr(builtins, field.id) else "nothing is named"
             message = f"{what} `{field.id}`: a field is in a text without `f`, or in two braces"
             yield Finding(places.span(field), message, severity="error")
-        value = node.value if isinstance(node, ast.keyword | ast.Assign) else None
+        value = node.value if isinstance(node, ast.keyword | ast.Assign | ast.Starred) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
             if len(meant) != 1:
@@ -533,6 +534,17 @@ def _missing_imports(
                 "let the setting `opencompass` name the folder of its checkout"
             )
             yield Finding(span, message, severity="information")
+
+
+def _absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the imported names that a configuration does not set, if it sets a similar one."""
+    for alias in (node for node in ast.walk(own) if isinstance(node, ast.alias)):
+        meant = [each for each in interpreter.absent.get(alias, ()) if is_typo(alias.name, each)]
+        if len(meant) == 1:
+            start = places.span(alias).start
+            span = Span(start, start + len(alias.name))
+            message = f"the imported configuration sets no `{alias.name}`; did you mean `{meant[0]}`?"
+            yield Finding(span, message, (Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),)),))
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
