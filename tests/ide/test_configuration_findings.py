@@ -304,14 +304,14 @@ def test_a_base_that_is_not_there_is_reported_at_its_name() -> None:
 def test_a_misspelled_name_of_a_base_is_reported_where_it_is_imported() -> None:
     text = (
         "with read_base():\n"
-        "    from .a import a_dataset, b_datasets as other, helper\n"
+        "    from .a import a_dataset, math_datasets as other, helper\n"
         "    from .a import a_datasets, gone\n"
         "datasets = [*a_dataset, *other]\n"
     )
-    files = {"a.py": "a_datasets = []\nb_dataset = []\n"}
+    files = {"a.py": "a_datasets = []\nmath_dataset = []\n"}
     assert found(text + one("'{question}'"), files) == [
         ("unresolved-import", "a_dataset"),
-        ("unresolved-import", "b_datasets"),
+        ("unresolved-import", "math_datasets"),
     ]
 
 
