@@ -5,8 +5,6 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from promptls.api.evaluating import EvaluationResult, aevaluate, evaluate
     from promptls.api.evaluation import EvaluationPrompt, RenderedEvaluation
     from promptls.api.judge import Judge
@@ -90,8 +88,10 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> "Any":
-    """Return the library's names, imported when they are asked for: the server starts without them."""
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker reports names that it does not see here
+
+    def __getattr__(name: str) -> object:
+        """Return the library's names, imported when they are asked for: the server starts without them."""
+        if name in _HOME:
+            return getattr(import_module(_HOME[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

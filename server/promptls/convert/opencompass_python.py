@@ -238,9 +238,9 @@ class Interpreter:
     """Evaluates a configuration and the files that it imports: plain data and a few functions.
 
     Everything else becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose files
-    were not found, each with its first import; `absent` the imported names that their modules do not set, each
-    with those that they set; `doubted` the lists and mappings, by id, that unevaluated code
-    may have changed; `imports` the modules that names were imported from.
+    were not found, each with its first import; `absent` the imported names that their modules do not set,
+    each with those that they set; `doubted` the lists and mappings, by id, that unevaluated code may have
+    changed; `imports` the modules that names were imported from.
     """
 
     def __init__(self, files: Files | None = None) -> None:

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from promptls import __version__
+from promptls.api import metric_objects
+from promptls.api.metric_objects import METRIC_CLASSES
 from promptls.docgen.schemas import WIRE_TYPES, as_json, header_schema, settings_schema, wire_types
 from promptls.ide.agent_tools import TOOLS
 from promptls.lint.registry import RULES
 from promptls.lint.rule import Rule
+from promptls.metrics import OF_METRIC
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 from promptls.metrics.grading import JUDGE
 from promptls.metrics.loading import asks_for
@@ -101,6 +104,34 @@ def _summary(name: str) -> str:
 
 def _section(name: str) -> str:
     return f"## {name}\n\n{page_of_metric(name).strip()}"
+
+
+_STUB: Final = (
+    "# `python -m promptls.docgen` writes this for type checkers: the names are loaded on first use.\n"
+)
+METRIC_STUBS: Final = "server/promptls/metrics"
+
+
+def metric_stubs() -> dict[str, str]:
+    """Return the stubs of `promptls.metrics` and of its module `collections`, by file name."""
+    home = metric_objects.__name__
+    written = {name: each for name, each in METRIC_CLASSES.items() if name in vars(metric_objects)}
+    lines = [f"from {home} import {name} as {name}" for name in written] + [
+        f"from {home} import ReadyMetric\n"
+    ]
+    for name, each in METRIC_CLASSES.items():
+        if each.__name__ != name:
+            lines.append(f"{name} = {each.__name__}\n")
+        elif name not in written:
+            lines.append(f'class {name}(ReadyMetric):\n    """{_summary(each.ready)}"""\n')
+    exports = [f"from promptls.metrics.collections import {name} as {name}" for name in METRIC_CLASSES]
+    exports += [f"from promptls.metrics.metric import {name} as {name}" for name in sorted(OF_METRIC)]
+    exports += ["from typing import Any\n", "OF_METRIC: frozenset[str]\n"]
+    exports += ["def metric_class(name: str, module: str) -> Any: ..."]
+    return {
+        name: "\n".join([_STUB, *of]) + "\n"
+        for name, of in (("collections.pyi", lines), ("__init__.pyi", exports))
+    }
 
 
 def rules_page() -> str:
@@ -331,6 +362,7 @@ def generated_files(checkout: Path) -> dict[Path, str]:
         checkout / "schemas" / "settings.schema.json": as_json(settings_schema()),
         checkout / "schemas" / "header.schema.json": as_json(header_schema()),
         checkout / KEY_VARIABLES: key_variables(),
+        **{checkout / METRIC_STUBS / name: text for name, text in metric_stubs().items()},
         **{checkout / WIRE_TYPES / name: text for name, text in wire_types().items()},
         checkout / PACKAGE: with_settings((checkout / PACKAGE).read_text("utf-8")),
         checkout / PLUGIN: with_version((checkout / PLUGIN).read_text("utf-8")),

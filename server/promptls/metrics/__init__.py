@@ -8,15 +8,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_OF_METRIC = frozenset(
+OF_METRIC = frozenset(
     {"Metric", "MetricResult", "aggregate", "discrete_metric", "numeric_metric", "ranking_metric"}
 )
+"""The names of `promptls.metrics.metric` that this package exports."""
 # Imported by name: the classes use models, which this lower layer must not depend on.
 _CLASSES = "promptls.api.metric_objects"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_METRIC:
+    if name in OF_METRIC:
         return getattr(import_module("promptls.metrics.metric"), name)
     if name[:1].isupper():
         return metric_class(name, __name__)

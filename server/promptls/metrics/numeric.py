@@ -1,12 +1,6 @@
 """Metrics whose scores are numbers, under the import path that Ragas uses."""
 
-from typing import Any
-
-from promptls.metrics import metric_class
+from promptls.metrics import NumericMetric
 from promptls.metrics.metric import numeric_metric
 
-__all__ = ["NumericMetric", "numeric_metric"]  # noqa: F822 - the class is loaded on access
-
-
-def __getattr__(name: str) -> Any:
-    return metric_class(name, __name__)
+__all__ = ["NumericMetric", "numeric_metric"]
