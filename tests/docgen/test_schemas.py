@@ -8,6 +8,7 @@ import pytest
 from promptls.docgen.generated_files import vscode_settings
 from promptls.docgen.schemas import header_schema, settings_schema
 from promptls.lint.registry import RULES
+from promptls.settings.project import Project
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,17 @@ from promptls.lint.registry import RULES
 )
 def test_valid_settings_keep_to_the_schema(settings: dict[str, Any]) -> None:
     jsonschema.validate(settings, settings_schema())
+
+
+def test_settings_that_no_form_can_edit_have_valid_examples() -> None:
+    schema = settings_schema()
+    found = {name: each["examples"] for name, each in schema["properties"].items() if "examples" in each}
+
+    assert sorted(found) == ["experiments", "meta_templates", "metrics", "models", "rate_limits"]
+    for name, examples in found.items():
+        for example in examples:
+            jsonschema.validate({name: example}, schema)
+            Project.model_validate({name: example})
 
 
 @pytest.mark.parametrize(

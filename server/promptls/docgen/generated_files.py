@@ -228,7 +228,7 @@ def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:
     The default is the description of the definition that it refers to.
     """
     referred = definitions.get(declared.get("$ref", "").rpartition("/")[2], {})
-    return str(declared.get("description") or referred.get("description", ""))
+    return f"{declared.get('description') or referred.get('description', '')}{_example(declared)}"
 
 
 def _type(declared: dict[str, Any]) -> str:
@@ -315,13 +315,19 @@ _EMPTY: Final[dict[str, Any]] = {"array": [], "object": {}, "string": "", "boole
 def _setting(declared: dict[str, Any]) -> dict[str, Any]:
     kind, default = declared["type"], declared.get("default")
     rest = {key: value for key, value in declared.items() if key not in {"type", "default", "description"}}
+    description = f"{declared.get('description', '')}{_example(declared)}"
     return {
         "type": [kind, "null"] if default is None and kind not in _EMPTY else kind,
         "default": _EMPTY.get(kind) if default is None else default,
         "scope": "resource",
         **rest,
-        "markdownDescription": f"{declared.get('description', '')} Overrides the setting of the project.",
+        "markdownDescription": f"{description} Overrides the setting of the project.",
     }
+
+
+def _example(declared: dict[str, Any]) -> str:
+    """Return a sentence with the first example of a setting, or an empty text."""
+    return "".join(f" Example: `{json.dumps(each)}`." for each in declared.get("examples", ())[:1])
 
 
 def _inline(value: Any, schema: dict[str, Any]) -> Any:

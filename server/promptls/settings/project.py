@@ -166,9 +166,11 @@ class Project(BaseModel):
     )
     meta_templates: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="OpenCompass meta templates by name, for example one per model. Evaluation prompts "
-        "without "
-        "a `meta_template` are shown with the first one.",
+        description="OpenCompass meta templates by name, such as one per model. Evaluation prompts without a "
+        "`meta_template` are shown with the first one.",
+        examples=[
+            {"chat": {"round": [{"role": "HUMAN", "begin": "User: "}, {"role": "BOT", "generate": True}]}}
+        ],
     )
     opencompass: str | None = Field(
         None,
@@ -180,6 +182,9 @@ class Project(BaseModel):
         default_factory=dict,
         description="Models by name. The names cannot be those of a provider's models, such as "
         "`openai:gpt-4.1-mini`.",
+        examples=[
+            {"office": {"provider": "vllm", "model": "qwen3-8b", "base_url": "http://localhost:8000/v1"}}
+        ],
     )
     environment: list[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]] = Field(
         default_factory=list,
@@ -188,14 +193,18 @@ class Project(BaseModel):
         "whose models need it.",
     )
     metrics: dict[str, NamedMetric] = Field(
-        default_factory=dict, description="Metrics with options, by the name that experiments use."
+        default_factory=dict,
+        description="Metrics with options, by the name that experiments use.",
+        examples=[{"polite": {"use": "aspect_critic", "definition": "Is the response polite?"}}],
     )
     judge: str | None = Field(
         None,
         description="The default model of metrics that ask a judge: `provider:model`, or a name in `models`.",
     )
     experiments: dict[str, ExperimentKey] = Field(
-        default_factory=dict, description="Experiments for all prompts of the project, by name."
+        default_factory=dict,
+        description="Experiments for all prompts of the project, by name.",
+        examples=[{"triage": {"dataset": "datasets/tickets.csv", "metrics": ["exact_match"]}}],
     )
     engine: Engine = Field(
         "local",
@@ -208,6 +217,7 @@ class Project(BaseModel):
     rate_limits: dict[str, RateLimitSettings] = Field(
         default_factory=dict,
         description="Rate limits by provider (`openai`) or model (`openai:gpt-4.1-mini`).",
+        examples=[{"openai": {"requests_per_minute": 500, "tokens_per_minute": 200_000}}],
     )
     ask_above: AskAboveSettings = Field(
         default_factory=AskAboveSettings, description="What a run may spend without asking."
