@@ -81,6 +81,20 @@ def test_a_run_that_needs_nothing_of_the_folder_needs_no_trust_and_stays_inside(
     assert not hostile.has_run
 
 
+def test_a_run_that_needed_no_trust_is_completed_without_it(hostile: Hostile) -> None:
+    (hostile.folder / "rows.csv").write_text("text,expected\nhello,hello\nbye,bye\n")
+    prompt = hostile.folder / "harmless.yml.j2"
+    header = "experiments:\n  main: {dataset: rows.csv, models: [echo], metrics: [exact_match]}\n"
+    prompt.write_text(f"{{#---\n{header}---#}}\n- {{name: a, role: user, content: '{{{{ text }}}}'}}\n")
+    partial = json.loads(hostile.command("run", prompt.name, "--rows", "1", "--json").stdout)
+
+    done = hostile.command("run", "--complete", Path(partial["results"]).stem, "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert len(Path(json.loads(done.stdout)["results"]).read_text().splitlines()) == 1 + 2
+    assert not hostile.has_run
+
+
 def test_a_run_without_trust_refuses_code_that_came_after_the_question(hostile: Hostile) -> None:
     request = {"prompt": str(hostile.prompt), "roots": [str(hostile.folder)]}
     done = subprocess.run(

@@ -43,8 +43,10 @@ def code_of_run(request: RunRequest) -> FolderCode:
     if code_defined is not None:
         return FolderCode((Path(code_defined.experiment.file).name,), tuple(request.models))
     former = _former(request)
+    engine = request.engine
     if former is not None:
         file, header = former
+        engine = engine or header["settings"].get("engine")
         names = [each.get("name") for each in header.get("models") or () if isinstance(each, dict)]
         request = replace(
             request,
@@ -60,8 +62,7 @@ def code_of_run(request: RunRequest) -> FolderCode:
         models_base=Path(request.models_base) if request.models_base else None,
     )
     models = dict.fromkeys(model.name for model in possible_models(experiment))
-    needs_more = former is not None or experiment.evaluation is not None
-    if not needs_more and (request.engine or experiment.engine) != "ray":
+    if experiment.evaluation is None and (engine or experiment.engine) != "ray":
         models = dict.fromkeys(name for name in models if name not in _BUILT_IN)
     python = dict.fromkeys(_python_of(experiment))
     return FolderCode(tuple(python), tuple(models))
