@@ -297,6 +297,23 @@ def test_an_unreachable_server_is_named_and_finished_rows_are_stored(
     assert f"experiments/{journal.name}" in told
 
 
+def test_a_run_alone_is_compared_with_the_one_before_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", "ask.yml.j2"])
+    assert main(["compare", "ask.yml.j2"]) == 2
+    assert "there is no earlier run that" in capsys.readouterr().err
+    main(["run", "ask.yml.j2"])
+    first, second = sorted(path.stem for path in (folder / "experiments").glob("*.csv"))
+    capsys.readouterr()
+
+    for word in ("ask.yml.j2", second):
+        assert main(["compare", word]) == 0
+        before, after = capsys.readouterr().out.splitlines()[:2]
+        assert first in before
+        assert second in after
+
+
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_the_help_teaches_with_examples(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--help"]) == 0

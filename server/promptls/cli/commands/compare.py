@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.cli.arguments import whole_number
 from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace, UsageError, UserError
 
 if TYPE_CHECKING:
     from promptls.experiments.comparison import Comparison, MetricComparison
@@ -23,9 +23,11 @@ DESCRIPTION = """\
 Compare runs row by row with the first one. For each, report whether it is better, whether the
 difference is statistically significant, and how many rows would be needed to be sure.
 
-A RUN is the path of its table or manifest, its name, or a prompt file (its last run).
+A RUN is the path of its table or manifest, its name, or a prompt file (its last run). One RUN alone is
+compared with the one before it.
 
 examples:
+  promptls compare triage.yml.j2
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2
   promptls compare 20261121-101500-triage_v2 20261121-103000-triage_v2
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2 triage_v3.yml.j2
@@ -49,7 +51,7 @@ _COLORS: dict[str, Color] = {"better": "green", "worse": "red", "undecided": "ye
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the runs and the output's form."""
     parser.add_argument("before", metavar="RUN", help="the baseline run")
-    parser.add_argument("after", metavar="RUN", nargs="+", help="the runs to compare with it")
+    parser.add_argument("after", metavar="RUN", nargs="*", default=[], help="the runs to compare with it")
     parser.add_argument(
         "--rows",
         metavar="N",
@@ -72,6 +74,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.experiments.history import find_run
 
     runs = [find_run(run, complete=True) for run in (arguments.before, *arguments.after)]
+    if len(runs) == 1:
+        runs.insert(0, _previous(runs[0]))
     comparisons = compare_with(runs[0], runs[1:])
     if arguments.csv is not None:
         _write_csv(Path(arguments.csv), runs, write_combined)
@@ -86,6 +90,21 @@ def execute(arguments: argparse.Namespace) -> int:
             remedy = f"`promptls history {printed_path(comparison.after.prompt)}` lists the others"
             print(f"note: this is one run, compared with itself; {remedy}", file=sys.stderr)
     return _exit_code(arguments, comparisons)
+
+
+def _previous(run: RunSummary) -> RunSummary:
+    """Return the last comparable run of the prompt before this one; raises UsageError if there is none."""
+    from promptls.experiments.history import runs_of, with_baseline
+
+    runs = runs_of(run.prompt)
+    any(each.manifest == run.manifest for each in runs)  # the older ones are left
+    found = with_baseline(run, runs).previous
+    if found is None:
+        raise UsageError(
+            f"there is no earlier run that {run.name} can be compared with",
+            remedy=f"name two runs: `promptls history {printed_path(run.prompt)}` lists them",
+        )
+    return found
 
 
 def _write_csv(
