@@ -6,7 +6,7 @@ Reports the names under `metrics` of an experiment in the file's header that are
 metric nor `file.py:name`, the name of a metric in a file relative to the prompt. The file is read but
 never run; names that it creates dynamically are not reported. A name may also be defined under `metrics`
 in the header or the settings: its `use` must be the name of a metric, and its other keys must be options
-that the metric accepts. The keys of `thresholds` must be metrics of the experiment; they are not checked
+that the metric accepts; the `field` of `json_field_match` must be in the `output_schema`. The keys of `thresholds` must be metrics of the experiment; they are not checked
 if one of your metrics may have a name other than that of its function.
 
 Metrics of experiments in the project's settings are checked too: `promptls check`, `promptls doctor` and
@@ -81,6 +81,9 @@ if TYPE_CHECKING:
 
 
 _BACKSLASH: Final = "\\"
+_OF_FIELD: Final = "json_field_match"
+_OPEN_ENDED: Final = frozenset({"allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if"})
+"""Keywords of a schema that may add properties."""
 _MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:\(\))?")
 """A file or module and a function, as other tools write them."""
 
@@ -126,11 +129,27 @@ def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Itera
     objection = metric_objection(metric.use, folder, "this prompt")
     if span is not None and objection is not None:
         yield objection.finding(file, span)
+    field = file.template.declarations.value_span("metrics", name, "field")
+    if field is not None and metric.use == _OF_FIELD and (absent := _absent_field(file, metric)) is not None:
+        yield absent.finding(file, field)
     for wrong in wrong_options(metric, folder):
         keys = ("metrics", name, "columns") if wrong.below else ("metrics", name)
         option = _key_span(file, keys, wrong.name)
         if option is not None:
             yield NameObjection(wrong.message, wrong.meant).finding(file, option)
+
+
+def _absent_field(file: File, metric: NamedMetric) -> NameObjection | None:
+    """Return the problem of a field that the `output_schema` of the prompt does not have."""
+    schema = file.template.declarations.settings.output_schema or {}
+    fields = schema.get("properties")
+    field = metric.options.get("field")
+    if not isinstance(fields, dict) or not isinstance(field, str) or schema.keys() & _OPEN_ENDED:
+        return None
+    if field.partition(".")[0] in fields:
+        return None
+    found = NameObjection.near(f"`output_schema` has no property `{field}`", field, fields)
+    return found if found.meant or schema.get("additionalProperties") is False else None
 
 
 def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
