@@ -315,6 +315,25 @@ def test_a_misspelled_name_of_a_base_is_reported_where_it_is_imported() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("q_eval_cfg = dict(evaluator=dict(type='A'), pred_rol='BOT')\n", "pred_rol"),
+        ("q_datasets = [dict(type='A', path='a', infer_cfg=q_infer_cfg)]\n", "dict"),
+        ("q_reader_cfg = dict(input_columns=['a', 'b' 'c'], output_column='d')\n", "'b' 'c'"),
+        ("q_infer = dict(type='A', max_out_len=1, max_out_len=2)\n", "max_out_len"),
+    ],
+)
+def test_a_configuration_that_cannot_run_is_reported(text: str, place: str) -> None:
+    assert found(one("'{question}'") + text) == [("unknown-evaluation-key", place)]
+
+
+def test_an_undefined_class_is_reported_once() -> None:
+    imports = "from opencompass.openicl import GenInferencer, ZeroRetriever\n"
+    wrong = imports + one("'{question}'").replace("type=ZeroRetriever", "type=ZeroRetriver")
+    assert found(wrong) == [("unknown-evaluation-key", "ZeroRetriver")]
+
+
 def test_a_misspelled_name_in_a_list_of_datasets_is_reported() -> None:
     text = "with read_base():\n    from .a import a_datasets\ndatasets = [*a_dataset]\n"
     assert found(text, {"a.py": "a_datasets = []\n"}) == [("unknown-evaluation-key", "a_dataset")]

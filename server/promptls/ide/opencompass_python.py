@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import io
 import json
 import re
@@ -24,8 +23,13 @@ from promptls.convert.opencompass_python import (
     parse_configuration,
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
-from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
 from promptls.ide.call_findings import findings_in_calls
+from promptls.ide.configuration_program import (
+    KNOWN_CLASSES,
+    absent_names,
+    missing_imports,
+    program_problems,
+)
 from promptls.ide.library_calls import findings_in_library_calls
 from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
@@ -41,7 +45,6 @@ from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span, line_column, line_starts
-from promptls.text.suggest import is_typo
 from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -346,7 +349,6 @@ def _is_inside(text: WrittenText, span: Span) -> bool:
 
 _MARKS: Final = ("infer_cfg", "meta_template", "read_base")
 _KEYS: Final = ("reader_cfg", "infer_cfg")
-_KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 _MAX_PROMPTS: Final = 400
 _MAX_EVALUATORS: Final = 4
 """How deep evaluators contain others."""
@@ -395,12 +397,11 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         if key not in checked and positions.has_part_of(written):
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
-    wrong = [
-        *_misspelled_keys(own, places),
-        *_repeated_keys(own, places),
-        *_undefined_names(own, places, names, interpreter),
-    ]
-    absent = [*_absent_names(interpreter, own, places)]
+    wrong = [*program_problems(own, places, names, interpreter)]
+    wrong_values = {finding.span.start for finding in wrong}
+    for finding in [each for each in found if each.span.end + len("=") in wrong_values]:
+        del found[finding]  # at the key of an undefined name
+    absent = [*absent_names(interpreter, own, places)]
     if not prompts and not interpreter.missing and not wrong and not absent:
         return None
     if (severity := severity_of(UNKNOWN_EVALUATION_KEY, project)) is not None:
@@ -408,143 +409,9 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         found.update((each.of(name, each.severity or severity), None) for each in wrong)
     severity = severity_of(UNRESOLVED_IMPORT, project)
     if severity is not None:
-        missing = [*absent, *_missing_imports(interpreter, own, places, is_empty=not prompts)]
+        missing = [*absent, *missing_imports(interpreter, own, places, is_empty=not prompts)]
         found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
-
-
-_DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
-_OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *_DATASET_KEYS})
-_MIN_DATASET_KEYS: Final = 2
-"""The minimum number of known keys of a mapping that is a dataset."""
-
-
-def _misspelled_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the misspelled keys of datasets."""
-    for node in ast.walk(own):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
-            continue
-        keys = {keyword.arg for keyword in node.keywords}
-        if len(keys & _OTHER_DATASET_KEYS) < _MIN_DATASET_KEYS:
-            continue
-        for keyword in node.keywords:
-            key = keyword.arg
-            meant = [each for each in _DATASET_KEYS if key and is_typo(key, each) and each not in keys]
-            if key and len(meant) == 1:
-                start = places.span(keyword).start
-                span = Span(start, start + len(key))
-                fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),), preferred=True)
-                message = f"a dataset has no key `{key}`; did you mean `{meant[0]}`?"
-                yield Finding(span, message, (fix,), severity="error")
-
-
-def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the labels of a template that are there twice, of which Python keeps the last one."""
-    for node in ast.walk(own):
-        labels = node.value if isinstance(node, ast.keyword) and node.arg == "template" else None
-        seen = set()
-        for key in labels.keys if isinstance(labels, ast.Dict) else ():
-            if isinstance(key, ast.Constant) and key.value in seen:
-                message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
-                yield Finding(places.span(key), message, severity="error")
-            seen.add(key.value if isinstance(key, ast.Constant) else None)
-
-
-def _undefined_names(
-    own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
-) -> Iterator[Finding]:
-    """Yield the values of keys that name a variable which nothing defines, if another one is similar."""
-    if interpreter.missing:
-        return
-    known = {*names, *_bound_names(own)}
-    imports_classes = _imports_classes(own)
-    for node in ast.walk(own):
-        field = node.value if isinstance(node, ast.FormattedValue) else None
-        is_dunder = isinstance(field, ast.Name) and field.id.startswith("__")
-        if isinstance(field, ast.Name) and field.id not in known and not is_dunder:
-            what = "this is Python's" if hasattr(builtins, field.id) else "nothing is named"
-            message = f"{what} `{field.id}`: a field is in a text without `f`, or in two braces"
-            yield Finding(places.span(field), message, severity="error")
-        value = node.value if isinstance(node, ast.keyword | ast.Assign | ast.Starred) else None
-        if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
-            meant = [each for each in known if is_typo(value.id, each)]
-            if len(meant) != 1:
-                if value.id in _KNOWN_CLASSES and imports_classes:
-                    message = f"the class `{value.id}` is not imported"
-                    yield Finding(places.span(value), message, severity="error")
-                continue
-            span, right = places.span(value), meant[0]
-            message = f"nothing is named `{value.id}`; did you mean `{right}`?"
-            if value.id in _KNOWN_CLASSES and (imported := _import_of(own, right, places)):
-                span, right = imported, value.id
-                message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
-            yield Finding(
-                span, message, (Fix(f"Change to `{right}`", (Edit(span, right),)),), severity="error"
-            )
-
-
-def _imports_classes(own: ast.Module) -> bool:
-    """Return whether a program imports OpenCompass's classes one by one; an excerpt imports nothing."""
-    imports = [node for node in ast.walk(own) if isinstance(node, ast.ImportFrom)]
-    has_star = any(alias.name == "*" for node in imports for alias in node.names)
-    return not has_star and any((node.module or "").startswith("opencompass.openicl") for node in imports)
-
-
-def _import_of(own: ast.Module, name: str, places: PythonPlaces) -> Span | None:
-    """Return the span of a name that is imported from OpenCompass."""
-    for node in ast.walk(own):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass."):
-            for alias in node.names:
-                if alias.name == name and alias.asname is None:
-                    return places.span(alias)
-    return None
-
-
-def _bound_names(own: ast.Module) -> Iterator[str]:
-    """Yield every name that the program binds anywhere."""
-    for node in ast.walk(own):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
-                yield name
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.alias(name=name, asname=other):
-                yield other or name.partition(".")[0]
-
-
-def _missing_imports(
-    interpreter: Interpreter, own: ast.Module, places: PythonPlaces, *, is_empty: bool
-) -> Iterator[Finding]:
-    """Yield the missing imports of configurations.
-
-    A missing package is reported once, and only if the configuration is empty without it.
-    """
-    statements = {id(node) for node in ast.walk(own)}
-    for module, statement in interpreter.missing.items():
-        if id(statement) not in statements:
-            continue
-        span = places.module_span(statement, module)
-        if module.startswith(".") or interpreter.has_package(module):
-            yield Finding(span, f"there is no configuration `{module}`")
-        elif is_empty:
-            is_empty = False
-            package = module.partition(".")[0]
-            message = (
-                f"`{package}` is not found, so nothing is checked here: install it where promptls runs, or "
-                "let the setting `opencompass` name the folder of its checkout"
-            )
-            yield Finding(span, message, severity="information")
-
-
-def _absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the imported names that a configuration does not set, if it sets a similar one."""
-    for alias in (node for node in ast.walk(own) if isinstance(node, ast.alias)):
-        meant = [each for each in interpreter.absent.get(alias, ()) if is_typo(alias.name, each)]
-        if len(meant) == 1:
-            start = places.span(alias).start
-            span = Span(start, start + len(alias.name))
-            message = f"the imported configuration sets no `{alias.name}`; did you mean `{meant[0]}`?"
-            yield Finding(span, message, (Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),)),))
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
@@ -645,7 +512,7 @@ class _Classes:
         """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""
         name = kind.text.rpartition(".")[2]
         module = self._imports.get(name)
-        if module is None or name in _KNOWN_CLASSES:
+        if module is None or name in KNOWN_CLASSES:
             return False
         path = self._files.module(module) if module.startswith("opencompass.") else None
         source = (self._files.text(path) or "") if path else ""

@@ -1,0 +1,206 @@
+"""The problems of an OpenCompass configuration as a program: its imports, names and mappings."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.convert.opencompass_python import Interpreter, Names
+from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.syntax.python_places import PythonPlaces
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
+
+KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
+"""The classes of OpenCompass that promptls knows."""
+_DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
+_EVALUATION_KEYS: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
+_JOINED: Final = re.compile(r"[\"']\s+[\"']")
+"""The end of a string and the beginning of the next one."""
+_OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *_DATASET_KEYS})
+_MIN_DATASET_KEYS: Final = 2
+"""The minimum number of known keys of a mapping that is a dataset."""
+
+
+def program_problems(
+    own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
+) -> Iterator[Finding]:
+    """Yield the wrong keys of datasets, repeated keys, missing commas, and names that nothing defines."""
+    yield from _wrong_keys(own, places)
+    yield from _repeated_keys(own, places)
+    yield from _joined_columns(own, places)
+    yield from _undefined_names(own, places, names, interpreter)
+
+
+def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the misspelled keys of datasets and evaluations, and datasets without a reader."""
+    evaluations = {id(value) for name, value in _named_values(own) if name.endswith("eval_cfg")}
+    for node in ast.walk(own):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
+            continue
+        keys = {keyword.arg for keyword in node.keywords}
+        is_dataset = len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS
+        if is_dataset or id(node) in evaluations:
+            what, known = ("a dataset", _DATASET_KEYS) if is_dataset else ("an evaluation", _EVALUATION_KEYS)
+            typos = [*_typos(node, what, known, places)]
+            yield from typos
+            if not typos and keys >= {"type", "infer_cfg"} and not keys & {"reader_cfg", None}:
+                message = "a dataset needs a `reader_cfg`, which names the columns of its rows"
+                yield Finding(places.span(node.func), message, severity="error")
+
+
+def _named_values(own: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the values of variables and keys, each with the name."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.keyword) and node.arg is not None:
+            yield node.arg, node.value
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id, node.value
+
+
+def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlaces) -> Iterator[Finding]:
+    keys = {keyword.arg for keyword in node.keywords}
+    for keyword in node.keywords:
+        key = keyword.arg
+        meant = [each for each in known if key and is_typo(key, each) and each not in keys]
+        if len(meant) == 1:
+            span = places.span(keyword)
+            fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),), preferred=True)
+            message = f"{what} has no key `{key}`; did you mean `{meant[0]}`?"
+            yield Finding(span, message, (fix,), severity="error")
+
+
+def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the repeated keys of a call, and repeated labels of a template, of which the last one counts."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.Call):
+            times = Counter(keyword.arg for keyword in node.keywords if keyword.arg is not None)
+            for keyword in node.keywords:
+                if keyword.arg is not None and times[keyword.arg] > 1:
+                    times[keyword.arg] = 0
+                    message = f"`{keyword.arg}` is there twice, which Python refuses"
+                    yield Finding(places.span(keyword), message, severity="error")
+        labels = node.value if isinstance(node, ast.keyword) and node.arg == "template" else None
+        seen = set()
+        for key in labels.keys if isinstance(labels, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and key.value in seen:
+                message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
+                yield Finding(places.span(key), message, severity="error")
+            seen.add(key.value if isinstance(key, ast.Constant) else None)
+
+
+def _joined_columns(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the names of columns that Python joins because a comma is missing between them."""
+    for name, value in _named_values(own):
+        for column in (
+            value.elts if name == "input_columns" and isinstance(value, ast.List | ast.Tuple) else ()
+        ):
+            span = places.span(column)
+            joined = _JOINED.search(places.text, span.start, span.end)
+            if isinstance(column, ast.Constant) and joined is not None:
+                place = Span(joined.start() + 1, joined.start() + 1)
+                fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
+                message = f"without a comma, this is one column: `{column.value!s}`"
+                yield Finding(span, message, (fix,), severity="error")
+
+
+def _undefined_names(
+    own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
+) -> Iterator[Finding]:
+    """Yield the values of keys that name a variable which nothing defines, if another one is similar."""
+    if interpreter.missing:
+        return
+    known = {*names, *_bound_names(own)}
+    imports_classes = _imports_classes(own)
+    for node in ast.walk(own):
+        field = node.value if isinstance(node, ast.FormattedValue) else None
+        is_dunder = isinstance(field, ast.Name) and field.id.startswith("__")
+        if isinstance(field, ast.Name) and field.id not in known and not is_dunder:
+            what = "this is Python's" if hasattr(builtins, field.id) else "nothing is named"
+            message = f"{what} `{field.id}`: a field is in a text without `f`, or in two braces"
+            yield Finding(places.span(field), message, severity="error")
+        value = node.value if isinstance(node, ast.keyword | ast.Assign | ast.Starred) else None
+        if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
+            meant = [each for each in known if is_typo(value.id, each)]
+            if len(meant) != 1:
+                if value.id in KNOWN_CLASSES and imports_classes:
+                    message = f"the class `{value.id}` is not imported"
+                    yield Finding(places.span(value), message, severity="error")
+                continue
+            span, right = places.span(value), meant[0]
+            message = f"nothing is named `{value.id}`; did you mean `{right}`?"
+            if value.id in KNOWN_CLASSES and (imported := _import_of(own, right, places)):
+                span, right = imported, value.id
+                message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
+            yield Finding(
+                span, message, (Fix(f"Change to `{right}`", (Edit(span, right),)),), severity="error"
+            )
+
+
+def _imports_classes(own: ast.Module) -> bool:
+    """Return whether a program imports OpenCompass's classes one by one; an excerpt imports nothing."""
+    imports = [node for node in ast.walk(own) if isinstance(node, ast.ImportFrom)]
+    has_star = any(alias.name == "*" for node in imports for alias in node.names)
+    return not has_star and any((node.module or "").startswith("opencompass.openicl") for node in imports)
+
+
+def _import_of(own: ast.Module, name: str, places: PythonPlaces) -> Span | None:
+    """Return the span of a name that is imported from OpenCompass."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass."):
+            for alias in node.names:
+                if alias.name == name and alias.asname is None:
+                    return places.span(alias)
+    return None
+
+
+def _bound_names(own: ast.Module) -> Iterator[str]:
+    """Yield every name that the program binds anywhere."""
+    for node in ast.walk(own):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
+
+
+def missing_imports(
+    interpreter: Interpreter, own: ast.Module, places: PythonPlaces, *, is_empty: bool
+) -> Iterator[Finding]:
+    """Yield the missing imports of configurations.
+
+    A missing package is reported once, and only if the configuration is empty without it.
+    """
+    statements = {id(node) for node in ast.walk(own)}
+    for module, statement in interpreter.missing.items():
+        if id(statement) not in statements:
+            continue
+        span = places.module_span(statement, module)
+        if module.startswith(".") or interpreter.has_package(module):
+            yield Finding(span, f"there is no configuration `{module}`")
+        elif is_empty:
+            is_empty = False
+            package = module.partition(".")[0]
+            message = (
+                f"`{package}` is not found, so nothing is checked here: install it where promptls runs, or "
+                "let the setting `opencompass` name the folder of its checkout"
+            )
+            yield Finding(span, message, severity="information")
+
+
+def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the imported names that a configuration does not set, if it sets a similar one."""
+    for alias in (node for node in ast.walk(own) if isinstance(node, ast.alias)):
+        meant = [each for each in interpreter.absent.get(alias, ()) if is_typo(alias.name, each)]
+        if len(meant) == 1:
+            start = places.span(alias).start
+            span = Span(start, start + len(alias.name))
+            message = f"the imported configuration sets no `{alias.name}`; did you mean `{meant[0]}`?"
+            yield Finding(span, message, (Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),)),))
