@@ -328,6 +328,13 @@ def test_a_configuration_that_cannot_run_is_reported(text: str, place: str) -> N
     assert found(one("'{question}'") + text) == [("unknown-evaluation-key", place)]
 
 
+def test_a_whole_text_is_corrected_between_its_quotes() -> None:
+    text = one("dict(round=[dict(role='HUMNA', prompt='{question}')])")
+    (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
+    (edit,) = finding.fixes[0].edits
+    assert (text[edit.span.start : edit.span.end], edit.text) == ("HUMNA", "HUMAN")
+
+
 def test_an_undefined_class_is_reported_once() -> None:
     imports = "from opencompass.openicl import GenInferencer, ZeroRetriever\n"
     wrong = imports + one("'{question}'").replace("type=ZeroRetriever", "type=ZeroRetriver")

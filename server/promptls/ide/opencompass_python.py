@@ -68,6 +68,11 @@ class WrittenText(NamedTuple):
     pieces: tuple[TextPiece, ...]
     holder: int | None
 
+    @property
+    def inner(self) -> Span:
+        """The span without the quotes."""
+        return Span(self.places[0], self.places[-1] + 1) if self.places else self.span
+
 
 class WrittenDataset(NamedTuple):
     """The YAML, and its keys and texts in order."""
@@ -277,11 +282,12 @@ class PositionMap:
                 continue
             number = _text_at(written, edit.span)
             text = written.texts[number] if number is not None else None
-            if text is None or not _is_inside(text, edit.span):
+            place = text.inner if text is not None and edit.span == text.span else edit.span
+            if text is None or not _is_inside(text, place):
                 return None
-            span = self._inside(text, edit.span)
+            span = self._inside(text, place)
             plain = edit.text.strip("{}") if "{" in edit.text else edit.text
-            if span is None or not _UNESCAPED.fullmatch(plain) or not self._is_same(text, edit.span, span):
+            if span is None or not _UNESCAPED.fullmatch(plain) or not self._is_same(text, place, span):
                 return None
             edits.append(Edit(span, edit.text))
         # An addition may also affect other prompts that share a variable.
