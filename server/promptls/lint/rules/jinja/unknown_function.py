@@ -276,7 +276,8 @@ def _unknown_calls(file: File, known: frozenset[str]) -> Iterator[NameReference]
             for reference in names.references_of(name)
             if reference.how == "call" and reference.binding is None
         ]
-        if calls and not used_shapes(file.template).get(name, UNKNOWN).optional:
+        shape = used_shapes(file.template).get(name, UNKNOWN)
+        if calls and (shape.needed or not shape.optional):
             yield from calls
 
 
