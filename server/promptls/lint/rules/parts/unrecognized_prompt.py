@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a file with the name of a prompt that is not recognized as a prompt because of a single common
-mistake: the dash before a part is missing, the keys are capitalized or misspelled, the list of
+mistake: the dash before a part is missing (also in a file that others include), the keys are capitalized or misspelled, the list of
 messages is below a key such as `messages`, or Git left the marks of a merge conflict.
 
 ## Why is this bad?
@@ -61,6 +61,7 @@ _LINE: Final = re.compile(r"^(?=[^\r\n])(?!\{[%#])", re.MULTILINE)
 _FIRST_KEY: Final = re.compile(
     r"\A(?:[ \t]*(?:\{%[^\r\n]*|\{#[^\r\n]*)?(?:\r\n|\n))*(?P<mark>[ ]{2}|[\u2013\u2014\u2022*+] )(?:name|role|content):[ \r\n]"
 )
+_WHOLE_PART: Final = re.compile(r"\s*name:[^\r\n]*\s+(?:role:[^\r\n]*\s+)?content:[ \r\n]")
 CONFLICT: Final = re.compile(r"^(?:<{7} |={7}\r?$|>{7} )[^\r\n]*(?:\r\n|\n|\Z)", re.MULTILINE)
 """A line with which Git marks a merge conflict."""
 CONFLICT_MESSAGE: Final = (
@@ -265,10 +266,15 @@ def check(file: File) -> Iterator[Finding]:
     source = file.template.source
     if source.refusal is not None or source.language.host is Host.JSON:
         return
-    near = near_prompt(source.text) or _unmerged_includes(file)
+    if file.kind is Kind.SECTION:
+        # The keys of a part may be in a file of their own, but not the name of the part and all that follows.
+        is_part = file.template.kind is Kind.OTHER and _WHOLE_PART.match(source.text) is not None
+        near = _first_dashed(source.text) if is_part else None
+    else:
+        near = near_prompt(source.text) or _unmerged_includes(file)
     if near is not None:
         fix = Fix(near.fix, tuple(Edit(span, text) for span, text in near.edits))
         yield Finding(near.span, near.message, (fix,) if near.edits else ())
 
 
-RULE = Rule(check, severity="warning", kinds=frozenset({Kind.OTHER}))
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.OTHER, Kind.SECTION}))
