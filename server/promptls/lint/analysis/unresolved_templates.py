@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
-from promptls.lint.fixes.misspellings import misspelled
+from promptls.lint.fixes.misspellings import misspelled, near_folder
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import current_scope, folder_changed
 from promptls.semantic.names.mentions import TemplateReference, choices
@@ -171,6 +171,9 @@ def _meant(file: File, name: str) -> str | None:
         near = _like(plain.name, names - {PurePath(file.path).name})
         if near is not None:
             return (plain.parent / near).as_posix()
+        other = near_folder(parent, str(plain.parent)) if not names and plain.parent.name else None
+        if other is not None and file.snapshot.exists(str(Path(folder) / other / plain.name)):
+            return f"{other}/{plain.name}"
     return None
 
 
@@ -246,6 +249,24 @@ def modules(file: File) -> dict[str, object]:
         if exported is not None:
             found[name] = exported
     return found
+
+
+def meant_alias(file: File, module: str) -> str | None:
+    """Return the undefined name of which the file calls macros of the imported `module`, or None."""
+    names = file.template.names
+    bindings = [binding for binding in names.bindings_of("import") if binding.name == module]
+    statement = statement_at(file.template, bindings[0].span.start) if len(bindings) == 1 else None
+    node = statement.template if statement is not None and statement.keyword == "import" else None
+    if not isinstance(node, Constant):
+        return None
+    exported = _exports(file, TemplateReference("import", str(node.value), node.span))
+    called: dict[str, set[str]] = {}
+    for located in file.chunks.where(owner_names):
+        for member in _members(located.chunk):
+            if member.is_called and member.owner in names.input_names:
+                called.setdefault(member.owner, set()).add(member.name)
+    meant = [owner for owner, macros in called.items() if exported and macros <= set(exported[1])]
+    return meant[0] if len(meant) == 1 else None
 
 
 _OTHER_BINDINGS = ("set", "for", "with", "parameter", "macro")

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.analysis.unmatched_names import unread
+from promptls.lint.analysis.unresolved_templates import meant_alias
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
@@ -46,7 +47,12 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the imported names that are never read."""
     for binding in unread(file, "import"):
         message = f"nothing uses the import `{binding.name}`"
-        yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)
+        meant = meant_alias(file, binding.name)
+        if meant is not None:
+            fix = Fix(f"Change to `{meant}`", (Edit(binding.span, meant),), preferred=True)
+            yield Finding(binding.span, f"{message}; did you mean `{meant}`?", (fix,))
+        else:
+            yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)
 
 
 def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
