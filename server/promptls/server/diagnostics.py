@@ -15,6 +15,7 @@ from promptls.facts import Reads, recording
 from promptls.lint.rule import page_file
 from promptls.semantic.kind import Kind
 from promptls.server.context import Event
+from promptls.server.preparation import MANY_CHUNKS, prepare
 from promptls.server.progress import Slices, progress, send_part
 from promptls.server.to_proto import SEVERITIES, path_of, range_json, uri_of
 from promptls.workspace.snapshot import read_included
@@ -276,6 +277,9 @@ async def workspace_diagnostic(
             )
         for index, path in enumerate(paths):
             await slices.pause()
+            template = None if diagnostics.is_current(path) else snapshot.template(path)
+            if template is not None and len(template.source.chunks) >= MANY_CHUNKS:
+                await prepare(context, path, template.source)
             if path not in previous and not _is_reported(context, path):
                 continue
             items.append(_report(context, diagnostics, path, previous.get(path)))

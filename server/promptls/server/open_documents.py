@@ -1,7 +1,7 @@
 """The documents that the client has open, and changes of files: applied to the workspace, then emitted.
 
-A document with much new text is prepared in time slices before it is applied. The protocol holds its further
-messages until then, so that their order does not change, and handles those about other documents.
+A document with much new text is prepared in time slices before it is applied. The protocol queues further
+messages about it until then, so that their order does not change, and handles those about other documents.
 """
 
 from __future__ import annotations
@@ -13,25 +13,18 @@ from typing import Final
 
 from lsprotocol import types
 
-from promptls.facts import recording, unrecorded
 from promptls.server.context import Context, Event
-from promptls.server.progress import in_slices
+from promptls.server.preparation import MANY_CHUNKS, prepare
 from promptls.server.protocol import PromptProtocol
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.to_proto import from_range, path_of
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
-from promptls.text.steps import Steps, finish
 from promptls.workspace.disk import may_include, source_of
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
-
-_MANY: Final = 100
-"""How many new chunks are much new text: some tens of milliseconds of work."""
-_FEW: Final = 20
-"""How many chunks show what is read of each chunk."""
 
 
 class Documents:
@@ -95,7 +88,7 @@ class Documents:
         opened = self._context.snapshot.open_files.get(path)
         steps = source.root.steps_since(opened.template.serial) if opened is not None else None
         new = len(source.chunks) if steps is None else sum(len(step.new) for step in steps)
-        if new < _MANY:
+        if new < MANY_CHUNKS:
             self._put(path, source, version)
         else:
             uri = self._context.uris[path]
@@ -104,7 +97,7 @@ class Documents:
 
     async def _put_prepared(self, uri: str, path: str, source: Source, version: int) -> None:
         try:
-            await in_slices(self._context, _prepare_steps(self._context, path, source))
+            await prepare(self._context, path, source)
         finally:
             self._put(path, source, version)
             self._protocol.release(uri)
@@ -158,32 +151,6 @@ class Documents:
         """Refresh what depends on settings, which is everything."""
         self.on_invalidate.emit()
         self.on_settings_change.emit()
-
-
-def _prepare_steps(context: Context, path: str, source: Source) -> Steps[None]:
-    """Compute in short steps what editors request of a document when they open it.
-
-    What the requests read of each chunk is recorded while they are answered for the beginning of the text.
-    """
-    from promptls.ide.document_symbols import document_symbols
-    from promptls.ide.ranges import folds
-    from promptls.ide.semantic_tokens import file_run_steps
-    from promptls.lint.runner import check, check_steps
-
-    beginning = context.snapshot.with_open(path, source.beginning(_FEW), 0)
-    with recording(beginning.reads_about(path)) as reads:
-        check(beginning, path)
-        finish(file_run_steps(beginning, path, context.encoding))
-        folds(beginning, path)
-        document_symbols(beginning, path)
-    yield
-    for chunk in source.chunks:
-        for column in reads.columns:
-            unrecorded(column, chunk)
-        yield
-    snapshot = context.snapshot.with_open(path, source, 0)
-    yield from check_steps(snapshot, path)
-    yield from file_run_steps(snapshot, path, context.encoding)
 
 
 def is_folder_of_prompts(snapshot: Snapshot, path: str) -> bool:

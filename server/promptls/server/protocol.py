@@ -76,7 +76,7 @@ class PromptProtocol(LanguageServerProtocol):
         self._is_initialized = False
         self._is_shut_down = False
         self._deferred: list[RPCMessage] | None = None
-        self._held: Final[dict[str, list[RPCMessage]]] = {}
+        self._queues: Final[dict[str, list[RPCMessage]]] = {}
 
     # -- in ---------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class PromptProtocol(LanguageServerProtocol):
         if self._deferred is not None and method is not None and method not in _NEVER_DEFERRED:
             self._deferred.append(message)
             return
-        if self._held and (queue := self._held.get(_document_of(message))) is not None:
+        if self._queues and (queue := self._queues.get(_document_of(message))) is not None:
             queue.append(message)
             return
         scope = self.request_scope(method) if method is not None and hasattr(message, "id") else nullcontext()
@@ -143,11 +143,11 @@ class PromptProtocol(LanguageServerProtocol):
 
     def hold(self, uri: str) -> None:
         """Queue the messages about a document until it is released; others are handled meanwhile."""
-        self._held[uri] = []
+        self._queues[uri] = []
 
     def release(self, uri: str) -> None:
         """Handle the queued messages about a document, and those that follow."""
-        for message in self._held.pop(uri):
+        for message in self._queues.pop(uri):
             self.handle_message(message)
 
     def _is_readable(self, message: dict[str, Any]) -> bool:
@@ -207,7 +207,7 @@ class PromptProtocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
         """Cancel the requests in flight, and accept nothing but `exit`."""
         self._is_shut_down = True
-        for queue in self._held.values():
+        for queue in self._queues.values():
             for message in queue:
                 if (request_id := getattr(message, "id", None)) is not None:
                     error = json_rpc.error_of(types.LSPErrorCodes.RequestCancelled, "the server shuts down")
