@@ -98,9 +98,10 @@ class Documents:
     async def _put_prepared(self, uri: str, path: str, source: Source, version: int) -> None:
         try:
             await prepare(self._context, path, source)
-        finally:
-            self._put(path, source, version)
-            self._protocol.release(uri)
+        except Exception:
+            log.exception("%s cannot be prepared", uri)
+        self._put(path, source, version)
+        self._protocol.release(uri)
 
     def _put(self, path: str, source: Source, version: int) -> None:
         is_new = path not in self._context.snapshot.open_files
