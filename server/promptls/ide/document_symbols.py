@@ -61,13 +61,15 @@ def document_symbols(snapshot: Snapshot, path: str) -> tuple[DocumentSymbol, ...
 def _nested(symbols: list[DocumentSymbol]) -> tuple[DocumentSymbol, ...]:
     """Return the symbols as a tree: symbols inside a macro or a block are its children."""
     found: list[DocumentSymbol] = []
-    while symbols:
-        first, *rest = symbols
-        inside = []
+    index = 0
+    while index < len(symbols):
+        first, behind = symbols[index], index + 1
+        index = behind
         if first.kind in {"macro", "block"}:
-            inside = [each for each in rest if each.span.end <= first.span.end]
+            while index < len(symbols) and symbols[index].span.end <= first.span.end:
+                index += 1
+        inside = symbols[behind:index]
         found.append(replace(first, children=(*first.children, *_nested(inside))) if inside else first)
-        symbols = rest[len(inside) :]
     return tuple(found)
 
 
