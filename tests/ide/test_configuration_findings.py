@@ -322,6 +322,7 @@ def test_a_misspelled_name_of_a_base_is_reported_where_it_is_imported() -> None:
         ("q_datasets = [dict(type='A', path='a', infer_cfg=q_infer_cfg)]\n", "dict"),
         ("q_reader_cfg = dict(input_columns=['a', 'b' 'c'], output_column='d')\n", "'b' 'c'"),
         ("q_infer = dict(type='A', max_out_len=1, max_out_len=2)\n", "max_out_len"),
+        (f"w_datasets = [dict({READER}, infer_cfg=dict(retriever=dict(type=ZeroRetriever)))]\n", "dict"),
     ],
 )
 def test_a_configuration_that_cannot_run_is_reported(text: str, place: str) -> None:
@@ -339,6 +340,12 @@ def test_an_undefined_class_is_reported_once() -> None:
     imports = "from opencompass.openicl import GenInferencer, ZeroRetriever\n"
     wrong = imports + one("'{question}'").replace("type=ZeroRetriever", "type=ZeroRetriver")
     assert found(wrong) == [("unknown-evaluation-key", "ZeroRetriver")]
+
+
+def test_a_misspelled_import_of_an_evaluator_is_reported_where_it_is_imported() -> None:
+    text = "from opencompass.openicl import AccEvaluatr, GenInferencer, ZeroRetriever\n"
+    evaluation = "q_eval_cfg = dict(evaluator=dict(type=AccEvaluator))\n"
+    assert found(text + one("'{question}'") + evaluation) == [("unknown-evaluation-key", "AccEvaluatr")]
 
 
 def test_a_misspelled_name_in_a_list_of_datasets_is_reported() -> None:

@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from promptls.convert.opencompass_python import Interpreter, Names
@@ -18,6 +18,8 @@ from promptls.text.suggest import is_typo
 
 KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 """The classes of OpenCompass that promptls knows."""
+_CLASS: Final = re.compile(r"(?:Evaluator|Inferencer|Retriever|Dataset|Template)\Z")
+"""The end of the names of classes of OpenCompass."""
 _DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
 _EVALUATION_KEYS: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
 _JOINED: Final = re.compile(r"[\"']\s+[\"']")
@@ -38,20 +40,48 @@ def program_problems(
 
 
 def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the misspelled keys of datasets and evaluations, and datasets without a reader."""
-    evaluations = {id(value) for name, value in _named_values(own) if name.endswith("eval_cfg")}
+    """Yield the misspelled keys of datasets and of what they contain, and missing readers and inferencers."""
+    variables = dict(_named_values(own))
+    named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
+    evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
+    set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    inferences = _inferences(own, variables) if "inferencer" not in set_later else set()
     for node in ast.walk(own):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
             continue
         keys = {keyword.arg for keyword in node.keywords}
+        if id(node) in inferences and not keys & {"inferencer", None}:
+            typos = [*_typos(node, "an `infer_cfg`", ("inferencer",), places)]
+            yield from typos
+            if not typos:
+                message = "there is no `inferencer` beside the retriever; `GenInferencer` generates an answer"
+                yield Finding(places.span(node.func), message, severity="error")
         is_dataset = len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS
         if is_dataset or id(node) in evaluations:
             what, known = ("a dataset", _DATASET_KEYS) if is_dataset else ("an evaluation", _EVALUATION_KEYS)
             typos = [*_typos(node, what, known, places)]
             yield from typos
-            if not typos and keys >= {"type", "infer_cfg"} and not keys & {"reader_cfg", None}:
+            lacks_reader = keys >= {"type", "infer_cfg"} and not keys & {"reader_cfg", None}
+            if lacks_reader and not typos and "reader_cfg" not in set_later:
                 message = "a dataset needs a `reader_cfg`, which names the columns of its rows"
                 yield Finding(places.span(node.func), message, severity="error")
+
+
+def _inferences(own: ast.Module, variables: Mapping[str, ast.expr]) -> set[int]:
+    """Return the ids of the `infer_cfg` of datasets with a retriever of OpenCompass.
+
+    With one of the project, an inferencer may not be needed.
+    """
+    keys = [node for node in ast.walk(own) if isinstance(node, ast.keyword)]
+    values = [node.value for node in keys if node.arg == "infer_cfg"]
+    calls = [variables.get(each.id) if isinstance(each, ast.Name) else each for each in values]
+    return {id(each) for each in calls if isinstance(each, ast.Call) and _has_known_retriever(each)}
+
+
+def _has_known_retriever(node: ast.Call) -> bool:
+    retrievers = [keyword.value for keyword in node.keywords if keyword.arg == "retriever"]
+    types = [each for value in retrievers for each in ast.walk(value) if isinstance(each, ast.Name)]
+    return any(each.id in KNOWN_CLASSES for each in types)
 
 
 def _named_values(own: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -134,7 +164,8 @@ def _undefined_names(
                 continue
             span, right = places.span(value), meant[0]
             message = f"nothing is named `{value.id}`; did you mean `{right}`?"
-            if value.id in KNOWN_CLASSES and (imported := _import_of(own, right, places)):
+            is_class = value.id in KNOWN_CLASSES or (_CLASS.search(value.id) and not _CLASS.search(right))
+            if is_class and (imported := _import_of(own, right, places)):
                 span, right = imported, value.id
                 message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
             yield Finding(
