@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.opencompass_python import findings_of_python
+from promptls.ide.python_findings import findings_of_python
 from promptls.semantic.kind import Kind
 from promptls.workspace.workspace import Workspace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.opencompass_python import findings_of_python
+from promptls.ide.python_findings import findings_of_python
 from promptls.ide.raw_templates import hover_in_program
 from promptls.lint.rule import Finding
 from promptls.workspace.workspace import Workspace

@@ -220,7 +220,7 @@ def checked_file(
     from promptls.semantic.kind import Kind
 
     if path.endswith(".py"):
-        from promptls.ide.opencompass_python import findings_of_python
+        from promptls.ide.python_findings import findings_of_python
 
         kind, own, silenced = findings_of_python(snapshot, path, later)
         later = ()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
-import tokenize
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -23,30 +21,25 @@ from promptls.convert.opencompass_python import (
     parse_configuration,
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
-from promptls.ide.call_findings import findings_in_calls
 from promptls.ide.configuration_program import (
     KNOWN_CLASSES,
     absent_names,
     missing_imports,
     program_problems,
 )
-from promptls.ide.library_calls import findings_in_library_calls
-from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
 from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
 from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
-from promptls.lint.runner import check, severity_of
+from promptls.lint.runner import severity_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
-from promptls.text.positions import Span, line_column, line_starts
-from promptls.workspace.configuration_files import ConfigurationFiles
-from promptls.workspace.snapshot import Snapshot
+from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -542,46 +535,7 @@ def _found(written: WrittenDataset, project: Project, positions: PositionMap) ->
                 yield mapped.of(rule.name, finding.severity or severity)
 
 
-_ENDING: Final = ".py"
-_MARK: Final = "promptls:"
-
-
-class FileFindings(NamedTuple):
-    """The kind of a file, its findings, and those that its comments suppress."""
-
-    kind: Kind
-    findings: tuple[Finding, ...]
-    suppressed: tuple[Finding, ...]
-
-
-def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding] = ()) -> FileFindings:
-    """Return the findings in a Python file.
-
-    Those are in the OpenCompass configuration that it may be, in its calls that load templates, and, as
-    `rendered`, in the renderings of its own templates.
-    """
-    template = snapshot.template(path)
-    text = template.source.text if template else ""
-    project = snapshot.project(path)
-    configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
-    called = findings_in_calls(snapshot, path, text)
-    in_library = findings_in_library_calls(text, path, project.settings)
-    if in_library or any(snapshot.written.get(path, ())):
-        called = (*(called or ()), *in_library)
-    if configured is None and called is None and not project.excludes(path):
-        broken = _broken_configuration(text, project.settings)
-        if broken is not None:
-            return FileFindings(Kind.OTHER, (broken,), ())
-    if (configured is None and called is None) or project.excludes(path):
-        return FileFindings(Kind.OTHER, (), ())
-    return _without_suppressed(
-        Kind.PROGRAM if configured is None else Kind.EVALUATION,
-        text,
-        (*(configured or ()), *(called or ()), *rendered),
-    )
-
-
-def _broken_configuration(text: str, project: Project) -> Finding | None:
+def broken_configuration(text: str, project: Project) -> Finding | None:
     """Return the syntax error of a configuration that Python cannot parse."""
     severity = severity_of(UNRECOGNIZED_PROMPT, project)
     if severity is None or "infer_cfg" not in text:
@@ -597,50 +551,3 @@ def _broken_configuration(text: str, project: Project) -> Finding | None:
     except (ValueError, RecursionError, MemoryError):
         return None
     return None
-
-
-def findings_of_program(
-    snapshot: Snapshot, path: str, text: str, others: tuple[Finding, ...] = ()
-) -> tuple[Finding, ...]:
-    """Return the findings in a Python text's calls that load templates, without suppressed ones.
-
-    `others` are those of the configuration that it may be, and of the renderings of its templates.
-    """
-    project = snapshot.project(path)
-    in_library = () if project.excludes(path) else findings_in_library_calls(text, path, project.settings)
-    found = (*others, *(findings_in_calls(snapshot, path, text) or ()), *in_library)
-    return _without_suppressed(Kind.PROGRAM, text, found).findings
-
-
-def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
-    """Return the findings in a Python text without those that its comments suppress."""
-    silenced = silenced_by(_comments(text))
-    starts = line_starts(text)
-    hidden = [
-        finding
-        for finding in found
-        if silenced.hides(finding.rule, line_column(starts, finding.span.start).line)
-    ]
-    shown = tuple(finding for finding in found if finding not in hidden)
-    return FileFindings(kind, shown, tuple(hidden))
-
-
-def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
-    """Return the findings of the rules in a file, which may be a Python file."""
-    if path.endswith(_ENDING):
-        return findings_of_python(snapshot, path).findings
-    return check(snapshot, path)
-
-
-def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the suppression comments of a Python text, each with the 0-based line that it applies to."""
-    if _MARK not in text:
-        return
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text.removeprefix("\ufeff"), newline="").readline):
-            if token.type == tokenize.COMMENT and _MARK in token.string:
-                line, column = token.start
-                is_alone = not token.line[:column].strip()
-                yield line if is_alone else line - 1, token.string
-    except (tokenize.TokenError, SyntaxError):
-        return

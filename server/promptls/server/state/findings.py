@@ -312,7 +312,8 @@ class ProgramFindings:
 
     def _diagnostics(self, path: str) -> list[Json] | None:
         """Return the diagnostics of a program; None if it is still being checked."""
-        from promptls.ide.opencompass_python import findings_of_program, is_configuration
+        from promptls.ide.opencompass_python import is_configuration
+        from promptls.ide.python_findings import findings_of_program
 
         snapshot = self._context.snapshot
         source = snapshot.auxiliary[path].template.source

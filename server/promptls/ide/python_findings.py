@@ -1,29 +1,114 @@
-"""Diagnostics for calls in a Python file that load templates, reported in that file; nothing is run."""
+"""Diagnostics of a Python file: in the calls that load templates, and all together; nothing is run."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import io
+import tokenize
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Final
+from typing import Final, NamedTuple
 
+from promptls.ide.library_calls import findings_in_library_calls
+from promptls.ide.opencompass_python import broken_configuration, findings_in_configuration
 from promptls.ide.raw_templates import WrittenTemplate, findings_in_template, inside, written_templates
 from promptls.lint.analysis.call_objections import Objection, call_objections
-from promptls.lint.analysis.suppression import silenced
+from promptls.lint.analysis.suppression import silenced, silenced_by
 from promptls.lint.rule import Finding, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.runner import check, severity_of
+from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_column, line_starts
+from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.contract import template_of
 from promptls.workspace.python_calls import TemplateCall, calls_in_text, key_spans
 from promptls.workspace.snapshot import Snapshot
 
+_MARK: Final = "promptls:"
 _TYPOS: Final = frozenset({"probable-typo", "undefined-variable"})
 """The rules that report a name that nobody provides in the template itself."""
 
 
-def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
+class FileFindings(NamedTuple):
+    """The kind of a file, its findings, and those that its comments suppress."""
+
+    kind: Kind
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+
+
+def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding] = ()) -> FileFindings:
+    """Return the findings in a Python file.
+
+    Those are in the OpenCompass configuration that it may be, in its calls that load templates, and, as
+    `rendered`, in the renderings of its own templates.
+    """
+    project = snapshot.project(path)
+    if project.excludes(path):
+        return FileFindings(Kind.OTHER, (), ())
+    template = snapshot.template(path)
+    text = template.source.text if template else ""
+    configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
+    called = _findings_in_calls(snapshot, path, text)
+    in_library = findings_in_library_calls(text, path, project.settings)
+    if in_library or any(snapshot.written.get(path, ())):
+        called = (*(called or ()), *in_library)
+    if configured is None and called is None:
+        broken = broken_configuration(text, project.settings)
+        return FileFindings(Kind.OTHER, () if broken is None else (broken,), ())
+    kind = Kind.PROGRAM if configured is None else Kind.EVALUATION
+    return _without_suppressed(kind, text, (*(configured or ()), *(called or ()), *rendered))
+
+
+def findings_of_program(
+    snapshot: Snapshot, path: str, text: str, others: tuple[Finding, ...] = ()
+) -> tuple[Finding, ...]:
+    """Return the findings in a Python text's calls that load templates, without suppressed ones.
+
+    `others` are those of the configuration that it may be, and of the renderings of its templates.
+    """
+    project = snapshot.project(path)
+    in_library = () if project.excludes(path) else findings_in_library_calls(text, path, project.settings)
+    found = (*others, *(_findings_in_calls(snapshot, path, text) or ()), *in_library)
+    return _without_suppressed(Kind.PROGRAM, text, found).findings
+
+
+def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
+    """Return the findings of the rules in a file, which may be a Python file."""
+    if path.endswith(".py"):
+        return findings_of_python(snapshot, path).findings
+    return check(snapshot, path)
+
+
+def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
+    """Return the findings in a Python text without those that its comments suppress."""
+    suppressions = silenced_by(_comments(text))
+    starts = line_starts(text)
+    hidden = [
+        finding
+        for finding in found
+        if suppressions.hides(finding.rule, line_column(starts, finding.span.start).line)
+    ]
+    shown = tuple(finding for finding in found if finding not in hidden)
+    return FileFindings(kind, shown, tuple(hidden))
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the suppression comments of a Python text, each with the 0-based line that it applies to."""
+    if _MARK not in text:
+        return
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text.removeprefix("\ufeff"), newline="").readline):
+            if token.type == tokenize.COMMENT and _MARK in token.string:
+                line, column = token.start
+                is_alone = not token.line[:column].strip()
+                yield line if is_alone else line - 1, token.string
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order.
 
     Templates in the program's string literals are checked too. None if the program neither loads a template
