@@ -17,7 +17,7 @@ from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.positions import Span
 
 if TYPE_CHECKING:
-    from promptls.convert.opencompass_python import Files
+    from promptls.convert.python_interpreter import Files
 
 Source = Literal["chat", "opencompass", "f-string", "prompty", "ragas", "object", "parts"]
 Target = Literal["parts", "object", "evaluation", "pydantic-prompt", "simple-prompt", "metric"]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from promptls.convert.opencompass_python import Interpreter, Names
+from promptls.convert.python_interpreter import Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from promptls.convert.opencompass_python import (
+from promptls.convert.opencompass_python import datasets_in, models_among
+from promptls.convert.python_interpreter import (
     Files,
     Interpreter,
     Names,
     containers_in,
-    datasets_in,
-    models_among,
     parse_configuration,
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
