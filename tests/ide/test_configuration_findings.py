@@ -103,6 +103,20 @@ WRONG = {
         "dict(role='HUMAN', generate=True)]))]\n"),
         [("invalid-meta-template", "'HUMAN'")],
     ),
+    "a key of a model": (
+        "from opencompass.models import VLLM\nmodels = [dict(type=VLLM, batch_sise=8, max_seq_length=9)]\n",
+        [("unknown-evaluation-key", "batch_sise"), ("unknown-evaluation-key", "max_seq_length")],
+    ),
+    "a key of a model in a loop": (
+        ("from opencompass.models import VLLM\n"
+        "models = [dict(type=VLLM, path=path, batch_sise=8) for path in 'ab']\n"),
+        [("unknown-evaluation-key", "batch_sise")],
+    ),
+    "a key of a model of a class of one's own": (
+        ("from opencompass.models import OpenAI\nfrom mine import VLLM\n"
+        "models = [dict(type=VLLM, batch_sise=8), dict(type=MyModel, batch_sise=8)]\n"),
+        [],
+    ),
     "a function of Python in an f-string": (
         one("f'Question: {input} {{question}}'"),
         [("unknown-evaluation-key", "input")],
@@ -357,6 +371,7 @@ def test_a_missing_package_is_reported_once_if_there_is_nothing_else() -> None:
     imports = "with read_base():\n    from other.a import a_datasets\n    from other.b import b_datasets\n"
     findings = findings_in_configuration(imports, FilesOf(), Project())
     assert [(each.rule, each.severity) for each in findings or ()] == [("unresolved-import", "information")]
+    assert found(imports + "models = [dict(type=VLLM)]\n") == found(imports)
     assert found(imports + one("'{question}'")) == []
 
 

@@ -345,8 +345,10 @@ def _is_inside(text: WrittenText, span: Span) -> bool:
     return text.places[0] <= span.start and span.end <= text.places[-1] + 1 and text.span.end >= span.end
 
 
-_MARKS: Final = ("infer_cfg", "meta_template", "read_base")
+_MARKS: Final = ("infer_cfg", "meta_template", "opencompass.models", "read_base")
 _KEYS: Final = ("reader_cfg", "infer_cfg")
+_MODEL_KEYS: Final = ("type", "meta_template", "batch_size", "max_out_len", "max_seq_len", "run_cfg")
+"""The keys of a model whose values are checked."""
 _MAX_PROMPTS: Final = 400
 _MAX_EVALUATORS: Final = 4
 """How deep evaluators contain others."""
@@ -407,23 +409,22 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         found.update((each.of(name, each.severity or severity), None) for each in wrong)
     severity = severity_of(UNRESOLVED_IMPORT, project)
     if severity is not None:
-        missing = [*absent, *missing_imports(interpreter, own, places, is_empty=not prompts)]
+        is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
+        missing = [*absent, *missing_imports(interpreter, own, places, is_empty=is_empty)]
         found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
-    """Yield the prompts to check: those of datasets, and the meta templates of models."""
+    """Yield the prompts to check: those of datasets, and the models."""
     for dataset in datasets_in(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
         for template in _judge_templates(dataset.get("eval_cfg")):
             reader = _judge_reader(dataset.get("reader_cfg"))
             yield {**reader, "infer_cfg": {"prompt_template": template, **_JUDGED}}
-    with_meta = {
-        id(model["meta_template"]): model for model in models_among(names) if "meta_template" in model
-    }
-    for model in with_meta.values():
-        yield {"models": [{key: model[key] for key in ("type", "meta_template") if key in model}]}
+    models = {id(model.get("meta_template", model)): model for model in models_among(names)}
+    for model in models.values():
+        yield {"models": [{key: value if key in _MODEL_KEYS else None for key, value in model.items()}]}
 
 
 _JUDGED: Final = {"retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}
@@ -468,6 +469,10 @@ _ROWS_MODULE: Final = "opencompass.openicl.icl_retriever.icl_fix_k_retriever"
 """The module of `FixKRetriever`, in whose source only OpenCompass 0.1 does not mention the rows."""
 
 
+def _of_unknown_class(mapping: dict[str, Any]) -> dict[str, Any]:
+    return {**mapping, "type": MixedText.of([TextPiece(str(mapping["type"]), is_symbol=True)])}
+
+
 class _Classes:
     """The classes that a configuration imports, looked up in the source of their modules; nothing is run."""
 
@@ -479,10 +484,14 @@ class _Classes:
         """Return the prompt with user-defined retrievers, inferencers and templates marked as unknown."""
         infer = prompt.get("infer_cfg")
         if not isinstance(infer, dict):
-            return dict(prompt)
+            models = prompt.get("models", ())
+            known = [
+                _of_unknown_class(each) if self._is_foreign(each.get("type")) else each for each in models
+            ]
+            return {**prompt, "models": known} if models else dict(prompt)
         infer = self._with_rows(infer)
         changed = {
-            key: {**each, "type": MixedText.of([TextPiece(str(each["type"]), is_symbol=True)])}
+            key: _of_unknown_class(each)
             for key, each in infer.items()
             if isinstance(each, dict)
             and isinstance(each.get("type"), PythonSymbol)
@@ -505,6 +514,11 @@ class _Classes:
         if source is None or _ROWS in source:
             return infer
         return {**infer, "retriever": {_ROWS: inferencer[_ROWS], **retriever}}
+
+    def _is_foreign(self, kind: object) -> bool:
+        """Return whether a model's class is imported from outside of OpenCompass."""
+        name = kind.text.partition(".")[0] if isinstance(kind, PythonSymbol) else ""
+        return not self._imports.get(name, "opencompass.").startswith("opencompass.")
 
     def _is_own(self, kind: PythonSymbol) -> bool:
         """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""

@@ -401,13 +401,14 @@ class Evaluation:
         return meta_template_of(self.meta.value) if self.meta else None
 
     @property
+    def models(self) -> tuple[Mapping, ...]:
+        """The file's `models` that are mappings."""
+        return tuple(_items(self.root, "models"))
+
+    @property
     def model_metas(self) -> tuple[tuple[Entry, str | None], ...]:
         """The entry `meta_template` of each of the file's `models`, with the model's class."""
-        models = self.root.value("models")
-        items = models.items if isinstance(models, Sequence) else ()
-        found = [
-            (item.entry("meta_template"), class_name(item)) for item in items if isinstance(item, Mapping)
-        ]
+        found = [(model.entry("meta_template"), class_name(model)) for model in self.models]
         return tuple((entry, kind) for entry, kind in found if entry is not None)
 
     @property

@@ -305,6 +305,41 @@ META_ROLE_KEYS: Mapping[str, KeyFact] = table(
 """Keys of a role of a meta template."""
 
 
+MODEL_KEYS: Mapping[str, KeyFact] = table(
+    required_key("type", "class name", "The class of the model, such as `HuggingFacewithChatTemplate`."),
+    optional("abbr", "text", "Short name of the model in OpenCompass's results."),
+    optional("path", "text", "The model: a name in a hub or at a provider, or a folder."),
+    optional("batch_size", "integer", "Number of prompts per batch."),
+    optional("max_out_len", "integer", "Maximum number of tokens of an answer."),
+    optional("max_seq_len", "integer", "Maximum number of tokens of a prompt."),
+    optional("meta_template", "mapping", "Format of a dialogue for the model: the texts around each role."),
+    optional("run_cfg", "mapping", "What a task of this model needs: `num_gpus`, `num_procs`."),
+    optional("model_kwargs", "mapping", "Arguments for loading the model."),
+    optional("tokenizer_path", "text", "The tokenizer, if it is not at `path`."),
+    optional("tokenizer_kwargs", "mapping", "Arguments for loading the tokenizer."),
+    optional("generation_kwargs", "mapping", "Arguments of each generation, such as `temperature`."),
+    optional("engine_config", "mapping", "Arguments of LMDeploy's engine."),
+    optional("gen_config", "mapping", "Arguments of each generation by LMDeploy."),
+    optional("stop_words", "list of texts", "Texts that end the answer."),
+    optional("query_per_second", "integer", "Maximum number of requests per second to a provider."),
+    optional("pred_postprocessor", "mapping", "Functions that clean the model's answers, by dataset."),
+)
+"""Keys of the items of `models`."""
+
+RUN_KEYS: tuple[str, ...] = ("num_gpus", "num_procs")
+"""Keys of `run_cfg`."""
+
+OTHER_MODEL_KEYS: frozenset[str] = frozenset(
+    {
+        "additional_stop_symbols", "api_base", "api_key", "backend", "batch_padding", "ckpt_path",
+        "concurrency", "drop_middle", "end_str", "key", "max_batch_size", "max_workers", "min_out_len",
+        "mode", "model_config", "model_name", "model_type", "num_gpus", "org", "peft_kwargs", "peft_path",
+        "retry", "stream", "temperature", "timeout", "token", "tokenizer_only", "tokenizer_type", "url",
+    }
+)  # fmt: skip
+"""Arguments of some model classes, which are no typos of the keys above."""
+
+
 RETRIEVERS: Mapping[str, str] = {
     "ZeroRetriever": "No examples.",
     "FixKRetriever": "The rows of `fix_id_list`, the same for every question.",

@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a key of `ice_template` or `prompt_template` that its class does not accept, typos of the keys of
-`infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, and typos of the names of inferencers
-and template classes. Keys that are not similar to a known one are not reported if OpenCompass, or one of
+`infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, typos of the common keys of `models` with
+one of OpenCompass's classes, and typos of the names of inferencers and template classes. Keys that are not similar to a known one are not reported if OpenCompass, or one of
 your classes, may accept them.
 
 ## Why is this bad?
@@ -40,13 +40,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from promptls.dialects.opencompass.vocabulary import (
+    API_MODELS,
+    BASE_MODELS,
+    CHAT_MODELS,
     DIALOGUE_KEYS,
     EVALUATION_KEYS,
     INFER_KEYS,
     INFERENCER_KEYS,
     INFERENCERS,
+    MODEL_KEYS,
     MORE_INFERENCERS,
+    OTHER_MODEL_KEYS,
     READER_KEYS,
+    RUN_KEYS,
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
@@ -78,6 +84,11 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     yield from _typos(inferencer, INFERENCER_KEYS)
     yield from _not_numbers(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
+    for model in evaluation.models:
+        if class_name(model) in API_MODELS | BASE_MODELS | CHAT_MODELS:
+            yield from _typos(model, MODEL_KEYS, OTHER_MODEL_KEYS)
+            yield from _typos(model.merged("run_cfg"), RUN_KEYS)
+            yield from _not_numbers(model)
 
 
 def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
@@ -102,14 +113,16 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
                     yield from _foreign_text(turn)
 
 
-def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
-    """Yield the keys that are a typo of a known key that is not present."""
+def _typos(
+    node: Node | None, known: Iterable[str], others: frozenset[str] = frozenset()
+) -> Iterator[Finding]:
+    """Yield the keys that are a typo of a known key that is not present; `others` are no typos."""
     if not isinstance(node, Mapping):
         return
     keys = [key_text(entry) for entry in node.entries]
     names = tuple(known)
     for entry, key in zip(node.entries, keys, strict=True):
-        if not key or key in names:
+        if not key or key in names or key in others:
             continue
         meant = [each for each in names if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
         if meant:
@@ -133,12 +146,12 @@ def _foreign_text(turn: Mapping) -> Iterator[Finding]:
             yield Finding(entry.key.span, message, (fix,))
 
 
-def _not_numbers(inferencer: Node | None) -> Iterator[Finding]:
+def _not_numbers(node: Node | None) -> Iterator[Finding]:
     """Yield the texts in place of numbers."""
-    if not isinstance(inferencer, Mapping):
+    if not isinstance(node, Mapping):
         return
     for key in ("max_out_len", "max_seq_len", "batch_size"):
-        value = inferencer.merged(key)
+        value = node.merged(key)
         if isinstance(value, Scalar) and value.tag == "str" and not value.dynamic:
             yield Finding(value.span, f"`{key}` is a number")
 
