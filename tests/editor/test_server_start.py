@@ -84,3 +84,51 @@ def test_a_program_starts_the_server_where_prompts_are_only_in_programs(
     workbench = open_folder(code_server, tmp_path)
     workbench.open_file("app.py")
     expect(workbench.problem("no model knows the role `usr`")).to_be_visible()
+
+
+CONFIGURATION = """\
+from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.openicl.icl_prompt_template import PromptTemplate
+from opencompass.openicl.icl_retriever import ZeroRetriever
+
+infer_cfg = dict(
+    prompt_template=dict(type=PromptTemplate, template="{question} </E>", ice_token="</E>"),
+    retrievr=dict(type=ZeroRetriever),
+    inferencer=dict(type=GenInferencer),
+)
+datasets = [dict(reader_cfg=dict(input_columns=["question"], output_column="answer"), infer_cfg=infer_cfg)]
+"""
+
+
+def test_a_configuration_in_python_starts_the_server(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "promptls.toml").touch()
+    (tmp_path / "trivia.py").write_text(CONFIGURATION, "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("trivia.py")
+    expect(workbench.problem("retrievr")).to_be_visible()
+
+
+GREETING = """\
+{#---
+samples: data/customers.json
+input_keys: [name]
+---#}
+- name: greeting
+  role: user
+  content: Hello {{ name }}!
+"""
+
+
+def test_data_files_of_an_open_prompt_are_checked_wherever_they_are(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "greet.yml.j2").write_text(GREETING, "utf-8")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "customers.json").write_text('{"first": {"nmae": "Ada"}}', "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("greet.yml.j2")
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.open_file("customers.json")
+    expect(workbench.problem("nmae")).to_be_visible()

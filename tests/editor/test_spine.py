@@ -73,6 +73,18 @@ def test_the_status_bar_counts_the_tokens_against_the_limit(workbench: Workbench
     expect(workbench.status(re.compile(r"\d+ / 1,000 tokens"))).to_be_visible()
 
 
+def test_a_reload_with_the_focus_in_the_preview_brings_preview_and_count_back(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    workbench.panel("answer format").locator("#tokens").click()
+    expect(workbench.status(re.compile(r"\d+ / 1,000 tokens"))).to_be_visible()
+    with workbench.page.expect_navigation():
+        workbench.run_command("Developer: Reload Window")
+    expect(workbench.status(re.compile(r"\d+ / 1,000 tokens"))).to_be_visible()
+    workbench.screenshot("reloaded")
+    workbench.panel("answer format")
+
+
 def test_the_status_item_says_which_server_runs(workbench: Workbench) -> None:
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()

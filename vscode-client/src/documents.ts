@@ -46,9 +46,12 @@ export function hasPromptText(document: vscode.TextDocument): boolean {
   return document.isUntitled || looksLikePrompt(document.uri.path, document.getText(beginning));
 }
 
-/** Whether a document is a Python program that may contain a template in a string: `raw_template="…"`. */
+/** `raw_template="…"` in a program, and the keys of OpenCompass configurations. */
+const TEMPLATE_IN_PYTHON = /raw_template|infer_cfg|meta_template|read_base/;
+
+/** Whether a document is a Python file that may contain a template. */
 export function mayContainTemplate(document: vscode.TextDocument): boolean {
-  return document.languageId === "python" && document.getText().includes("raw_template");
+  return document.languageId === "python" && TEMPLATE_IN_PYTHON.test(document.getText());
 }
 
 function holdsSavedKey(document: vscode.TextDocument): boolean {
@@ -98,4 +101,9 @@ export async function isPromptProject(): Promise<boolean> {
 export function activePrompt(): vscode.TextDocument | undefined {
   const document = vscode.window.activeTextEditor?.document;
   return document !== undefined && isPrompt(document) ? document : undefined;
+}
+
+/** A prompt in one of the visible editors, whichever has the focus. */
+export function visiblePrompt(): vscode.TextDocument | undefined {
+  return vscode.window.visibleTextEditors.map(({ document }) => document).find(isPrompt);
 }

@@ -7,7 +7,14 @@ import { registerAgentTools } from "./agentTools/register";
 import { Client } from "./client";
 import { PANEL_COMMANDS, registerCommands } from "./commands";
 import { debounce } from "./debounce";
-import { activePrompt, hasPromptText, isPrompt, isPromptProject, mayContainTemplate } from "./documents";
+import {
+  activePrompt,
+  hasPromptText,
+  isPrompt,
+  isPromptProject,
+  mayContainTemplate,
+  visiblePrompt,
+} from "./documents";
 import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
@@ -187,16 +194,17 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
 function countTokens(client: Client): vscode.Disposable {
   const status = new TokenStatus();
   let counted: string | undefined;
+  // A panel has the focus while a sample is chosen in it, and after a reload of the window.
+  const promptToCount = () => activePrompt()?.uri.toString() ?? counted ?? visiblePrompt()?.uri.toString();
   const refresh = debounce(async (token) => {
-    // A sample may be chosen in the preview, which then has the focus.
-    const uri = activePrompt()?.uri.toString() ?? counted;
+    const uri = promptToCount();
     if (uri === undefined || !client.isRunning) {
       return;
     }
     const result = await client
       .execute<TokensResult | null>("promptls.tokens", { uri }, token)
       .catch(() => null);
-    if (token.isCancellationRequested || (activePrompt()?.uri.toString() ?? counted) !== uri) {
+    if (token.isCancellationRequested || promptToCount() !== uri) {
       return;
     }
     if (result !== null) {
@@ -218,10 +226,7 @@ function countTokens(client: Client): vscode.Disposable {
     }),
     vscode.window.onDidChangeActiveTextEditor(() => {
       // A panel that takes the focus is no other file: the count of the prompt beside it stays.
-      if (
-        activePrompt() === undefined &&
-        !vscode.window.visibleTextEditors.some(({ document }) => isPrompt(document))
-      ) {
+      if (activePrompt() === undefined && visiblePrompt() === undefined) {
         status.hide();
         counted = undefined;
       }

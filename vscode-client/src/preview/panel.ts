@@ -10,7 +10,7 @@ import * as vscode from "vscode";
 
 import type { Client } from "../client";
 import { coalesce } from "../debounce";
-import { activePrompt } from "../documents";
+import { activePrompt, visiblePrompt } from "../documents";
 import { fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
 
 export const PREVIEW_VIEW = "promptls.preview";
@@ -83,7 +83,7 @@ export class PreviewPanel implements vscode.Disposable {
   /** Takes over a panel that VS Code brings back after a reload, with the prompt that was shown last. */
   restore(panel: vscode.WebviewPanel): void {
     this.#adopt(panel);
-    const uri = this.#kept.get<string>(PREVIEW_VIEW) ?? activePrompt()?.uri.toString();
+    const uri = this.#kept.get<string>(PREVIEW_VIEW) ?? (activePrompt() ?? visiblePrompt())?.uri.toString();
     if (uri === undefined) {
       panel.dispose();
     } else {
