@@ -22,6 +22,8 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.errors import FilePlace, UserError
 
+_SHORT_ESCAPES: Final = range(0x10000)
+"""The code points that `\\u` and four digits can denote."""
 _SPECIAL: Final = frozenset("\n\r{}[],#&*!|>'\"%@`\\\x85\u2028\u2029")
 
 
@@ -60,7 +62,7 @@ def _quote(text: str) -> str:
 
 def _escape(character: str) -> str:
     code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the end of plane 0
+    return f"\\u{code:04x}" if code in _SHORT_ESCAPES else f"\\U{code:08x}"
 
 
 INDENTATION: Final = "    "

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import spreadsheet_line
@@ -26,6 +26,8 @@ from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 
 Verdict: TypeAlias = Literal["better", "worse", "undecided"]
+_SMALLEST: Final = 0.001
+"""The smallest p-value that is printed; smaller ones say little more."""
 
 
 class Chance(NamedTuple):
@@ -35,7 +37,7 @@ class Chance(NamedTuple):
     compared: int
 
     def __str__(self) -> str:
-        said = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"  # noqa: PLR2004
+        said = f"p < {_SMALLEST}" if self.p_value < _SMALLEST else f"p = {self.p_value:.2g}"
         return said if self.compared == 1 else f"{said} among {self.compared} comparisons"
 
 

@@ -173,7 +173,7 @@ def _permutation(differences: np.ndarray[Any, Any]) -> float:
     import numpy as np
 
     moved = differences[differences != 0]
-    if len(moved) < 2:  # noqa: PLR2004 - swapping a single pair does not change the distance
+    if len(moved) <= 1:  # swapping a single pair does not change the distance
         return 1.0
     if len(moved) > _EXACT:
         return _drawn_permutation(moved)

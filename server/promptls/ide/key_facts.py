@@ -94,19 +94,22 @@ def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | 
 
 
 def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
-    if not path:
-        return _header_keys()
-    if path[0] == "input_keys" and len(path) > 1:
-        return {**SCHEMA_KEYS, **_model_keys(InputKey)} if len(path) == 2 else _schema(path[2:])  # noqa: PLR2004  (an input)
-    if path[0] == "experiments" and len(path) == 2:  # noqa: PLR2004  (an experiment)
-        return _model_keys(ExperimentKey)
-    if path[0] == "experiments" and path[2:] == ("budget",):
-        return _model_keys(BudgetKey)
-    if path[0] == "metrics" and len(path) == 2:  # noqa: PLR2004  (a metric with options)
-        return _model_keys(NamedMetric)
-    if path[0] == "experiments" and path[2:3] == ("json_schema",):
-        return _schema(path[3:])
-    return _schema(path[1:]) if path[0] == "output_schema" else NO_KEYS
+    match path:
+        case ():
+            return _header_keys()
+        case ("input_keys", _):
+            return {**SCHEMA_KEYS, **_model_keys(InputKey)}
+        case ("experiments", _):
+            return _model_keys(ExperimentKey)
+        case ("experiments", _, "budget"):
+            return _model_keys(BudgetKey)
+        case ("metrics", _):
+            return _model_keys(NamedMetric)
+        case ("input_keys", _, *below) | ("experiments", _, "json_schema", *below):
+            return _schema(tuple(below))
+        case ("output_schema", *below):
+            return _schema(tuple(below))
+    return NO_KEYS
 
 
 def _schema(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
@@ -146,7 +149,7 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     for dialogue in (rest[1:], rest[2:]):
         if not dialogue and rest[1:2] != (ITEM,):
             return opencompass.DIALOGUE_KEYS
-        if len(dialogue) == 2 and dialogue[0] in {"round", "begin", "end"} and dialogue[1] == ITEM:  # noqa: PLR2004  (a turn)
+        if dialogue in {("round", ITEM), ("begin", ITEM), ("end", ITEM)}:
             return opencompass.TURN_KEYS
     return NO_KEYS
 

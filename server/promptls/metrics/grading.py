@@ -304,7 +304,7 @@ def read_rubrics(value: object) -> dict[int, str] | str:
         if grade is None:
             return f"`{key}` is not a grade: write `1`, or `score1_description`"
         found[int(grade[1])] = str(text)
-    if len(found) < 2:  # noqa: PLR2004 - a single grade is meaningless
+    if len(found) <= 1:
         return "rubrics have at least two grades"
     return dict(sorted(found.items()))
 

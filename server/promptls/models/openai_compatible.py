@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -33,7 +34,7 @@ def refusal(server: str, status: int, retry_after: str | None, content: bytes, s
         remedy = f"wait {_time(wait)}, as the server asks"
     elif status in _TRY_LATER:
         remedy = "the server is busy or broken: run again later, or with a smaller `concurrency`"
-    elif status // 100 == 3:  # noqa: PLR2004 - HTTP status code
+    elif status in range(300, 400):
         remedy = "check `base_url`: the server leads to another address, where no key is sent"
     else:
         remedy = "check the parameters of the experiment, and whether the prompt is too long for the model"
@@ -414,11 +415,11 @@ class OpenAiCompatible:
         if status in {401, 403}:
             refused = "refused the key" if self._key else "wants a key, and was sent none"
             return ModelError(f"`{self._shown_url}` {refused} (HTTP {status}): {said}", self._key_remedy)
-        if status == 402:  # noqa: PLR2004 - as below
+        if status == HTTPStatus.PAYMENT_REQUIRED:
             return ModelError(
                 f"the account at `{self._shown_url}` is empty (HTTP {status}): {said}", "pay in some money"
             )
-        if status == 404:  # noqa: PLR2004 - HTTP status code
+        if status == HTTPStatus.NOT_FOUND:
             return ModelError(
                 f"`{self._shown_url}` has no model `{self.name}`, or is not compatible with OpenAI: {said}",
                 "check `model` and `base_url`, which ends in `/v1` for most servers",
@@ -515,7 +516,7 @@ def _status_in(content: bytes) -> int | None:
         code = None if answer.get("choices") else answer["error"].get("code")
     except (ValueError, LookupError, AttributeError, RecursionError):
         return None
-    return code if isinstance(code, int) and 400 <= code < 600 else None  # noqa: PLR2004 - HTTP status codes
+    return code if isinstance(code, int) and code in range(400, 600) else None
 
 
 def _host(url: str) -> str | None:

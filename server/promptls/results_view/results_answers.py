@@ -274,10 +274,10 @@ def _of_table(table: Path, unsaved: Mapping[str, str]) -> history.RunSummary:
 
 
 def _named(runs: Sequence[Any]) -> tuple[history.RunSummary, history.RunSummary]:
-    if len(runs) != 2:  # noqa: PLR2004 - a comparison has two sides
-        raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
-    before, after = (history.find_run(str(run), complete=True) for run in runs)
-    return before, after
+    match runs:
+        case [before, after]:
+            return history.find_run(str(before), complete=True), history.find_run(str(after), complete=True)
+    raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
 
 
 def _before_and_after(arguments: Mapping[str, Any]) -> tuple[history.RunSummary, history.RunSummary]:

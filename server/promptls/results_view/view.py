@@ -131,7 +131,7 @@ def _metric_json(metric: MetricSummary, units: list[list[float]]) -> results_wir
 
 def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | None, float | None]:
     count = len(means)
-    if count < 2:  # noqa: PLR2004 - one row has no variance
+    if count <= 1:  # one row has no variance
         return None, None
     mean = math.fsum(means) / count
     if metric.kind == "discrete" and all(value in {0.0, 1.0} for value in means):

@@ -46,6 +46,8 @@ _LIST_FILTERS: Final = SAME_LIST | {"batch", "groupby", "map", "slice"}
 _PASSING_METHODS: Final = frozenset(
     {"capitalize", "get", "lower", "lstrip", "pop", "replace", "rstrip", "strip", "title", "upper"}
 )
+_DEFAULT_WIDTH: Final = 4
+"""The width of Jinja's filter `indent` without an argument."""
 _LINE_BREAKS: Final = frozenset({"\n", "\\n", "\r\n"})
 
 
@@ -141,7 +143,7 @@ def _is_too_shallow(node: Filter, indent: int | None) -> bool:
             continue
         width = argument.value if isinstance(argument, Constant) else None
         return isinstance(width, int) and not isinstance(width, bool) and width < indent
-    return indent > 4  # noqa: PLR2004 - the default width of Jinja's filter
+    return indent > _DEFAULT_WIDTH
 
 
 @dataclass(frozen=True, slots=True)

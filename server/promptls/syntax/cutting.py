@@ -48,7 +48,7 @@ def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
     A text whose YAML is broken is cut as well if its first entry is valid.
     """
     chunks = pieces(text, None, known)
-    if len(chunks) < 2 or _has_shared_nodes(text, chunks):  # noqa: PLR2004 - or there is nothing to cut
+    if len(chunks) <= 1 or _has_shared_nodes(text, chunks):
         return None
     index = first_unsound(chunks)
     completed = 0
@@ -87,7 +87,7 @@ def cut_json(text: str, known: Known) -> list[Chunk] | None:
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return None
     chunks = json_pieces(text, None, None, known)
-    if len(chunks) < 2 or first_unsound(chunks[:1], is_end=False) is not None:  # noqa: PLR2004 - as above
+    if len(chunks) <= 1 or first_unsound(chunks[:1], is_end=False) is not None:
         return None
     index = first_unsound(chunks)
     return chunks if index is None or in_context(chunks, index)[1].is_broken else None

@@ -166,7 +166,8 @@ class _Section(NamedTuple):
     @property
     def is_heading_alone(self) -> bool:
         lines = [line for line in self.text.splitlines() if line.strip()]
-        return all(_HEADING.match(line) or _UNDERLINE.match(line) for line in lines[-1:]) and len(lines) < 3  # noqa: PLR2004 - a heading, and its underline
+        has_text = bool(lines[2:])  # after a heading and its underline
+        return not has_text and all(_HEADING.match(line) or _UNDERLINE.match(line) for line in lines[-1:])
 
 
 def _sections(text: str) -> Iterator[_Section]:

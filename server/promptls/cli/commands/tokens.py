@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.terminal import Column, TableRow, print_failure, print_json, shown_path, table
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from promptls.models.model import ModelReference
     from promptls.rendering.file_rendering import FileRendering, TokenRange
     from promptls.workspace.snapshot import Snapshot
+
+_ONE_PERCENT: Final = 0.01
 
 SUMMARY = "count the tokens of prompts"
 
@@ -218,7 +220,7 @@ def _percent(part: int, whole: int | None) -> str:
     if not whole:
         return ""
     share = part / whole
-    return f"{share:.2%}" if 0 < share < 0.01 else f"{share:.0%}"  # noqa: PLR2004  (less than one percent)
+    return f"{share:.2%}" if 0 < share < _ONE_PERCENT else f"{share:.0%}"
 
 
 def _dollars(cost: float | None) -> str:

@@ -115,13 +115,17 @@ def release(name: str) -> Release:
     if match is None:
         raise ValueError(f"Ragas {name} has no prompt objects: name a release from 0.1.0 to 0.1.21.")
     number = int(match[1])
+
+    def is_since(first: int) -> bool:
+        return number >= first
+
     return Release(
         name,
-        asks_for_json=1 <= number <= 5,  # noqa: PLR2004
-        has_format_instruction=number >= 6,  # noqa: PLR2004
-        has_defaults=number >= 9,  # noqa: PLR2004
-        quotes_texts=number >= 14,  # noqa: PLR2004
-        keeps_adapted=number >= 13,  # noqa: PLR2004
+        asks_for_json=is_since(1) and not is_since(6),
+        has_format_instruction=is_since(6),
+        has_defaults=is_since(9),
+        quotes_texts=is_since(14),
+        keeps_adapted=is_since(13),
     )
 
 

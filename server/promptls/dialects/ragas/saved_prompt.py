@@ -316,11 +316,13 @@ def _allows(metric: str, allowed: Any) -> bool:
         return isinstance(allowed, list) and bool(allowed)
     if metric == "RankingMetric":
         return isinstance(allowed, int) and not isinstance(allowed, bool)
-    return (
-        isinstance(allowed, list)
-        and len(allowed) == 2  # noqa: PLR2004 - minimum and maximum
-        and all(isinstance(each, int | float) and not isinstance(each, bool) for each in allowed)
-    )
+    match allowed:
+        case [bool(), _] | [_, bool()]:
+            return False
+        case [int() | float(), int() | float()]:  # minimum and maximum
+            return True
+        case _:
+            return False
 
 
 def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:

@@ -146,7 +146,7 @@ def _quote(form: str) -> str:
 
 def _delimiters(tag: Tag) -> tuple[str, str]:
     """Return the opening and closing delimiters of the tag, with its white space control signs."""
-    sign = tag.text[2:3] if tag.text[2:3] in {"-", "+"} and tag.inner_start > 2 else ""  # noqa: PLR2004  (the sign)
+    sign = tag.text[2 : tag.inner_start]
     closing = "-%}" if tag.trims_after and not tag.unclosed else "%}"
     return f"{{%{sign}", closing
 

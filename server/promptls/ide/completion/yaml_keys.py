@@ -258,10 +258,12 @@ def _snippet(fact: KeyFact, place: YamlPlace) -> str:
 
 def _metric_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
     """Yield the options of a metric under its name, and its parameters under `columns`."""
-    is_option = len(place.path) == 2  # noqa: PLR2004  (`metrics` and the name)
-    if not is_option and place.path[2:] != ("columns",):
-        return
-    for index, (name, detail) in enumerate(metric_options(request, place.path[1]).items()):
+    match place.path:
+        case (_, metric) | (_, metric, "columns"):
+            options = metric_options(request, metric)
+        case _:
+            return
+    for index, (name, detail) in enumerate(options.items()):
         if name not in place.siblings:
             text = None if place.has_colon or place.quote else f"{name}: "
             yield CompletionItem(name, "property", 30 + index, text=text or "", detail=detail)

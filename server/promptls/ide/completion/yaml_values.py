@@ -223,11 +223,17 @@ def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator
 
 def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bool:
     """Return whether the items of the list at `path` are scalars, not mappings."""
-    if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
-        return "properties" not in example_schema(request, path[2:])
+    inside = _in_example(path)
+    if len(inside) > 1 and inside[-1] == ITEM:
+        return "properties" not in example_schema(request, inside)
     fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
     types = fact.describe_type if fact is not None else ""
     return path[-1:] == (ITEM,) and types.startswith(("list", "any")) and "mappings" not in types
+
+
+def _in_example(path: KeyPath) -> KeyPath:
+    """Return the path inside an example; empty elsewhere."""
+    return path[2:] if path[:2] == ("examples", ITEM) else ()
 
 
 def _roles(request: Request) -> Iterator[CompletionItem]:
@@ -248,19 +254,20 @@ def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[
 
 def _declared(request: Request, path: KeyPath) -> Iterator[CompletionItem]:
     source = _DECLARED.get(path)
-    if len(path) > 2:  # noqa: PLR2004  (the name of an experiment or a metric)
-        source = {"experiments": _EXPERIMENT, "metrics": _METRIC}.get(path[0], {}).get(path[2:], source)
-        if path[0] == "metrics" and path[2] == "columns":
+    below = path[2:]  # the name of an experiment or a metric
+    if below:
+        source = {"experiments": _EXPERIMENT, "metrics": _METRIC}.get(path[0], {}).get(below, source)
+        if path[0] == "metrics" and below[0] == "columns":
             source = _dataset_columns
     if source is not None:
         yield from source(request)
-    elif path[:2] == ("examples", ITEM) and len(path) > 2:  # noqa: PLR2004  (an example's key)
-        yield from _schema_values(example_schema(request, path[2:]))
+    elif inside := _in_example(path):
+        yield from _schema_values(example_schema(request, inside))
     elif (path[-1:] == ("type",) and path[0] in {"input_keys", "output_schema", "experiments"}) or path[
         -2:
     ] == ("type", ITEM):
         yield from table_items(JSON_TYPES)
-    elif path[-1:] == ("default",) and path[0] == "input_keys" and len(path) == 3:  # noqa: PLR2004  (an input's key)
+    elif path[:1] == ("input_keys",) and below == ("default",):
         yield from _schema_values(example_schema(request, path[1:2]))
 
 

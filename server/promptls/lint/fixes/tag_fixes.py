@@ -561,7 +561,8 @@ def _closed(tag: Tag, start: int) -> Fix:
             blank = Span(start + len(before.rstrip()), start + len(before))
             return Fix("Remove the white space", (Edit(blank, ""),), preferred=True)
         return Fix("Change `}` to `%}`", (Edit(place, "%}"),), preferred=True)
-    missing = tag.unclosed[1:] if tag.text.endswith(tag.unclosed[0]) and len(tag.text) > 2 else tag.unclosed  # noqa: PLR2004 - an opening delimiter
+    has_half = tag.text[2:].endswith(tag.unclosed[0])
+    missing = tag.unclosed[1:] if has_half else tag.unclosed
     space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "
     return Fix(f"Insert `{missing}`", (Edit(Span(end, end), space + missing),))
 

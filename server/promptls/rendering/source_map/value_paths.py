@@ -265,8 +265,8 @@ def _of_filter(node: nodes.Filter, how: str) -> Iterator[Read]:
     if node.node is None:
         return
     if node.name == "join":
-        is_plain = len(node.args) < 2 and not node.kwargs  # noqa: PLR2004 - the separator, and the attribute
-        yield from reads_of(node.node, TEXTS if is_plain else ITEMS)
+        has_attribute = bool(node.args[1:] or node.kwargs)
+        yield from reads_of(node.node, ITEMS if has_attribute else TEXTS)
         yield from _of_all(node.args[:1], VALUE)
     elif node.name in _DEFAULTS:
         yield from _of_all((node.node, *node.args[:1]), how)

@@ -14,19 +14,15 @@ from promptls.syntax.jinja import nodes
 
 def compared_values(node: nodes.Operation) -> Iterator[tuple[nodes.Expression, tuple[Compared, ...]]]:
     """Yield the values compared directly, without filters or defaults, each with the constants."""
-    if len(node.operators) != 1 or len(node.operands) != 2:  # noqa: PLR2004 - two operands
-        return
-    left, right = node.operands
-    match node.operators[0]:
-        case "==" | "!=":
+    match node.operators, node.operands:
+        case ["==" | "!="], [left, right]:
             for value, other in ((left, right), (right, left)):
                 if is_plain(value) and (constants := _constants(other)):
                     yield value, constants
-        case "in" | "not in":
-            if is_plain(left) and isinstance(right, nodes.Collection) and right.kind != "dict":
-                constants = tuple(constant for item in right.items for constant in _constants(item))
-                if constants:
-                    yield left, constants
+        case ["in" | "not in"], [left, nodes.Collection() as right]:
+            constants = tuple(constant for item in right.items for constant in _constants(item))
+            if constants and is_plain(left) and right.kind != "dict":
+                yield left, constants
 
 
 def is_plain(node: nodes.Expression) -> bool:

@@ -391,12 +391,11 @@ def _pairs(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
     for tag in chunk.tags:
         expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
         node = expressions[0] if len(expressions) == 1 else None
-        if isinstance(node, Collection) and node.kind == "tuple" and len(node.items) == 2:  # noqa: PLR2004
-            first, second = node.items
-            place = Span(first.span.start, second.span.end).shifted(tag.span.start)
-            is_joined = re.fullmatch(r"\w+,\w+", chunk.text[place.start : place.end])
-            if isinstance(first, Name) and isinstance(second, Name) and is_joined:
-                found.append((first.name, second.name, place))
+        match node:
+            case Collection(kind="tuple", items=[Name() as first, Name() as second]):
+                place = Span(first.span.start, second.span.end).shifted(tag.span.start)
+                if re.fullmatch(r"\w+,\w+", chunk.text[place.start : place.end]):
+                    found.append((first.name, second.name, place))
     return tuple(found)
 
 

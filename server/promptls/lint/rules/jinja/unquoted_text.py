@@ -82,7 +82,7 @@ _ENUMERATIONS: Final = frozenset(
 _CHAT_KEYS: Final = frozenset({"author", "content", "name", "role", "sender", "text"})
 """The usual keys of a message."""
 _CONSTANTS: Final = ("true", "false", "none")
-_EQUAL: Final = frozenset({"==", "!="})
+_EQUAL: Final = frozenset({("==",), ("!=",)})
 _TEST: Final = "defined"
 
 
@@ -91,7 +91,7 @@ def _doubtful(chunk: Chunk) -> tuple[_Doubtful, ...]:
     """Return the names that are compared with another value, or used as a key."""
     found: list[_Doubtful] = []
     for start, node in expressions_in(chunk):
-        if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
+        if isinstance(node, Operation) and node.operators in _EQUAL:
             for one, other in (node.operands, node.operands[::-1]):
                 if isinstance(one, Name) and _is_role(other):
                     found.append(_Doubtful(one.name, one.span.shifted(start), "role"))
