@@ -14,6 +14,17 @@ from promptls.text.positions import Span, line_starts
 
 NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` raises for text that is not Python, or that is nested too deeply for its parser."""
+
+
+@lru_cache(maxsize=8)
+def parse_python(text: str) -> ast.Module | None:
+    """Return the syntax tree of Python source, which callers do not change; None if it cannot be parsed."""
+    try:
+        return ast.parse(text)
+    except NOT_PYTHON:
+        return None
+
+
 _OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
 _PIECE: Final = re.compile(
     r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL

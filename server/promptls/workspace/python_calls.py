@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from promptls.security.files import read_bytes
 from promptls.semantic.types.assignability import KnownValue, constant, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
-from promptls.syntax.python_places import NOT_PYTHON
+from promptls.syntax.python_places import NOT_PYTHON, parse_python
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
 from promptls.workspace.python_scopes import Scope, attribute_value, meaning_in, scopes_of
@@ -530,11 +530,8 @@ def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tu
 
 def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.expr, Scope]]:
     """Yield the expressions of the data of a call, with the scope of the call."""
-    try:
-        tree = ast.parse(text)
-    except NOT_PYTHON:
-        return
-    for scope in scopes_of(tree):
+    tree = parse_python(text)
+    for scope in scopes_of(tree) if tree else ():
         for node in scope.calls:
             if places.end_of(node.func) == call.span.end:
                 for each in data_of(node) or ():

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.security.files import cached_by_file
 from promptls.syntax.jinja.builtins import Taken, TakenKind
-from promptls.syntax.python_places import NOT_PYTHON
+from promptls.syntax.python_places import parse_python
 from promptls.workspace.disk import text_on_disk
 
 
@@ -35,12 +35,8 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
     Variables that the file assigns are included, because they may be functions; their signature
     is unknown and left empty. A literal `__all__` adds imported names.
     """
-    text = text_on_disk(path)
-    if text is None:
-        return None
-    try:
-        tree = ast.parse(text)
-    except NOT_PYTHON:
+    tree = _tree_of(path)
+    if tree is None:
         return None
     found: list[PythonFunction] = []
     for node in tree.body:
@@ -54,6 +50,11 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
         PythonFunction(name, "", "", 0) for name in exported if name not in {each.name for each in found}
     ]
     return tuple(function for function in found if not function.name.startswith("_"))
+
+
+def _tree_of(path: str) -> ast.Module | None:
+    text = text_on_disk(path)
+    return None if text is None else parse_python(text)
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonFunction:
@@ -133,12 +134,8 @@ def names_of_module(path: str) -> frozenset[str] | None:
 
     That is the case if the file cannot be read or parsed, has a star import, or binds names dynamically.
     """
-    text = text_on_disk(path)
-    if text is None:
-        return None
-    try:
-        tree = ast.parse(text)
-    except NOT_PYTHON:
+    tree = _tree_of(path)
+    if tree is None:
         return None
     try:
         found = frozenset(_bound(tree.body))
@@ -150,11 +147,12 @@ def names_of_module(path: str) -> frozenset[str] | None:
 @cached_by_file(64)
 def plain_names(path: str) -> frozenset[str]:
     """Return the names that the file at `path` certainly binds to a class, or to plain data."""
-    text = text_on_disk(path)
+    tree = _tree_of(path)
+    if tree is None:
+        return frozenset()
     try:
-        tree = ast.parse(text or "")
         bound = [*_bound(tree.body)]
-    except NOT_PYTHON:
+    except RecursionError:
         return frozenset()
     found = set()
     for node in tree.body:

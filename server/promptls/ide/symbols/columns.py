@@ -21,12 +21,13 @@ from promptls.ide.symbols.inputs import (
     key_spans,
     prompts_by,
 )
-from promptls.ide.symbols.python_names import FUNCTIONS, parse_python, place_in
+from promptls.ide.symbols.python_names import FUNCTIONS, place_in
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
 from promptls.syntax.language import PLAIN_TEXT
+from promptls.syntax.python_places import parse_python
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.ide.symbols.symbol import Occurrence, Use
 from promptls.syntax.language import PLAIN_TEXT
-from promptls.syntax.python_places import NOT_PYTHON
+from promptls.syntax.python_places import parse_python
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.steps import Steps
@@ -29,12 +29,22 @@ class PythonUses(NamedTuple):
     unclear: tuple[Span, ...] = ()
 
 
+@lru_cache(maxsize=32)
 def functions_of(text: str) -> Mapping[str, bool]:
     """Return the top-level functions of a Python text, and whether they can be used as metrics directly.
 
     Functions with a decorator that names them cannot. Empty if the text cannot be parsed.
     """
-    return _functions(text)
+    tree = parse_python(text)
+    return {
+        node.name: not any(_gives_name(each) for each in node.decorator_list)
+        for node in (tree.body if tree else ())
+        if isinstance(node, FUNCTIONS)
+    }
+
+
+def _gives_name(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and any(each.arg == "name" for each in decorator.keywords)
 
 
 def uses_in(snapshot: Snapshot, path: str, home: str, name: str) -> PythonUses:
@@ -93,29 +103,6 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
         known = snapshot.memo[key] = tuple(sorted(found))
     assert isinstance(known, tuple)
     return known
-
-
-@lru_cache(maxsize=32)
-def _functions(text: str) -> dict[str, bool]:
-    tree = parse_python(text)
-    return {
-        node.name: not any(_gives_name(each) for each in node.decorator_list)
-        for node in (tree.body if tree else ())
-        if isinstance(node, FUNCTIONS)
-    }
-
-
-def _gives_name(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and any(each.arg == "name" for each in decorator.keywords)
-
-
-@lru_cache(maxsize=8)
-def parse_python(text: str) -> ast.Module | None:
-    """Return the syntax tree of a Python text; None if it cannot be parsed."""
-    try:
-        return ast.parse(text)
-    except NOT_PYTHON:
-        return None
 
 
 # -- modules -------------------------------------------------------------------------
