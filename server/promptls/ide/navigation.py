@@ -125,7 +125,7 @@ def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple
     if symbol is not None and symbol.kind == "import" and variable is not None:
         return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
     if symbol is not None and symbol.kind in {"input", "named metric"}:
-        declared = _of_use((yield from occurrence_steps(snapshot, symbol, in_data=False)), "declaration")
+        declared = _declarations((yield from occurrence_steps(snapshot, symbol, in_data=False)))
         if declared:
             return tuple(Target(*place, symbol.span) for place in declared)
     return (yield from definition_steps(snapshot, path, offset))
@@ -159,10 +159,10 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]
         return [(symbol.home, _TOP)]
     template = snapshot.template(symbol.home)
     if template is not None and symbol.kind == "key":
-        declared = _of_use(declared_key_places(template, symbol.home, symbol.key_path), "declaration")
+        declared = _declarations(declared_key_places(template, symbol.home, symbol.key_path))
         return declared or list(_declarations_or_writes((yield from occurrence_steps(snapshot, symbol))))
     if symbol.kind in NO_VARIABLES:
-        return _of_use((yield from occurrence_steps(snapshot, symbol)), "declaration")
+        return _declarations((yield from occurrence_steps(snapshot, symbol)))
     variable = symbol_variable(snapshot, symbol)
     if template is None or variable is None or symbol.kind == "own":
         return []
@@ -177,13 +177,13 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]
             (each.path, each.span) for each in found if each.use == "write" and each.where == "template"
         ]
         passed = [(each.path, each.span) for each in found if each.where == "python"]
-        places += _of_use(found, "declaration") or assigned or passed
+        places += _declarations(found) or assigned or passed
     return places
 
 
 def _declarations_or_writes(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
     """Yield the declarations of a key; without one, its first assignment in each file."""
-    declared = _of_use(places, "declaration")
+    declared = _declarations(places)
     if declared:
         yield from declared
         return
@@ -221,8 +221,8 @@ def _binding_targets(
     yield (target, _TOP) if target is not None else (path, binding.span)
 
 
-def _of_use(places: Iterable[Occurrence], use: str) -> list[tuple[str, Span]]:
-    return [(each.path, each.span) for each in places if each.use == use]
+def _declarations(places: Iterable[Occurrence]) -> list[tuple[str, Span]]:
+    return [(each.path, each.span) for each in places if each.use == "declaration"]
 
 
 def _definition_named(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[tuple[str, Span]]:

@@ -52,14 +52,14 @@ _HTML: Final = """\
 """
 
 
-def report_html(runs: Sequence[RunSummary], max_cells: int = MAX_CELLS) -> str:
+def report_html(runs: Sequence[RunSummary]) -> str:
     """Return the report of the runs: the first is the baseline, the last is shown.
 
-    It contains rows of up to `max_cells` characters, and lists omissions. Raises `UserError` if a table is
+    It contains rows of up to `MAX_CELLS` characters, and lists omissions. Raises `UserError` if a table is
     missing or the page is not installed.
     """
     view = results_view(runs)
-    tables, left_out = packed_rows(runs, max_cells)
+    tables, left_out = packed_rows(runs)
     for run, notes in zip(view["runs"], left_out, strict=True):
         run["leftOut"] = notes
     pairs = [packed_pairs(runs[0], other) for other in runs[1:]]

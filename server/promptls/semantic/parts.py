@@ -379,11 +379,6 @@ class Content:
         """Whether it is a block scalar."""
         return self.value.style in {"|", ">"}
 
-    @property
-    def is_chomped(self) -> bool:
-        """Whether it is a block scalar without its last line break (`|-`)."""
-        return self.is_block and bool(self.value.text) and not self.value.text.endswith("\n")
-
 
 @chunk_fact
 def chunk_contents(chunk: Chunk) -> tuple[Content, ...]:
