@@ -9,7 +9,7 @@ from inspect import cleandoc
 from itertools import islice
 from pathlib import Path
 from sys import modules
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from promptls.facts import current, unrecorded
 from promptls.semantic.header import Example
@@ -182,6 +182,18 @@ MAX_FINDINGS: Final = 500
 # -- checks of one thing at a time -----------------------------------------------------------
 
 
+class _Found(NamedTuple):
+    """The findings in a chunk or an example, and what they were computed from besides its text.
+
+    `number` and `start` are those of an example.
+    """
+
+    value: object
+    findings: tuple[Finding, ...]
+    number: int = 0
+    start: int = 0
+
+
 def each_chunk(find: Callable[[Chunk], Iterable[Finding]]) -> Check:
     """Make a check from a function that checks one chunk, so that only edited chunks are checked again.
 
@@ -205,11 +217,11 @@ def each_chunk_given(
 
             def in_chunk(chunk: Chunk) -> tuple[Finding, ...]:
                 """Return the findings in a chunk, which caches them for the last `value`."""
-                known: Any = chunk.facts.get(find)
-                if known is None or known[0] != value:
-                    found = unrecorded(lambda: tuple(islice(find(chunk, value), MAX_FINDINGS + 1)))
-                    known = chunk.facts[find] = (value, found)
-                return known[1]  # type: ignore[no-any-return]  # stored above
+                known = chunk.facts.get(find)
+                if not isinstance(known, _Found) or known.value != value:
+                    findings = unrecorded(lambda: tuple(islice(find(chunk, value), MAX_FINDINGS + 1)))
+                    known = chunk.facts[find] = _Found(value, findings)
+                return known.findings
 
             reads = current.get()
             if reads is not None:
@@ -249,12 +261,17 @@ def each_example(
             for example in examples:
                 facts = example.chunk.facts if example.chunk is not None else {}
                 key = (find, example.place)
-                known: Any = facts.get(key)
-                if known is None or known[0] != value or (known[3] and known[1] != example.number):
-                    found = tuple(find(file.template.source, example, value))
-                    known = facts[key] = (value, example.number, example.node.span.start, found)
-                for finding in known[3]:
-                    yield finding.shifted(example.node.span.start - known[2])
+                start = example.node.span.start
+                known = facts.get(key)
+                if (
+                    not isinstance(known, _Found)
+                    or known.value != value
+                    or (known.findings and known.number != example.number)
+                ):
+                    findings = tuple(find(file.template.source, example, value))
+                    known = facts[key] = _Found(value, findings, example.number, start)
+                for finding in known.findings:
+                    yield finding.shifted(start - known.start)
 
         return check
 
