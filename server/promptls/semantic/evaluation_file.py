@@ -368,6 +368,19 @@ class Evaluation:
         return class_name(self.inferencer.value if self.inferencer else None)
 
     @property
+    def compares_same_prompt(self) -> bool:
+        """Whether a `PPLInferencer` compares a text with itself, for lack of one for each label."""
+        node = self.inferencer.value if self.inferencer else None
+        question = self.question_template
+        return (
+            self.inferencer_class == "PPLInferencer"
+            and question is not None
+            and question.form is Form.TEXT
+            and isinstance(node, Mapping)
+            and node.merged("labels") is None
+        )
+
+    @property
     def retrieves(self) -> bool | None:
         """Whether examples are retrieved, or None if unknown."""
         name = self.retriever_class

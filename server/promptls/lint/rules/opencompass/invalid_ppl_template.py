@@ -51,8 +51,16 @@ from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule, each_chunk_given
-from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
+from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
+from promptls.semantic.evaluation_file import (
+    Evaluation,
+    EvaluationTemplate,
+    Form,
+    Label,
+    evaluation_of,
+    fields_in,
+    scalars_in,
+)
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
@@ -94,7 +102,7 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
                 is_used = label.entry.value in used or not is_built
                 yield found if is_used else replace(found, severity="warning")
     if evaluation.question_template is not None:
-        yield from _compared(evaluation, evaluation.question_template)
+        yield from _compared(chunk, evaluation, evaluation.question_template)
         yield from _same_labels(chunk, evaluation, evaluation.question_template)
         yield from _without_label(evaluation, evaluation.question_template, answers)
     yield from _without_example(evaluation)
@@ -132,7 +140,7 @@ def _value(label: Label) -> Iterator[Finding]:
         yield Finding(label.entry.key.span, "the dialogue of this label has no `round`")
 
 
-def _compared(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _compared(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
     inferencer = evaluation.inferencer_class
     body = question.body
     if inferencer in LABEL_INFERENCERS and question.form not in {Form.LABELS, Form.DIALOGUE}:
@@ -149,15 +157,19 @@ def _compared(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[
         names = ", ".join(f"`{key_text(entry)}`" for entry in body.entries)
         message = f"`PPLInferencer` takes the keys for labels, here {names}: write a mapping from each label to a dialogue"
         yield Finding(_class_span(evaluation), message)
-    elif (
-        inferencer == "PPLInferencer"
-        and question.form is Form.TEXT
-        and "labels" not in _inferencer_keys(evaluation)
-    ):
+    elif evaluation.compares_same_prompt:
         message = (
             "`PPLInferencer` gets the same prompt for every label: write a mapping from each label to a text"
         )
-        yield Finding(_key_of(question), message, severity="warning")
+        fixes: tuple[Fix, ...] = ()
+        fields = {field.name for scalar in scalars_in(body) for field in fields_in(chunk, scalar)}
+        if evaluation.output_column in fields:  # the form of a prompt whose answer the model writes
+            message += ", or let a `GenInferencer` generate the answer"
+            end = _class_span(evaluation).end
+            place = Span(end - len("PPLInferencer"), end)
+            if chunk.text[place.start : place.end] == "PPLInferencer":
+                fixes = (Fix("Change to `GenInferencer`", (Edit(place, "GenInferencer"),)),)
+        yield Finding(_key_of(question), message, fixes, severity="warning")
     elif inferencer == "PPLInferencer" and question.form is Form.LABELS and _is_alone(evaluation, question):
         message = (
             f"`PPLInferencer` has one label to choose from, `{question.labels[0].name}`: every row gets it"
@@ -232,11 +244,6 @@ def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
         names = ", ".join(f"`{name}`" for name in missing)
         message = f"an example whose answer is {names} has no template here: OpenCompass raises a KeyError"
         yield Finding(_key_of(ice), message, severity="warning")
-
-
-def _inferencer_keys(evaluation: Evaluation) -> set[str | None]:
-    value = evaluation.inferencer.value if evaluation.inferencer else None
-    return {key_text(entry) for entry in value.entries} if isinstance(value, Mapping) else set()
 
 
 def _key_of(template: EvaluationTemplate) -> Span:

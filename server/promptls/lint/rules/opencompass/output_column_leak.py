@@ -97,7 +97,7 @@ def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
         if (formatted or "").lower() in {"false", "no", "off"}:
             return ""
         return "a `RawPromptTemplate` masks no column"
-    if evaluation.inferencer_class == "PPLInferencer":
+    if evaluation.inferencer_class == "PPLInferencer" and not evaluation.compares_same_prompt:
         return "prompts whose labels are compared mask no column"
     return ""
 
