@@ -287,7 +287,13 @@ def _namespaces(file: File) -> Iterator[Finding]:
             if owner == use.owner and len(other) >= MIN_LENGTH and is_typo(use.name, other)
         ]
         set_here = [each for each in uses if each.is_set and each.owner == use.owner and [each.name] == known]
-        if len(known) == 1 and use.owner not in names.all_bound_names and len(set_here) == 1:
+        is_set_around = {(use.owner, name) for name in known} <= around
+        if (
+            len(known) == 1
+            and not is_set_around
+            and use.owner not in names.all_bound_names
+            and len(set_here) == 1
+        ):
             # Another file makes the namespace, and may set what is read here.
             message = f"nothing reads `{use.owner}.{known[0]}`"
             yield _finding(set_here[0].span, known[0], use.name, message)
