@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from promptls.embeddings.language_model import FILE, PACKAGE, RUNTIME, package_folders
 from promptls.models.model import Completion, Messages, ModelError, PromptScore
@@ -119,8 +119,8 @@ LONGEST_LINE = 64 * 1024 * 1024
 # Maximum number of characters of the process's error output that an error quotes.
 QUOTED = 300
 
-# Default for `max_tokens`; a small model may never stop by itself.
-MAX_TOKENS = 1024
+# A small model may never stop by itself, and loses its thread if it does not take the likeliest token.
+_DEFAULTS: Final[Mapping[str, Any]] = {"max_tokens": 1024, "temperature": 0}
 
 
 class LocalModel:
@@ -152,7 +152,7 @@ class LocalModel:
         """Return the same answer as `complete`; `on_text` receives chunks of its text as they arrive."""
         request = {
             "messages": list(messages),
-            "parameters": {"max_tokens": MAX_TOKENS, **parameters},
+            "parameters": {**_DEFAULTS, **parameters},
             "json_schema": json_schema,
             "stream": on_text is not None,
         }
