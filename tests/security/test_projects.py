@@ -65,6 +65,15 @@ def test_the_project_of_a_file_is_the_nearest(tmp_path: Path, marker: str) -> No
     assert folder_to_trust(tmp_path) == tmp_path
 
 
+def test_the_project_of_a_path_with_dots_is_around_the_file(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "here" / "promptls.toml").write_text("")
+    prompt = tmp_path / "here" / ".." / "there" / "a.yml.j2"
+
+    assert folder_to_trust(prompt) == find_project(prompt).root == tmp_path / "there"
+
+
 def test_settings_around_a_repository_are_not_its_own(tmp_path: Path) -> None:
     (tmp_path / "promptls.toml").write_text('encoding = "outer"\n')
     (tmp_path / "repository" / ".git").mkdir(parents=True)

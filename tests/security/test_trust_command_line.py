@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,25 @@ def test_without_a_terminal_a_command_refuses_and_names_the_remedies(
     assert "`--trust` trusts it this time, `promptls trust .` from now on" in done.stderr
     assert done.stdout == ""
     assert not hostile.has_run
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_trust_in_the_working_folder_does_not_extend_to_a_folder_beside_it(
+    hostile: Hostile, words: tuple[str, ...]
+) -> None:
+    beside = hostile.folder.parent / "trusted"
+    beside.mkdir()
+    (beside / "promptls.toml").touch()
+    hostile.store.decide(beside, trusted=True)
+    shutil.rmtree(hostile.folder / ".git")  # with it, the folder is a project
+    command, file, *options = words
+
+    done = replace(hostile, folder=beside).command(command, f"../{hostile.folder.name}/{file}", *options)
+
+    assert not hostile.has_run
+    if command != "generate":  # its folder is that of the dataset
+        assert done.returncode == 2, done.stdout
+        assert f"{hostile.folder} is not trusted" in done.stderr
 
 
 def test_the_refusal_names_what_would_be_run(hostile: Hostile) -> None:

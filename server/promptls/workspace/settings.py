@@ -273,7 +273,7 @@ def find_project(path: Path, editor_settings: Mapping[str, object] | None = None
     """
     from promptls.settings.project import Project
 
-    folder = path.absolute().parent
+    folder = _without_dots(path).parent
     for candidate in (folder, *folder.parents):
         found = _settings_in(candidate)
         if found is not None:
@@ -304,13 +304,18 @@ def _is_planted(file: Path) -> bool:
     return bool(folder & stat.S_ISVTX and folder & stat.S_IWOTH and owner not in {0, os.geteuid()})
 
 
+def _without_dots(path: Path) -> Path:
+    """Return the absolute path without `..`, so that its parents are the folders around it."""
+    return Path(os.path.normpath(path.absolute()))
+
+
 def project_folder(path: Path) -> Path | None:
     """Return the folder of the project around a file or folder: the nearest with settings or a repository.
 
     None outside of any project. The home folder contains projects and downloads, and is no project around
     them, even if it has settings or is a repository.
     """
-    path = path.absolute()
+    path = _without_dots(path)
     folder = path if path.is_dir() else path.parent
     for candidate in (folder, *folder.parents):
         if candidate != path and covers_home(candidate):
@@ -327,6 +332,7 @@ def folder_to_trust(path: Path) -> Path:
 
     For a file in the home folder, that is the file itself.
     """
+    path = _without_dots(path)
     if not current_scope().allows(path):  # not accessed: somebody may have written the path
         return path.parent
     if path.is_dir():

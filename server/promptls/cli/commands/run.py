@@ -207,7 +207,7 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
         )
     return [
         RunRequest(
-            prompt=str(Path(file).absolute()) if file else "",
+            prompt=os.path.normpath(Path(file).absolute()) if file else "",
             experiment=arguments.experiment,
             models=arguments.model,
             rows=arguments.rows,
