@@ -7,7 +7,8 @@ variable that the file uses more often, one of two variables that are each read 
 by one letter from one that the same value has elsewhere, or is a misspelling of a common one such as
 `content`. Names that differ in a digit, in a plural
 ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
-sample or another template passes. Reports a name with a hyphen, such as `user-name`, with a dot where the file
+sample or another template passes. In every file, reports a key that no sample has, and a text that a value
+is compared with, if it is a typo of one that the samples have (an information). Reports a name with a hyphen, such as `user-name`, with a dot where the file
 has the name with `_`, and with a comma, too.
 
 ## Why is this bad?
@@ -55,6 +56,7 @@ from promptls.lint.analysis.namespaces import (
     unmatched_attributes,
     uses_in,
 )
+from promptls.lint.analysis.sampled_values import unsampled_names
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
@@ -88,10 +90,20 @@ _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def check(file: File) -> Iterator[Finding]:
+    """Yield the names, keys and texts that are probably typos, once at each place."""
+    seen: set[Span] = set()
+    for finding in _found(file):
+        if finding.span not in seen:
+            seen.add(finding.span)
+            yield finding
+
+
+def _found(file: File) -> Iterator[Finding]:
     """Yield the names, and the keys of values, that are one letter away from a more frequent one."""
     if file.template.has_broken_tags:
         return
     yield from _namespaces(file)
+    yield from _unsampled(file)
     if declared_names(file) is not None:
         if file.kind in OBJECT_KINDS:  # its inputs are fields, and none of Jinja's variables
             yield from _names(file)
@@ -101,6 +113,15 @@ def check(file: File) -> Iterator[Finding]:
     yield from _keys(file)
     yield from _hyphenated(file)
     yield from _dotted(file)
+
+
+def _unsampled(file: File) -> Iterator[Finding]:
+    """Yield the typos of what the samples have: keys, and texts that a value is compared with."""
+    if file.kind in OBJECT_KINDS:
+        return
+    for each in unsampled_names(file):
+        finding = _finding(each.span, each.name, each.meant, each.message)
+        yield finding if each.is_key else replace(finding, severity="information")
 
 
 def _names(file: File) -> Iterator[Finding]:
