@@ -624,22 +624,20 @@ def _missing_end(
 
 
 def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -> int:
-    """Return the end of the block of a tag in the first column: that of its content or of the next part."""
-    for content in chunk_contents(located.chunk):
-        if content.value.span.start <= tag.span.start < content.end:
-            inside = source.slice(Span(located.start, located.start + content.value.span.end))
-            return max(located.start + len(inside.rstrip()), located.start + tag.span.end)
+    """Return the end of the block of a tag in the first column: that of the next part or of its content."""
     first = source.line_column(located.start + tag.span.end).line + 1
     last = source.line_column(len(source)).line
     lines = [line_index for line_index in range(first, last + 1) if source.line(line_index).strip()]
-    if not lines or not source.line(lines[0]).startswith("- "):
-        return end
-    after = next(
-        (line_index for line_index in lines[1:] if not source.line(line_index).startswith((" ", "\t"))), None
-    )
-    if after is None:
-        return end
-    return source.line_span(max(line_index for line_index in lines if line_index < after)).end
+    if lines and source.line(lines[0]).startswith("- "):
+        outside = (each for each in lines[1:] if not source.line(each).startswith((" ", "\t")))
+        after = next(outside, None)
+        if after is not None:
+            return source.line_span(max(line_index for line_index in lines if line_index < after)).end
+    for content in chunk_contents(located.chunk):
+        if content.value.span.start <= tag.span.start < content.value.span.end:
+            inside = source.slice(Span(located.start, located.start + content.value.span.end))
+            return max(located.start + len(inside.rstrip()), located.start + tag.span.end)
+    return end
 
 
 def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
