@@ -159,7 +159,7 @@ def test_on_a_terminal_the_question_is_asked_once(project: Project) -> None:
     assert QUESTION.format(project.host) + " [y/N]" in output
     assert code == 0
     assert project.sent_keys() == [f"Bearer {KEY}"]
-    assert project.store.allows(KeyGrant("OPENAI_API_KEY", project.host))
+    assert KeyGrant("OPENAI_API_KEY", project.host) in project.store.read().grants
     code, output = project.on_terminal("", "run", "t.yml.j2", "--fresh")
     assert (code, "Send the key" in output) == (0, False)
 
@@ -383,7 +383,8 @@ async def test_a_redirect_takes_no_key_along(
 
 
 @pytest.mark.usefixtures("no_decisions")
-async def test_the_address_of_a_cluster_in_a_project_needs_a_grant() -> None:
+async def test_the_address_of_a_cluster_in_a_project_needs_a_grant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     nodes = RayNodes(object, (), 1)
     with pytest.raises(NotAllowedError, match="connecting to the Ray cluster at ray:"):
         await nodes.connect("head.example:6379", ["OPENAI_API_KEY"], from_project=True)
@@ -391,7 +392,8 @@ async def test_the_address_of_a_cluster_in_a_project_needs_a_grant() -> None:
         "RAY_ADDRESS@ray://head.example:6379",
         "OPENAI_API_KEY@ray://head.example:6379",
     ]
-    assert ray_grants("head.example:6379", ["OPENAI_API_KEY"], {"RAY_ADDRESS": "head.example:6379"}) == ()
+    monkeypatch.setenv("RAY_ADDRESS", "head.example:6379")
+    assert ray_grants("head.example:6379", ["OPENAI_API_KEY"]) == ()
 
 
 def test_a_plan_connects_to_no_cluster_that_is_not_allowed(project: Project) -> None:

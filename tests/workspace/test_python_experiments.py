@@ -57,15 +57,17 @@ def found() -> PythonFindings:
 
 
 def test_functions_under_the_decorators_are_found_with_their_places(found: PythonFindings) -> None:
+    assert [each.name for each in found.experiments] == ["triage", "fixed"]
+    for each in found.experiments:
+        assert f"def {each.name}(" in TEXT.splitlines()[each.line]
     for names, expected in (
-        (found.experiments, ["triage", "fixed"]),
         (found.metrics, ["labels", "close"]),
         (found.datasets, ["load_dataset", "tickets", "made", "rows"]),
     ):
         assert [each.name for each in names] == expected
-        for each in names:
-            assert TEXT[each.span.start : each.span.end] == each.name
-            assert TEXT.splitlines()[each.line].find(each.name) >= 0
+        for name in names:
+            assert TEXT[name.span.start : name.span.end] == name.name
+            assert name.name in TEXT.splitlines()[name.line]
 
 
 def test_an_experiment_says_what_it_takes_and_which_columns_are_scores(found: PythonFindings) -> None:

@@ -33,11 +33,6 @@ class Message:
     pieces: tuple[MessagePiece, ...]
     name: str = ""
 
-    @property
-    def is_fixed(self) -> bool:
-        """Whether the message is the same for all data."""
-        return all(piece.kind == "text" for piece in self.pieces)
-
 
 @dataclass(frozen=True, slots=True)
 class Conversation:

@@ -115,7 +115,7 @@ def open_cells(path: Path) -> Iterator[TextIO]:
     Raises `UsageError` if the file does not exist, suggesting the most similar name in its folder.
     """
     try:
-        stream = open_text(path, "utf-8-sig", newline="")
+        stream = open_text(path, "utf-8-sig")
     except FileNotFoundError:
         raise UsageError("the dataset does not exist", FilePlace(path), _other_files(path)) from None
     except IsADirectoryError:

@@ -52,12 +52,12 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
             FilePlace(path),
             "save it as JSON Lines (`.jsonl`) or CSV, which are read row by row",
         )
-    position = _end(_SPACE, text, 0)
+    position = _after_space(text, 0)
     if text[position : position + 1] != "[":
         raise UserError(
             "the dataset is not a list of objects", FilePlace(path, 0), 'write [{"text": "…"}, …]'
         )
-    position = _end(_SPACE, text, position + 1)
+    position = _after_space(text, position + 1)
     decoder, counted, line = JSONDecoder(), 0, 0
     while text[position : position + 1] != "]":
         line += text.count("\n", counted, position)
@@ -72,13 +72,13 @@ def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[
         if limit is not None and end >= limit:
             return
         between = _BETWEEN.match(text, end)
-        position = between.end() if between else _end(_SPACE, text, end)
+        position = between.end() if between else _after_space(text, end)
         if between is None and text[position : position + 1] != "]":
             raise _broken(path, text, position)
 
 
-def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
+def _after_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
     return match.end() if match else position
 
 

@@ -97,11 +97,10 @@ _MAX_ROWS: Final = 5000
 
 
 class ExampleResult(NamedTuple):
-    """A line of a run's table, by column; `place` is its position in the table, counted from 1."""
+    """A line of a run's table, by column."""
 
     run: RunSummary
     cells: Mapping[str, str]
-    place: int
 
 
 def example_result(
@@ -119,7 +118,7 @@ def example_result(
         for place in table.places(inputs):
             cells = table.rows[place]
             if not is_of_examples(run.rows_chosen) or cells.get("row_number") == str(number):
-                return ExampleResult(run, cells, place + 1)
+                return ExampleResult(run, cells)
     return None
 
 
@@ -167,7 +166,7 @@ def known_table(run: RunSummary) -> Table:
 @cached_by_file(8)
 def _table(results: Path) -> Table:
     try:
-        with open_text(results, newline="") as stream:
+        with open_text(results) as stream:
             return Table(tuple(islice(csv.DictReader(stream), _MAX_ROWS)), {})
     except (OSError, ValueError, csv.Error):
         return Table((), {})

@@ -185,7 +185,7 @@ def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
     """
     model = run.models[0] if run.models else ""
     try:
-        with open_text(run.results, newline="") as stream:
+        with open_text(run.results) as stream:
             for number, cells in enumerate(csv.DictReader(stream), start=1):
                 own = {
                     "id": str(number),
@@ -225,7 +225,7 @@ def run_of_table(path: Path) -> RunSummary | None:
     or classes of a single metric.
     """
     try:
-        with open_text(path, errors="replace", newline="") as stream:
+        with open_text(path, errors="replace") as stream:
             reader = csv.DictReader(stream)
             lines = list(islice(reader, _MAX_ROWS))
             columns = reader.fieldnames or ()

@@ -113,7 +113,7 @@ async def run_left_out(
         elif isinstance(event, run_protocol.Stopped):
             on_event(run_protocol.Stopped(done + event.done, total, "", event.why))
 
-    on_event(run_protocol.Started("leave one out", total, 0, 0, ""))
+    on_event(run_protocol.Started("leave one out", total, ""))
     with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
         runs: list[RunSummary] = []
         for plan in plans:

@@ -24,7 +24,7 @@ from promptls.experiments.prompt_runner import FROM_THE_START, Continued
 from promptls.experiments.python.request import python_access, python_request
 from promptls.experiments.results_table import good_digests, good_results
 from promptls.experiments.row_choice import FAILING, RowChoice, is_of_examples, parse_rows
-from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
+from promptls.experiments.row_rendering import RenderedRow, row_renderer
 from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.verdicts import failing_choice
@@ -92,10 +92,10 @@ class Prepared(NamedTuple):
 
 
 @asynccontextmanager
-async def prepare_run(request: RunRequest, renderer: RowRenderer | None = None) -> AsyncIterator[Prepared]:
+async def prepare_run(request: RunRequest) -> AsyncIterator[Prepared]:
     """Prepare `request`: the prompts are rendered, but nothing is spent yet.
 
-    An open `renderer` is used if passed. Raises `UsageError` and `UserError` as
+    Raises `UsageError` and `UserError` as
     `define_experiment` and `plan_run` do, and `UsageError` for a run that cannot be resumed.
     """
     if request.resume is not None:
@@ -110,7 +110,7 @@ async def prepare_run(request: RunRequest, renderer: RowRenderer | None = None) 
             raise UserError(
                 "the results would be outside of the folder", FilePlace(experiment.folder), "trust it first"
             )
-        async with row_renderer(experiment, renderer) as rows:
+        async with row_renderer(experiment) as rows:
             plan = await plan_run(
                 experiment,
                 opened.choice,

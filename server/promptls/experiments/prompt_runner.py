@@ -67,8 +67,6 @@ class PromptJob(Job):
         self.metrics = plan.metrics
         self.resumed = continued.resumed
         self.carried = continued.carried
-        self.failing = len(plan.failing)
-        self.input_tokens = plan.input_tokens
 
     def header(self, started: datetime) -> Mapping[str, Any]:
         """See `Job`."""

@@ -59,7 +59,7 @@ class ResultTable:
         self.path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        with open_text(path, errors="replace", newline="") as stream:
+        with open_text(path, errors="replace") as stream:
             self.columns = tuple(next(csv.reader(stream), ()))[:_MAX_COLUMNS]
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class ResultTable:
 
     def all_lines(self) -> Iterator[dict[str, str]]:
         """Yield the cells of every line, in order, directly from the file."""
-        with open_text(self.path, errors="replace", newline="") as stream:
+        with open_text(self.path, errors="replace") as stream:
             rows = csv.reader(stream)
             next(rows, None)
             for row in rows:
@@ -112,7 +112,7 @@ class ResultTable:
         columns = "".join(f", c{index} TEXT NOT NULL" for index in range(width))
         connection.execute(f"CREATE TABLE lines (place INTEGER PRIMARY KEY{columns})")
         connection.execute("BEGIN")
-        with open_text(self.path, errors="replace", newline="") as stream:
+        with open_text(self.path, errors="replace") as stream:
             rows = csv.reader(stream)
             connection.executemany(
                 f"INSERT INTO lines VALUES (?{', ?' * width})",  # noqa: S608 - placeholders only

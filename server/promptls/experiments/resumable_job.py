@@ -67,9 +67,6 @@ class Job(ABC):
     carried: Iterable[RowResult] = ()
     """Results that are copied from another run."""
     noun: str = "results"
-    failing: int = 0
-    """Number of rows that cannot be rendered."""
-    input_tokens: int = 0
 
     @abstractmethod
     def header(self, started: datetime) -> Mapping[str, Any]:
@@ -129,7 +126,7 @@ async def _finished(job: Job, run: UnfinishedRun, on_event: Callable[[Event], No
     for result in job.carried:
         run.append(result)
     metrics = [described_metric(metric) for metric in job.metrics]
-    on_event(Started(run.name, job.results, job.failing, job.input_tokens, str(run.path), run.count, metrics))
+    on_event(Started(run.name, job.results, str(run.path), run.count, metrics))
     spending = Spending(job.budget)
     async with job.tasks(run) as (tasks, at_once):
         concurrency = min(at_once, job.results)
@@ -186,13 +183,10 @@ class _Keeper:
             self._progress.timed(
                 RowFinished(
                     result.id,
-                    result.model,
                     result.error,
                     {name: score.value for name, score in result.scores.items()},
                     self._run.count,
                     max(self._job.results, self._run.count),
-                    cached=result.cached,
-                    problem=result.problem,
                 )
             )
         )

@@ -156,8 +156,6 @@ class Started:
 
     run: str
     total: int
-    failing: int
-    input_tokens: int
     path: str
     done: int = 0
     metrics: Sequence[Mapping[str, Any]] = ()
@@ -168,11 +166,9 @@ class RowFinished:
     """Event: another result was stored.
 
     `seconds` have elapsed, and about `left` seconds remain; `rate` is the recent rate in results per second.
-    `problem` describes what is wrong with the answer's form.
     """
 
     id: str
-    model: str
     error: str | None
     scores: Mapping[str, Any]
     done: int
@@ -180,8 +176,6 @@ class RowFinished:
     seconds: float = 0.0
     left: float = 0.0
     rate: float = 0.0
-    cached: bool = False
-    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
 @cached_by_file(32)
 def _numbers(table: Path) -> frozenset[int]:
     """Return the numbers of the rows that have results in a run."""
-    with open_text(table, newline="") as stream:
+    with open_text(table) as stream:
         return frozenset(
             int(cells["row_number"])
             for cells in csv.DictReader(stream)

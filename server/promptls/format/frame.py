@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from jinja2 import Environment
 from jinja2.exceptions import TemplateSyntaxError
@@ -359,8 +359,8 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
         if is_silent(chunk, Span(0, len(chunk.text)), 0):
             return FrameEdits(tuple(gap_edits(chunk, Span(0, len(chunk.text)), is_last=is_last)))
         return FrameEdits()
-    owners = _owners(chunk, yaml.roots)
-    if not owners:
+    mappings = _mappings(chunk, yaml.roots)
+    if not mappings:
         return FrameEdits()
     texts = union_of_spans(scalar_texts(chunk))
     text_starts = [span.start for span in texts]
@@ -374,13 +374,13 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
         return not any(span.start <= place.start < span.end for span in reused)
 
     known = {edit.span: edit for edit in key_edits(chunk, yaml.roots) if is_frame(edit.span)}
-    gaps = _gaps(chunk, owners)
-    silent = [gap for gap in gaps if is_silent(chunk, gap, _column(chunk, owners[0].entries))]
+    gaps = _gaps(chunk, mappings)
+    silent = [gap for gap in gaps if is_silent(chunk, gap, _column(chunk, mappings[0]))]
     for gap in silent:
         last = is_last and gap.end == len(chunk.text)
         known.update({edit.span: edit for edit in gap_edits(chunk, gap, is_last=last) if is_frame(edit.span)})
     is_sure = len(silent) == len(gaps) and not reused and not _ends_header(chunk) and not runs_on(chunk)
-    together = _indentation(chunk, owners) if is_sure else ()
+    together = _indentation(chunk, mappings) if is_sure else ()
     spans = [edit.span for edit in together]
     single = (edit for edit in known.values() if not any(_overlap(edit.span, span) for span in spans))
     return FrameEdits(tuple(sorted(single, key=lambda edit: edit.span)), together)
@@ -422,25 +422,22 @@ def _overlap(first: Span, second: Span) -> bool:
     return first.start < second.end and second.start < first.end
 
 
-class _Owner(NamedTuple):
-    """A mapping of the frame, with the entries of all variants in the order of their positions."""
-
-    start: int
-    entries: tuple[Entry, ...]
+_Mapping: TypeAlias = tuple[Entry, ...]
+"""The entries of a mapping of the frame, those of all variants in the order of their positions."""
 
 
-def _owners(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[_Owner, ...]:
+def _mappings(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[_Mapping, ...]:
     """Return the parts of the chunk, or its single mapping; empty if it may be anything else."""
     if all(isinstance(root, Sequence) for root in roots):
         items = chunk_items(chunk)
         if items.others or not all(_is_part(part.entries) for part in items.parts):
             return ()
-        return tuple(_Owner(part.span.start, part.entries) for part in items.parts)
+        return tuple(part.entries for part in items.parts)
     if all(isinstance(root, Mapping) for root in roots):
         entries = {
             entry.key.span: entry for root in roots if isinstance(root, Mapping) for entry in root.entries
         }
-        return (_Owner(0, tuple(entries[span] for span in sorted(entries))),) if entries else ()
+        return (tuple(entries[span] for span in sorted(entries)),) if entries else ()
     return ()
 
 
@@ -460,12 +457,12 @@ def _reuse(chunk: Chunk) -> list[Span]:
 # -- lines between keys -----------------------------------------------------------
 
 
-def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
+def _gaps(chunk: Chunk, mappings: tuple[_Mapping, ...]) -> list[Span]:
     """Return the lines between a value and the next key, before the first key and after the last one."""
     places = sorted(
         (line_start(chunk, entry.key.span.start), value_end(chunk, entry))
-        for owner in owners
-        for entry in owner.entries
+        for entries in mappings
+        for entry in entries
     )
     gaps = []
     after = 0
@@ -484,13 +481,13 @@ def _column(chunk: Chunk, entries: tuple[Entry, ...]) -> int:
     return min(columns, default=0)
 
 
-def _indentation(chunk: Chunk, owners: tuple[_Owner, ...]) -> tuple[Edit, ...]:
+def _indentation(chunk: Chunk, mappings: tuple[_Mapping, ...]) -> tuple[Edit, ...]:
     """Return the edits that move the keys of parts to the second column; none if text precedes a key."""
+    if not chunk.text.startswith("-"):
+        return ()
     edits: list[Edit] = []
-    for owner in owners:
-        if not chunk.text.startswith("-"):
-            return ()
-        for entry in owner.entries:
+    for entries in mappings:
+        for entry in entries:
             start = line_start(chunk, entry.key.span.start)
             before = chunk.text[start : entry.key.span.start]
             if match := _DASH.fullmatch(before):

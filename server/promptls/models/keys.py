@@ -90,14 +90,13 @@ _KEYS_SECRET_NAME = re.compile(
 )
 
 
-def key_of(reference: ModelReference, environment: Mapping[str, str] = os.environ) -> str | None:
+def key_of(reference: ModelReference) -> str | None:
     """Return the model's key; None if it needs none.
 
     Raises `ModelError` with the variable's name if a required key is missing.
     """
     for variable in variables_of(reference):
-        key = environment.get(variable, "").strip()
-        if key:
+        if key := _environment(variable):
             return key
     provider = TABLE[reference.provider]
     if reference.api_key_env is None and (not provider.needs_key or reference.base_url is not None):
@@ -130,10 +129,10 @@ def variables_named_by(references: Iterable[ModelReference]) -> frozenset[str]:
     return frozenset(names)
 
 
-def key_remedy(reference: ModelReference, environment: Mapping[str, str] = os.environ) -> str:
+def key_remedy(reference: ModelReference) -> str:
     """Return the remedy for a provider that rejects the model's key, or requires a missing one."""
     variables = variables_of(reference)
-    there = next((name for name in variables if environment.get(name, "").strip()), None)
+    there = next(filter(_environment, variables), None)
     if there is not None:
         return f"check the key in the environment variable `{there}`"
     if variables:
@@ -233,25 +232,21 @@ class Destination:
         return f"sends {what} to {self.host}" + ("" if self.allowed else " (not allowed yet)")
 
 
-def destination_of(
-    reference: ModelReference, environment: Mapping[str, str] = os.environ
-) -> Destination | None:
+def destination_of(reference: ModelReference) -> Destination | None:
     """Return the model's destination; None for local models and models without an address."""
     if TABLE[reference.provider].route not in _REMOTE_ROUTES:
         return None
-    origin = _origin(reference, environment)
+    origin = _origin(reference)
     if origin is None:
         return None
     variables = _sent_variables(reference)
-    present = next((name for name in variables if environment.get(name, "").strip()), None)
+    present = next(filter(_environment, variables), None)
     needs_key = TABLE[reference.provider].needs_key or reference.api_key_env is not None
     variable = present or (variables[0] if variables and needs_key else None)
     return Destination(reference.name, origin, variable, is_allowed(reference))
 
 
-def needed_grants(
-    reference: ModelReference, environment: Mapping[str, str] = os.environ
-) -> tuple[KeyGrant, ...]:
+def needed_grants(reference: ModelReference) -> tuple[KeyGrant, ...]:
     """Return the grants that are required for using the model.
 
     Raises NotAllowedError for an ambiguous address.
@@ -266,10 +261,10 @@ def needed_grants(
             f"the `base_url` of the model `{reference.name}` is not an address that a key can be sent to",
             remedy="write it as `https://HOST/v1`, in ASCII",
         )
-    origin = _origin(reference, environment)
+    origin = _origin(reference)
     if origin is None:  # no server is configured in the environment either: nothing can be sent
         return ()
-    return tuple(KeyGrant(name, origin) for name in variables if not _is_own(name, origin, environment))
+    return tuple(KeyGrant(name, origin) for name in variables if not _is_own(name, origin))
 
 
 def missing_grants(reference: ModelReference) -> tuple[KeyGrant, ...]:
@@ -330,16 +325,14 @@ def granting(grants: Iterable[KeyGrant]) -> Iterator[None]:
         _allowed.reset(token)
 
 
-def ray_grants(
-    address: str | None, variables: Iterable[str], environment: Mapping[str, str] = os.environ
-) -> tuple[KeyGrant, ...]:
+def ray_grants(address: str | None, variables: Iterable[str]) -> tuple[KeyGrant, ...]:
     """Return the grants required to connect to a cluster whose address is in project settings.
 
     These are one for the connection, and one for each of the `variables`, which are sent to the nodes. An
     address that equals the user's `RAY_ADDRESS` needs none.
     """
     named = (address or "").strip()
-    if not named or named in {"auto", "local"} or named == environment.get(RAY_ADDRESS, "").strip():
+    if not named or named in {"auto", "local"} or named == _environment(RAY_ADDRESS):
         return ()
     try:
         origin = origin_of(named if "://" in named else f"ray://{named}")
@@ -362,22 +355,27 @@ def _sent_variables(reference: ModelReference) -> tuple[str, ...]:
     return variables_of(reference)
 
 
-def _origin(reference: ModelReference, environment: Mapping[str, str]) -> str | None:
+def _origin(reference: ModelReference) -> str | None:
     provider = TABLE[reference.provider]
-    return _origin_or_none(reference.base_url or _address_of_user(provider, environment) or provider.base_url)
+    return _origin_or_none(reference.base_url or _address_of_user(provider) or provider.base_url)
 
 
-def _is_own(variable: str, origin: str, environment: Mapping[str, str]) -> bool:
+def _is_own(variable: str, origin: str) -> bool:
     """Return whether the variable belongs to the provider that owns the server."""
     return any(
-        origin in {_origin_or_none(each.base_url), _origin_or_none(_address_of_user(each, environment))}
+        origin in {_origin_or_none(each.base_url), _origin_or_none(_address_of_user(each))}
         for each in TABLE.values()
         if variable in each.key_envs
     )
 
 
-def _address_of_user(provider: Provider, environment: Mapping[str, str]) -> str | None:
-    return environment.get(provider.base_url_env, "").strip() if provider.base_url_env else None
+def _address_of_user(provider: Provider) -> str | None:
+    return _environment(provider.base_url_env) if provider.base_url_env else None
+
+
+def _environment(variable: str) -> str:
+    """Return the value of an environment variable without white space around it; empty if it is not set."""
+    return os.environ.get(variable, "").strip()
 
 
 def _origin_or_none(address: str | None) -> str | None:

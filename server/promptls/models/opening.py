@@ -301,22 +301,22 @@ def state_of(reference: ModelReference) -> ModelState:
     )
 
 
-async def try_model(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
+async def try_model(reference: ModelReference) -> ModelState:
     """Return the state of the model after a minimal test request."""
     state = state_of(reference)
     if not state.ready:
         return state
     model = None
     try:
-        model = open_model(reference, timeout=timeout)
+        model = open_model(reference, timeout=PATIENCE)
         parameters = {**reference.parameters, "max_tokens": ANSWER_TOKENS}
         answer = await asyncio.wait_for(
-            model.complete(QUESTION, parameters=parameters, json_schema=None), 2 * timeout
+            model.complete(QUESTION, parameters=parameters, json_schema=None), 2 * PATIENCE
         )
     except ModelError as error:
         return replace(state, ready=False, problem=error.message, remedy=error.remedy)
     except asyncio.TimeoutError:
-        return replace(state, ready=False, problem=f"no answer within {plural(2 * timeout, 'second')}")
+        return replace(state, ready=False, problem=f"no answer within {plural(2 * PATIENCE, 'second')}")
     finally:
         if model is not None:
             await model.close()

@@ -9,23 +9,17 @@ from promptls.models.model import ModelReference
 
 
 class Retirement(NamedTuple):
-    """When a provider retired a model, and the page that says so."""
+    """When a provider retired a model."""
 
     provider: str
     date: str
-    source: str
 
 
-_OPENAI: Final = "https://developers.openai.com/api/docs/deprecations"
-_ANTHROPIC: Final = "https://platform.claude.com/docs/en/about-claude/model-deprecations"
-_GOOGLE: Final = "https://ai.google.dev/gemini-api/docs/deprecations"
-_MISTRAL: Final = "https://docs.mistral.ai/getting-started/models/models_overview"
-_DEEPSEEK: Final = "https://api-docs.deepseek.com/updates"
-
+# The sources are named in the page of the rule `retired-model`.
 # Only dates that have passed, so that what is found does not depend on the day. The names are exact:
 # a fine-tuned model, or one of another provider with the same name, has dates of its own.
 _TABLE: Final = {
-    ("openai", "OpenAI", _OPENAI): {
+    ("openai", "OpenAI"): {
         "2024-09-13": "gpt-3.5-turbo-0301 gpt-3.5-turbo-0613 gpt-3.5-turbo-16k-0613",
         "2024-12-06": "gpt-4-vision-preview gpt-4-1106-vision-preview",
         "2025-06-06": "gpt-4-32k gpt-4-32k-0314 gpt-4-32k-0613",
@@ -41,7 +35,7 @@ _TABLE: Final = {
         "gpt-4o-2024-05-13 gpt-4.1-nano gpt-4.1-nano-2025-04-14 o1 o1-2024-12-17 o1-pro o1-pro-2025-03-19 "
         "o3-mini o3-mini-2025-01-31 o4-mini o4-mini-2025-04-16",
     },
-    ("anthropic", "Anthropic", _ANTHROPIC): {
+    ("anthropic", "Anthropic"): {
         "2024-11-06": "claude-1.0 claude-1.1 claude-1.2 claude-1.3 claude-instant-1.0 claude-instant-1.1 "
         "claude-instant-1.2",
         "2025-07-21": "claude-2.0 claude-2.1 claude-3-sonnet-20240229",
@@ -53,7 +47,7 @@ _TABLE: Final = {
         "2026-06-15": "claude-opus-4-20250514 claude-opus-4-0 claude-sonnet-4-20250514 claude-sonnet-4-0",
         "2026-08-05": "claude-opus-4-1 claude-opus-4-1-20250805",
     },
-    ("google", "Google", _GOOGLE): {
+    ("google", "Google"): {
         "2025-09-24": "gemini-1.5-pro gemini-1.5-pro-002 gemini-1.5-flash gemini-1.5-flash-002 "
         "gemini-1.5-flash-8b gemini-1.5-flash-8b-001",
         "2025-12-02": "gemini-2.5-pro-preview-03-25 gemini-2.5-pro-preview-05-06 "
@@ -61,11 +55,11 @@ _TABLE: Final = {
         "2026-03-09": "gemini-3-pro-preview",
         "2026-06-01": "gemini-2.0-flash gemini-2.0-flash-001 gemini-2.0-flash-lite gemini-2.0-flash-lite-001",
     },
-    ("mistral", "Mistral", _MISTRAL): {
+    ("mistral", "Mistral"): {
         "2025-11-30": "codestral-2501",
         "2025-12-31": "pixtral-12b-2409",
     },
-    ("deepseek", "DeepSeek", _DEEPSEEK): {"2026-07-24": "deepseek-chat deepseek-reasoner"},
+    ("deepseek", "DeepSeek"): {"2026-07-24": "deepseek-chat deepseek-reasoner"},
 }
 
 
@@ -79,8 +73,8 @@ def retirement_of(reference: ModelReference) -> Retirement | None:
 @lru_cache(maxsize=1)
 def _retired() -> dict[tuple[str, str], Retirement]:
     return {
-        (provider, name): Retirement(title, date, source)
-        for (provider, title, source), dates in _TABLE.items()
+        (provider, name): Retirement(title, date)
+        for (provider, title), dates in _TABLE.items()
         for date, names in dates.items()
         for name in names.split()
     }

@@ -85,7 +85,7 @@ def check_recording(path: Path) -> None:
 def _recorded(path: Path, name: str) -> Iterable[tuple[str, Completion]]:
     check_recording(path)
     try:
-        with open_text(path, newline="") as stream:
+        with open_text(path) as stream:
             lines: Iterable[Mapping[str, Any]]
             if path.suffix.lower() == ".csv":
                 lines = csv.DictReader(stream)

@@ -99,7 +99,7 @@ def _hash(text: str) -> str:
 
 
 def packed_rows(
-    runs: Sequence[RunSummary], max_cells: int = MAX_CELLS, max_messages: int = MAX_MESSAGES
+    runs: Sequence[RunSummary], max_cells: int = MAX_CELLS
 ) -> tuple[list[results_wire.PackedTable], list[list[str]]]:
     """Return the table of each run, and descriptions of what is left out of it.
 
@@ -107,7 +107,7 @@ def packed_rows(
     letter per row; and `messages` by the hash of the request. If the rows exceed `max_cells` characters, bad
     rows take precedence.
     """
-    share, message_share = max_cells // len(runs), max_messages // len(runs)
+    share, message_share = max_cells // len(runs), MAX_MESSAGES // len(runs)
     packed = [_pack(run, share, message_share) for run in runs]
     return [table for table, _ in packed], [left_out for _, left_out in packed]
 

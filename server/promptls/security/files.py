@@ -193,11 +193,9 @@ def open_bytes(path: AnyPath) -> BinaryIO:
     raise NotRegularFileError(path)
 
 
-def open_text(
-    path: AnyPath, encoding: str = "utf-8", errors: str = "strict", newline: str | None = None
-) -> TextIO:
-    """Open a regular file that may be read as text; raises like `open_bytes`."""
-    return io.TextIOWrapper(open_bytes(path), encoding=encoding, errors=errors, newline=newline)
+def open_text(path: AnyPath, encoding: str = "utf-8", errors: str = "strict") -> TextIO:
+    """Open a regular file that may be read as text, with its line breaks; raises like `open_bytes`."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, errors=errors, newline="")
 
 
 def read_bytes(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
@@ -212,12 +210,12 @@ def read_bytes(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
     return bytes(content)
 
 
-def read_text(path: AnyPath, encoding: str = "utf-8", errors: str = "strict", limit: int = MAX_BYTES) -> str:
+def read_text(path: AnyPath, encoding: str = "utf-8", limit: int = MAX_BYTES) -> str:
     r"""Return the text of a file, with line breaks normalized to `\n`.
 
     Raises like `read_bytes`, and UnicodeDecodeError.
     """
-    return io.TextIOWrapper(io.BytesIO(read_bytes(path, limit)), encoding=encoding, errors=errors).read()
+    return io.TextIOWrapper(io.BytesIO(read_bytes(path, limit)), encoding=encoding).read()
 
 
 def file_status(path: AnyPath) -> os.stat_result | None:

@@ -76,9 +76,9 @@ def ensure_private_file(path: Path) -> None:
                 raise _no_regular_file(path) from None
 
 
-def remove_old_files(folder: Path, *, days: float = MAX_AGE_DAYS) -> None:
+def remove_old_files(folder: Path) -> None:
     """Remove the files below the folder that have not changed for some days; ignore failures."""
-    before = time.time() - days * 86400
+    before = time.time() - MAX_AGE_DAYS * 86400
     for current, folders, files in os.walk(folder, topdown=False):
         for name in files:
             path = Path(current, name)
@@ -90,9 +90,9 @@ def remove_old_files(folder: Path, *, days: float = MAX_AGE_DAYS) -> None:
                 Path(current, name).rmdir()
 
 
-def remove_old_temporaries(*, days: float = MAX_AGE_DAYS) -> None:
+def remove_old_temporaries() -> None:
     """Remove this user's temporary folders left behind by runs that were killed some days ago."""
-    before = time.time() - days * 86400
+    before = time.time() - MAX_AGE_DAYS * 86400
     for path in Path(tempfile.gettempdir()).glob(f"{TEMPORARY_PREFIX}*"):
         with contextlib.suppress(OSError):
             found = path.lstat()

@@ -164,10 +164,6 @@ class TrustStore:
         folders = {name: value for name, value in known.folders.items() if name != path}
         self._write(Decisions(folders if trusted is None else {**folders, path: trusted}, known.grants))
 
-    def allows(self, grant: KeyGrant) -> bool:
-        """Return whether the grant is saved."""
-        return grant in self.read().grants
-
     def give(self, grants: Iterable[KeyGrant]) -> None:
         """Save grants."""
         known = self.read()

@@ -363,8 +363,8 @@ class Content:
     """A content; spans count from the start of its chunk.
 
     `key` is the span of the key `content` and `value` its scalar. `end` is where the next key of
-    the part begins, or the chunk ends. `section` is its index among the part's `sections`, and
-    `sections` their number; None and 0 for the content of the part itself.
+    the part begins, or the chunk ends. `section` is its index among the part's `sections`; None
+    for the content of the part itself.
     """
 
     part: Part
@@ -372,7 +372,6 @@ class Content:
     value: Scalar
     end: int
     section: int | None = None
-    sections: int = 0
 
     @property
     def is_block(self) -> bool:
@@ -412,9 +411,7 @@ def _contents(part: Part, chunk: Chunk) -> Iterator[Content]:
             for item_index, item in enumerate(value.items):
                 for inner in item.entries if isinstance(item, Mapping) else ():
                     if key_text(inner) == "content" and isinstance(inner.value, Scalar):
-                        yield Content(
-                            part, inner.key.span, inner.value, end(inner), item_index, len(value.items)
-                        )
+                        yield Content(part, inner.key.span, inner.value, end(inner), item_index)
 
 
 def _key_starts(part: Part) -> Iterator[int]:

@@ -153,9 +153,8 @@ class PrintedInput:
     `name` is the input's name and `text` is the value as written. `expression` is the span of everything
     that the tag prints, and `content` that of the content's value. Spans count from the start of the chunk.
     `style` is the content's YAML style, `key` the span of its key, and `indent` the indentation of its lines
-    if it is a block. `keys` are the attributes and keys that lead to the value; `is_element` is True if a
-    loop iterates over the input. `adds_breaks` is True if the tag itself adds line breaks to the value, as a
-    `join` can.
+    if it is a block. `keys` are the attributes and keys that lead to the value. `adds_breaks` is
+    True if the tag itself adds line breaks to the value, as a `join` can.
     """
 
     name: str
@@ -167,7 +166,6 @@ class PrintedInput:
     key: Span
     indent: int | None
     keys: tuple[str, ...] = ()
-    is_element: bool = False
     adds_breaks: bool = False
 
     @property
@@ -250,7 +248,7 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                 text = chunk.text[tag.span.start + value.span.start : tag.span.start + value.span.end]
                 if text not in seen:
                     seen.add(text)
-                    name, keys, is_element = found
+                    name, keys = found
                     span = value.span.shifted(tag.span.start)
                     yield PrintedInput(
                         name,
@@ -262,7 +260,6 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                         content.key,
                         indent,
                         keys,
-                        is_element,
                         adds_breaks,
                     )
 
@@ -292,10 +289,9 @@ class _Sources:
                     for target in statement.targets:
                         self._loops[tag.span.start + target.span.start] = (statement, tag)
 
-    def input_of(self, node: Expression, tag: Tag) -> tuple[str, tuple[str, ...], bool] | None:
-        """Return the input that a value comes from, the keys in between, and whether a loop is involved."""
+    def input_of(self, node: Expression, tag: Tag) -> tuple[str, tuple[str, ...]] | None:
+        """Return the input that a value comes from, and the keys in between."""
         keys: list[str] = []
-        is_element = False
         for _ in range(_MAX_STEPS):
             match node:
                 case Attribute(target=target, name=name):
@@ -312,12 +308,12 @@ class _Sources:
                     if binding is None:
                         if name in GLOBALS | INJECTED or name == "loop":
                             return None
-                        return name, tuple(reversed(keys)), is_element
+                        return name, tuple(reversed(keys))
                     loop = self._loop(binding)
                     if loop is None:
                         return None
                     statement, tag = loop
-                    node, is_element = statement.expressions[0], True
+                    node = statement.expressions[0]
                     keys.append("")
                 case _:
                     return None

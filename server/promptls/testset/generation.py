@@ -39,7 +39,6 @@ from promptls.testset.synthesizers import (
     draw_scenarios,
     parse_distribution,
 )
-from promptls.testset.synthesizers.base_query import QuerySynthesizer
 from promptls.testset.transforms import Transform, default_transforms, transform
 from promptls.testset.transforms.model_extractors import (
     Asker,
@@ -119,7 +118,6 @@ class GenerationPlan:
     reference: ModelReference
     asking: AskingSettings
     cache: AnswerCache | None
-    synthesizers: tuple[QuerySynthesizer, ...]
     distribution: Mapping[str, float]
     drawn: Drawn | None
     notes: tuple[str, ...]
@@ -136,7 +134,7 @@ class GenerationPlan:
 
     def draw(self) -> Drawn:
         """Draw scenarios from the current graph with the request's seed; raises `UserError`."""
-        return _drawn(self.request, self.graph, self.synthesizers, self.distribution)
+        return _drawn(self.request, self.graph, self.distribution)
 
     def extraction(self, asker: Asker) -> list[Transform]:
         """Return the transforms that complete the graph with a model that analyzes the documents."""
@@ -153,9 +151,7 @@ class PreparedGeneration(NamedTuple):
 
 
 @asynccontextmanager
-async def prepare_generation(
-    request: GenerationRequest, synthesizers: Sequence[QuerySynthesizer] = SYNTHESIZERS
-) -> AsyncIterator[PreparedGeneration]:
+async def prepare_generation(request: GenerationRequest) -> AsyncIterator[PreparedGeneration]:
     """Prepare `request`: no model is called yet, and no file is written.
 
     Raises `UsageError` and `UserError` for invalid requests.
@@ -166,12 +162,10 @@ async def prepare_generation(
     project = find_project(output)
     reference = model_of(request)
     check_model(reference)
-    named = [each.name for each in synthesizers]
     distribution: Mapping[str, float] = (
-        {name: share for name, share in DEFAULT_DISTRIBUTION.items() if name in named}
-        or dict.fromkeys(named, 1.0)
+        DEFAULT_DISTRIBUTION
         if request.distribution is None
-        else parse_distribution(request.distribution, named)
+        else parse_distribution(request.distribution, [each.name for each in SYNTHESIZERS])
     )
     _check_options(request)
     notes: list[str] = []
@@ -180,7 +174,7 @@ async def prepare_generation(
         notes.append(f"without embeddings, contexts are related by their words alone: {HOW_TO_INSTALL}")
     graph, is_loaded = await _graph(request, base, embeddings=embeddings)
     waits = request.extraction == "model" and not is_loaded
-    drawn = None if waits else _drawn(request, graph, synthesizers, distribution)
+    drawn = None if waits else _drawn(request, graph, distribution)
     cache = None
     if is_worth_keeping(reference):
         since = time.time() if request.fresh else None
@@ -194,7 +188,6 @@ async def prepare_generation(
             reference,
             _asking(request, reference, project.settings),
             cache,
-            tuple(synthesizers),
             distribution,
             drawn,
             (*notes, *(drawn.notes if drawn else ())),
@@ -290,19 +283,14 @@ def _load(path: Path, documents: Sequence[Node]) -> KnowledgeGraph | None:
     return graph
 
 
-def _drawn(
-    request: GenerationRequest,
-    graph: KnowledgeGraph,
-    synthesizers: Sequence[QuerySynthesizer],
-    distribution: Mapping[str, float],
-) -> Drawn:
+def _drawn(request: GenerationRequest, graph: KnowledgeGraph, distribution: Mapping[str, float]) -> Drawn:
     draw = Draw(
         request.seed,
         personas=[parse_persona(text) for text in request.personas] or PERSONAS,
         styles=request.styles or tuple(STYLES),
         lengths=request.lengths or tuple(LENGTHS),
     )
-    return draw_scenarios(graph, synthesizers, distribution, request.size, draw)
+    return draw_scenarios(graph, SYNTHESIZERS, distribution, request.size, draw)
 
 
 def _extractors(asker: Asker) -> tuple[ModelExtractor, ...]:

@@ -71,13 +71,12 @@ class _Progress:
     def begin(self, total: int) -> None:
         self._total = total
         self._progress = Progress()
-        self._on_event(Started(self._plan.output.name, total, 0, 0, ""))
+        self._on_event(Started(self._plan.output.name, total, ""))
 
     def notify(self, index: int, found: GeneratedSample | str) -> None:
         self.done += 1
         error = found if isinstance(found, str) else None
-        model = self._plan.reference.name
-        finished = RowFinished(str(index + 1), model, error, {}, self.done, self._total)
+        finished = RowFinished(str(index + 1), error, {}, self.done, self._total)
         self._on_event(self._progress.timed(finished))
 
 

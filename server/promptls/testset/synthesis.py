@@ -43,11 +43,6 @@ class GeneratedSample:
             return "\n".join(each.content for each in said if each.type == "human")
         return said or ""
 
-    @property
-    def answer(self) -> str:
-        """The reference answer; empty if there is none."""
-        return self.sample.reference or ""
-
 
 @dataclass(slots=True)
 class Samples:

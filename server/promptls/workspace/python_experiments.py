@@ -41,7 +41,6 @@ class PythonExperiment(NamedTuple):
 
     file: str
     name: str
-    span: Span
     line: int
     parameters: tuple[str, ...]
     required: frozenset[str]
@@ -221,15 +220,13 @@ class _Reader:
     def _experiment(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, metrics: set[str]
     ) -> PythonExperiment:
-        place = self._defined(node)
         placed = [*node.args.posonlyargs, *node.args.args]
         parameters = [*(each.arg for each in placed[1:]), *(each.arg for each in node.args.kwonlyargs)]
         texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
         return PythonExperiment(
             self._path,
             node.name,
-            place.span,
-            place.line,
+            self._defined(node).line,
             tuple(parameters),
             frozenset(_required(node.args)) & frozenset(parameters),
             frozenset(

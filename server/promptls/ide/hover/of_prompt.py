@@ -243,8 +243,7 @@ def _last_result(template: Template, number: int, example: Example, runs: Experi
     output = template.declarations.settings.output_key
     found = example_result(number, example.data, output, runs.newest_first)
     if found is not None:
-        run, cells, _ = found
-        yield result_text(run, cells, runs.name)
+        yield result_text(found.run, found.cells, runs.name)
 
 
 def hover_few_shot(snapshot: Snapshot, path: str, offset: int) -> Hover | None:

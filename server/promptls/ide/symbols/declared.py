@@ -35,12 +35,11 @@ NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "met
 
 
 class NamedValue(NamedTuple):
-    """A value that names something, at `span` without quotes; `experiment` is the one that contains it."""
+    """A value that names something, at `span` without quotes."""
 
     kind: NamedKind
     name: str
     span: Span
-    experiment: str = ""
 
     @property
     def file(self) -> str | None:
@@ -66,11 +65,11 @@ def named_values(template: Template) -> Iterator[NamedValue]:
             yield from _named(template, "dataset", rows, ("path",))
     for experiment, declared in (settings.experiments or {}).items():
         keys = ("experiments", experiment)
-        yield from _named(template, "dataset", declared.dataset, (*keys, "dataset"), experiment)
+        yield from _named(template, "dataset", declared.dataset, (*keys, "dataset"))
         for index, name in enumerate(declared.models):
-            yield from _named(template, "model", name, (*keys, "models", index), experiment)
+            yield from _named(template, "model", name, (*keys, "models", index))
         for index, name in enumerate(declared.metrics):
-            yield from _named(template, "metric", name, (*keys, "metrics", index), experiment)
+            yield from _named(template, "metric", name, (*keys, "metrics", index))
     for name, metric in (settings.metrics or {}).items():
         yield from _named(template, "metric", metric.use, ("metrics", name, "use"))
         yield from _named(template, "model", metric.model, ("metrics", name, "model"))
@@ -109,11 +108,11 @@ def metric_file(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str |
 
 
 def _named(
-    template: Template, kind: NamedKind, name: str | None, keys: tuple[str | int, ...], experiment: str = ""
+    template: Template, kind: NamedKind, name: str | None, keys: tuple[str | int, ...]
 ) -> Iterator[NamedValue]:
     span = template.declarations.value_span(*keys) if name else None
     if name and span is not None:
-        yield NamedValue(kind, name, bare_span(template, span, name) or span, experiment)
+        yield NamedValue(kind, name, bare_span(template, span, name) or span)
 
 
 class DeclaredName(NamedTuple):

@@ -277,12 +277,9 @@ _DECLARING: Final = frozenset({"macro", "parameter", "import"})
 """Kinds of bindings that declare a name, and do not only assign a value."""
 
 
-def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> tuple[Occurrence, ...]:
-    """Return all occurrences of the symbol in all files that share it, without duplicates.
-
-    Without `in_data`, data files are not searched.
-    """
-    return finish(occurrence_steps(snapshot, symbol, in_data=in_data))
+def occurrences(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
+    """Return all occurrences of the symbol in all files that share it, without duplicates."""
+    return finish(occurrence_steps(snapshot, symbol))
 
 
 def occurrence_steps(
@@ -294,7 +291,8 @@ def occurrence_steps(
 ) -> Steps[tuple[Occurrence, ...]]:
     """Return the same as `occurrences`, with a step for each file.
 
-    `report` is called with the new occurrences in a file as they are found.
+    Without `in_data`, data files are not searched. `report` is called with the new occurrences in a file as
+    they are found.
     """
     found: list[Occurrence] = []
     reported: set[tuple[str, Span]] = set()

@@ -137,8 +137,6 @@ def named_metrics(file: File) -> dict[str, NamedMetric]:
 
 def taken_by(use: str, folder: Path) -> MetricParameters | None:
     """Return the parameters of a metric; None if unknown. Its file is relative to `folder`."""
-    from promptls.metrics.grading import MODEL_PARAMETERS
-
     file, colon, attribute = use.rpartition(":")
     if not colon or not file.endswith(".py"):
         from promptls.metrics.builtin_metrics import BUILTIN_METRICS
@@ -148,18 +146,14 @@ def taken_by(use: str, folder: Path) -> MetricParameters | None:
         if ready is None:
             return None
         parameters = metric_parameters(ready)
-        return MetricParameters(
-            _without(parameters.required, MODEL_PARAMETERS), _without(parameters.optional, MODEL_PARAMETERS)
-        )
+        return MetricParameters(_without_models(parameters.required), _without_models(parameters.optional))
     for function in functions_in(str(folder / file)) or ():
         if function.name == attribute and set(function.decorators) <= _DECORATORS:
             known = [each for each in function.parameters if each.kind in {"any", "keyword"}]
             required = [each.name for each in known if each.is_required]
             optional = [each.name for each in known if not each.is_required]
             takes_any = len(known) < len(function.parameters)
-            return MetricParameters(
-                _without(required, MODEL_PARAMETERS), _without(optional, MODEL_PARAMETERS), takes_any
-            )
+            return MetricParameters(_without_models(required), _without_models(optional), takes_any)
     return None
 
 
@@ -188,8 +182,10 @@ def needed_columns(name: str, named: Mapping[str, NamedMetric], folder: Path) ->
             yield parameter, chosen.columns.get(parameter, parameter)
 
 
-def _without(names: Iterable[str], left_out: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in set(left_out))
+def _without_models(names: Iterable[str]) -> tuple[str, ...]:
+    from promptls.metrics.grading import MODEL_PARAMETERS
+
+    return tuple(name for name in names if name not in MODEL_PARAMETERS)
 
 
 _NAME: Final = re.compile(r"\bname\s*=(?!=)\s*(?:([\"'])(\w+)\1)?")

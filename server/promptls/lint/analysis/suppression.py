@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from promptls.lint.rule import File, Finding
 from promptls.semantic.header import OPENING as HEADER
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import placed_items, summary
+from promptls.syntax.facts import placed_items
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.error_recovery import yaml_comments
 from promptls.text.positions import Span, line_column, line_end
@@ -47,7 +47,6 @@ class SilencedName(NamedTuple):
 
     name: str
     span: Span
-    comment: Span
     line: int | None
 
 
@@ -80,17 +79,10 @@ def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
 def silenced_names(source: Source) -> list[SilencedName]:
     """Return the rule names in the suppression comments of the file; spans are in the file."""
     return [
-        SilencedName(
-            name, span, comment, None if lines is None else source.line_column(comment.start).line + lines
-        )
+        SilencedName(name, span, None if lines is None else source.line_column(comment.start).line + lines)
         for comment, lines, names in _comments(source.root)
         for name, span in names
     ]
-
-
-def suppressions(source: Source) -> object:
-    """Return the suppressed rules without positions; the same object as long as they do not change."""
-    return _names(source.root)
 
 
 class Suppression(NamedTuple):
@@ -156,16 +148,11 @@ def _in_chunk(chunk: Chunk) -> list[_Comment]:
     return found
 
 
-def _without_places(chunk: Chunk) -> tuple[object, ...]:
-    return tuple([(lines, tuple([name for name, _ in names])) for _, lines, names in _in_chunk(chunk)])
-
-
 def _shift(comment: _Comment, by: int) -> _Comment:
     whole, lines, names = comment
     return whole.shifted(by), lines, tuple([(name, span.shifted(by)) for name, span in names])
 
 
-_names: Final = summary(_without_places, tuple[object, ...])
 _comments: Final = placed_items(_in_chunk, _shift)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from promptls.dialects.prompt_poet.prompt_parts import PromptPart
-from promptls.dialects.prompt_poet.vocabulary import DEFAULT_MARKERS, Markers, clean_content, clean_section
+from promptls.dialects.prompt_poet.vocabulary import clean_content, clean_section
 from promptls.rendering.source_map.mapped_text import MappedText, concatenated, made_of
 from promptls.rendering.source_map.mapping import RenderedMap, Segment
 from promptls.rendering.source_map.pieces import Leaf, SourceFile, leaves_of
@@ -223,9 +223,7 @@ _RENDERED: Final = SourceFile("", 0)
 """The rendered text as a file, of whose pieces the functions of Prompt Poet make the contents."""
 
 
-def part_segments(
-    rendered: RenderedMap, root: Any, parts: Sequence[PromptPart], markers: Markers = DEFAULT_MARKERS
-) -> list[list[Segment]]:
+def part_segments(rendered: RenderedMap, root: Any, parts: Sequence[PromptPart]) -> list[list[Segment]]:
     """Return the segments of each part's content, from the YAML node of the rendered text.
 
     Empty for contents that are not text.
@@ -233,7 +231,7 @@ def part_segments(
     items = root.value if isinstance(root, yaml.SequenceNode) else ()
     found: list[list[Segment]] = []
     for item, part in zip(items, parts, strict=False):
-        content = _content(rendered.text, item, part, markers)
+        content = _content(rendered.text, item, part)
         found.append(list(_led_back(rendered, content)) if content is not None else [])
     return found + [[] for _ in parts[len(found) :]]
 
@@ -250,17 +248,17 @@ def segments_of(rendered: RenderedMap, content: str) -> list[Segment]:
     return list(_led_back(rendered, content)) if type(content) is MappedText else []
 
 
-def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> MappedText | None:
+def _content(text: str, item: Any, part: PromptPart) -> MappedText | None:
     """Return the part's content, with pieces from the rendered text."""
     if not isinstance(part.content, str) or not isinstance(item, yaml.MappingNode):
         return None
     if part.sections:
         _, sections = entry_nodes(item, "sections")
         nodes = sections.value if isinstance(sections, yaml.SequenceNode) else ()
-        texts = [_clean(text, *entry_nodes(node, "content"), clean_section, markers) for node in nodes]
+        texts = [_clean(text, *entry_nodes(node, "content"), clean_section) for node in nodes]
         found = concatenated(texts).strip()
     else:
-        found = _clean(text, *entry_nodes(item, "content"), clean_content, markers)
+        found = _clean(text, *entry_nodes(item, "content"), clean_content)
     if found == part.content and type(found) is MappedText:
         return found
     return MappedText(
@@ -277,16 +275,16 @@ def entry_nodes(item: Any, key: str) -> tuple[Any, Any]:
     return found
 
 
-def _clean(text: str, key: Any, node: Any, clean: Callable[[str, Markers], str], markers: Markers) -> str:
+def _clean(text: str, key: Any, node: Any, clean: Callable[[str], str]) -> str:
     """Return the value of a scalar after `clean`, with pieces from the text."""
     if not isinstance(node, yaml.ScalarNode):
-        return clean(MappedText("", []), markers)
+        return clean(MappedText("", []))
     start, end = scalar_bounds(text, node)
     value = text[start:end], node.value, node.style, key.start_mark.column
     if end - start > _LONGEST_KEPT:
-        leaves = _cleaned_leaves.__wrapped__(*value, clean, markers)
+        leaves = _cleaned_leaves.__wrapped__(*value, clean)
     else:
-        leaves = _cleaned_leaves(*value, clean, markers)
+        leaves = _cleaned_leaves(*value, clean)
     return made_of([leaf.moved(start) for leaf in leaves])
 
 
@@ -296,13 +294,12 @@ def _cleaned_leaves(
     value: str,
     style: str | None,
     indent: int,
-    clean: Callable[[str, Markers], str],
-    markers: Markers,
+    clean: Callable[[str], str],
 ) -> list[Leaf]:
     """Return the leaves of a cleaned value, which refer to `raw`; cached, since most values do not change."""
     return [
         leaf if leaf.file is not None else leaf._replace(file=_RENDERED, end=len(raw))
-        for leaf in leaves_of(clean(_value(raw, value, style, indent), markers))
+        for leaf in leaves_of(clean(_value(raw, value, style, indent)))
     ]
 
 

@@ -37,7 +37,6 @@ class KeyPlace(NamedTuple):
     name: str
     span: Span
     path: paths.Path
-    is_quoted: bool
 
 
 class TagKeys(NamedTuple):
@@ -115,7 +114,7 @@ class _Reader:
         while True:
             match node:
                 case Attribute(target=target, name=name):
-                    self._key(name, node.name_span, paths.path_of(node), is_quoted=False)
+                    self._key(name, node.name_span, paths.path_of(node))
                     node = target
                 case Item(target=target, key=key):
                     self._constant(key, paths.path_of(node))
@@ -154,7 +153,7 @@ class _Reader:
         for name in str(node.value).split("."):
             path = paths.extend_path(path, paths.Step(name))
             if inside is not None:
-                self._key(name, Span(begin, begin + len(name)), path, is_quoted=True)
+                self._key(name, Span(begin, begin + len(name)), path)
             begin += len(name) + 1
 
     def _constant(self, node: Expression, path: paths.Path) -> None:
@@ -162,7 +161,7 @@ class _Reader:
         if isinstance(node, Constant) and isinstance(node.value, str):
             inside = self._span_inside_quotes(node)
             if inside is not None:
-                self._key(node.value, inside, path, is_quoted=True)
+                self._key(node.value, inside, path)
         else:
             self.read(node)
 
@@ -171,9 +170,9 @@ class _Reader:
         span = Span(node.span.start + 1, node.span.end - 1)
         return span if self._text[span.start : span.end] == node.value else None
 
-    def _key(self, name: str, span: Span, path: paths.Path, *, is_quoted: bool) -> None:
+    def _key(self, name: str, span: Span, path: paths.Path) -> None:
         if name and path:
-            self.keys.append(KeyPlace(name, span.shifted(self._start), path, is_quoted))
+            self.keys.append(KeyPlace(name, span.shifted(self._start), path))
 
 
 KeyPath: TypeAlias = tuple[str | paths.Each, ...]
@@ -188,7 +187,6 @@ class KeyRead(NamedTuple):
     key_path: KeyPath
     span: Span
     name: str
-    is_quoted: bool
 
 
 def key_path_of(path: paths.Path) -> KeyPath:
@@ -221,7 +219,7 @@ def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
         template.source.root, lambda piece: name in key_names(piece), FlowAnalysis()
     ):
         for key, key_path in _resolved(located.chunk, analysis, name):
-            yield KeyRead(key_path, key.span.shifted(located.start), name, key.is_quoted)
+            yield KeyRead(key_path, key.span.shifted(located.start), name)
 
 
 def key_read_at(template: Template, offset: int) -> KeyRead | None:
@@ -239,7 +237,7 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
                 if key.span.contains(inside):
                     key_path = key_path_of(resolved_at(template, key.path, place))
                     key_path = key_path if key_path[-1:] == (key.name,) else ()
-                    return KeyRead(key_path, key.span.shifted(located.start), key.name, key.is_quoted)
+                    return KeyRead(key_path, key.span.shifted(located.start), key.name)
     return None
 
 

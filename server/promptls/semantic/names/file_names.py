@@ -287,13 +287,6 @@ class FileNames:
             for binding in chunk_bindings(located.chunk)
         )
 
-    def inputs(self) -> dict[str, list[scopes.NameReference]]:
-        """Return the references of each variable that may come from the caller."""
-        return {
-            name: [each for each in self.references_by_name.get(name, ()) if each.is_input]
-            for name in sorted(self.input_names)
-        }
-
 
 def file_names(source: Source) -> FileNames:
     """Return every reference and binding of the file, resolved."""

@@ -210,15 +210,10 @@ class Resolver:
         self._ifs: list[_If] = []
         self._late: Final[Bound] = late or {}
 
-    def references(self, chunk: Chunk, start: int, only: str | None = None) -> Iterator[NameReference]:
-        """Advance over the chunk that begins at offset `start`; yield its resolved references, in order.
-
-        With `only`, those of one name.
-        """
+    def references(self, chunk: Chunk, start: int) -> Iterator[NameReference]:
+        """Advance over the chunk that begins at offset `start`; yield its resolved references, in order."""
         for event in chunk_events(chunk):
             if event.action == "read":
-                if only is not None and event.name != only:
-                    continue
                 binding, certain = self.meaning(event.name)
                 span = event.span.shifted(start)
                 yield NameReference(event.name, span, event.detail, binding, certain or binding is None)

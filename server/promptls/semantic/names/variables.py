@@ -25,7 +25,6 @@ class VariableReference(NamedTuple):
     """A position where a variable is read; `binding` is what it refers to, or None for an input."""
 
     span: Span
-    how: str
     binding: Binding | None
 
 
@@ -66,12 +65,12 @@ _has_references: Final = summary(lambda chunk: bool(template_references(chunk)),
 
 
 @chunk_fact
-def chunk_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
-    """Return where the chunk reads each name, and how."""
-    found: dict[str, list[tuple[Span, str]]] = {}
+def chunk_reads(chunk: Chunk) -> dict[str, tuple[Span, ...]]:
+    """Return where the chunk reads each name."""
+    found: dict[str, list[Span]] = {}
     for event in chunk_events(chunk):
         if event.action == "read":
-            found.setdefault(event.name, []).append((event.span, event.detail))
+            found.setdefault(event.name, []).append(event.span)
     return {name: tuple(places) for name, places in found.items()}
 
 
@@ -94,8 +93,10 @@ def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
     references: list[VariableReference] = []
     seen_by: list[TemplateReference] = []
     for located in template.source.root.where(lambda piece: may_use(piece, name)):
-        for span, how in chunk_reads(located.chunk).get(name, ()):
-            references.append(VariableReference(span.shifted(located.start), how, None))
+        references += [
+            VariableReference(span.shifted(located.start), None)
+            for span in chunk_reads(located.chunk).get(name, ())
+        ]
         seen_by += [
             reference._replace(span=reference.span.shifted(located.start))
             for reference in template_references(located.chunk)
@@ -141,8 +142,10 @@ def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
     after: list[TemplateReference] = []
     before: list[TemplateReference] = []
     for located in template.source.root.where(lambda piece: may_use(piece, binding.name)):
-        for span, how in chunk_reads(located.chunk).get(binding.name, ()):
-            references.append(VariableReference(span.shifted(located.start), how, binding))
+        references += [
+            VariableReference(span.shifted(located.start), binding)
+            for span in chunk_reads(located.chunk).get(binding.name, ())
+        ]
         for reference in template_references(located.chunk):
             placed = reference._replace(span=reference.span.shifted(located.start))
             sees = placed.keyword == "extends" or placed.span.start > binding.span.start
@@ -164,7 +167,7 @@ def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
 
 
 @chunk_fact
-def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
+def _plain_reads(chunk: Chunk) -> dict[str, tuple[Span, ...]]:
     """Return where the chunk reads the names that it does not bind.
 
     Empty for chunks that must be resolved step by step.
@@ -243,7 +246,7 @@ class VariableGroups:
             if step.name == self._name:
                 group = self._seen(resolver)
                 binding = resolver.meaning(step.name)[0]
-                group.references.append(VariableReference(step.span.shifted(start), step.detail, binding))
+                group.references.append(VariableReference(step.span.shifted(start), binding))
         else:
             resolver.pass_event(step, start)
             self._bound(step, start, resolver)
@@ -252,8 +255,8 @@ class VariableGroups:
         """Process a chunk in which the name has one meaning."""
         group = self._seen(resolver)
         binding = resolver.meaning(self._name)[0]
-        for span, how in _plain_reads(chunk)[self._name]:
-            group.references.append(VariableReference(span.shifted(start), how, binding))
+        for span in _plain_reads(chunk)[self._name]:
+            group.references.append(VariableReference(span.shifted(start), binding))
 
     def finish(self, resolver: Resolver) -> None:
         """Make the bindings at the end of the file visible to parent templates."""

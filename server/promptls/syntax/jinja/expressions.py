@@ -455,7 +455,7 @@ class ExpressionParser(OperandParser):
             node = nodes.Operation(Span(start, self.previous_end), ("**",), (node, right))
         return node
 
-    def _unary(self, *, filters: bool = True) -> nodes.Expression:
+    def _unary(self) -> nodes.Expression:
         start = self.token.start
         node: nodes.Expression
         if self.at_operator("-", "+"):
@@ -466,5 +466,4 @@ class ExpressionParser(OperandParser):
             node = nodes.Operation(Span(start, self.previous_end), tuple(signs), (operand,))
         else:
             node = self.primary()
-        node = self._postfix(node)
-        return self.filters(node) if filters else node
+        return self.filters(self._postfix(node))

@@ -130,7 +130,7 @@ class OpenCall(NamedTuple):
 
     `kind` is `function`, `filter`, `test` or `definition` (the parameters of a `macro` or `call` tag);
     `target` is what is called, or the object of a method. `arguments` is the number of commas before the
-    position, `keyword` the name of the argument there; `start` is the offset of the parenthesis.
+    position, `keyword` the name of the argument there.
     """
 
     kind: str
@@ -139,7 +139,6 @@ class OpenCall(NamedTuple):
     arguments: int
     keyword: str
     given: tuple[str, ...]
-    start: int
 
 
 def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
@@ -159,7 +158,7 @@ def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenC
     name = before[-1].text
     commas, keyword, named = _arguments(tokens[index + 1 :])
     target = operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
-    return OpenCall(kind, name, target, commas, keyword, tuple(named), tokens[index].start)
+    return OpenCall(kind, name, target, commas, keyword, tuple(named))
 
 
 def _call_kind(before: list[Token], *, is_statement: bool) -> str:
