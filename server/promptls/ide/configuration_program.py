@@ -100,7 +100,7 @@ def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlac
         meant = [each for each in known if key and is_typo(key, each) and each not in keys]
         if len(meant) == 1:
             span = places.span(keyword)
-            fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),), preferred=True)
+            fix = Fix.change_to(span, meant[0], preferred=True)
             message = f"{what} has no key `{key}`; did you mean `{meant[0]}`?"
             yield Finding(span, message, (fix,), severity="error")
 
@@ -168,9 +168,7 @@ def _undefined_names(
             if is_class and (imported := _import_of(own, right, places)):
                 span, right = imported, value.id
                 message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
-            yield Finding(
-                span, message, (Fix(f"Change to `{right}`", (Edit(span, right),)),), severity="error"
-            )
+            yield Finding(span, message, (Fix.change_to(span, right),), severity="error")
 
 
 def _imports_classes(own: ast.Module) -> bool:
@@ -234,4 +232,4 @@ def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces
             start = places.span(alias).start
             span = Span(start, start + len(alias.name))
             message = f"the imported configuration sets no `{alias.name}`; did you mean `{meant[0]}`?"
-            yield Finding(span, message, (Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),)),))
+            yield Finding(span, message, (Fix.change_to(span, meant[0]),))

@@ -417,7 +417,7 @@ class _Library:
         meant = nearest(keyword.arg or "", known)
         if meant is None:
             return Finding(span, message)
-        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+        fix = Fix.change_to(span, meant, preferred=True)
         return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
     # -- functions --------------------------------------------------------------------
@@ -454,7 +454,7 @@ class _Library:
                 if meant is not None and each.attr not in _RESULT_ATTRIBUTES:
                     end = self._places.span(each).end
                     span = Span(end - len(each.attr), end)
-                    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+                    fix = Fix.change_to(span, meant, preferred=True)
                     message = f"the result of a metric has no `{each.attr}`; did you mean `{meant}`?"
                     yield Finding(span, message, (fix,))
 

@@ -45,6 +45,11 @@ class Fix:
     edits: tuple[Edit, ...]
     preferred: bool = False
 
+    @classmethod
+    def change_to(cls, span: Span, text: str, *, preferred: bool = False) -> Fix:
+        """Return the fix that replaces the span with the text."""
+        return cls(f"Change to `{text}`", (Edit(span, text),), preferred)
+
     def shifted(self, by: int) -> Fix:
         """Return the fix with its edits moved by `by` characters."""
         return Fix(

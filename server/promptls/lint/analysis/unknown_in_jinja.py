@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import Edit, File, Finding, Fix
+from promptls.lint.rule import File, Finding, Fix
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
@@ -111,7 +111,7 @@ class Unknown:
             finding = misspelled(span, message, name, self._known)
             return finding if any(fix.preferred for fix in finding.fixes) else Finding(span, message)
         # An equivalent with an argument cannot replace the name alone.
-        fixes = () if "(" in meant else (Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True),)
+        fixes = () if "(" in meant else (Fix.change_to(span, meant, preferred=True),)
         return Finding(span, f"{message}; did you mean `{meant}`?", fixes)
 
     def _find(self, chunk: Chunk) -> Iterator[_Use]:

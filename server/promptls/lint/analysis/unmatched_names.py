@@ -212,7 +212,7 @@ def foreign_constants(file: File) -> Iterator[Finding]:
             message = f"nothing is named `{name}`: Jinja writes `{meant}`"
             # A missing default prints nothing, but `none` would print the word.
             is_default = name not in {"TRUE", "FALSE"} and _is_filter_argument(file, reference)
-            fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), preferred=not is_default)
+            fix = Fix.change_to(reference.span, meant, preferred=not is_default)
             yield Finding(reference.span, message, (fix,))
 
 

@@ -122,29 +122,21 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
     if written is not None:
         yield written
         return
+    whole = tag.span.shifted(located.start)
     if _HANDLEBARS_END.fullmatch(tag.text):
-        edit = Edit(tag.span.shifted(located.start), "{% endif %}")
-        yield Fix("Change to `{% endif %}`", (edit,), preferred=True)
-        return
-    if tag.kind == "output" and _LOOP_HEAD.fullmatch(tag.text):
-        meant = f"{{%{tag.text[2:-2]}%}}"
-        yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),), preferred=True)
-        return
-    opening = _HANDLEBARS_IF.fullmatch(tag.text)
-    if opening is not None:
-        meant = f"{{% if {opening[1]} %}}"
-        yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),))
-        return
-    if _TRIPLED.fullmatch(tag.text):
-        meant = tag.text[1:-1]
-        yield Fix(f"Change to `{meant}`", (Edit(tag.span.shifted(located.start), meant),), preferred=True)
-        return
-    bracket = _BRACKET.match(problem.message)
-    if bracket:
-        end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
-        yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
-    if tag.kind == "statement":
-        yield from _of_statement(source, problem, located, tag)
+        yield Fix.change_to(whole, "{% endif %}", preferred=True)
+    elif tag.kind == "output" and _LOOP_HEAD.fullmatch(tag.text):
+        yield Fix.change_to(whole, f"{{%{tag.text[2:-2]}%}}", preferred=True)
+    elif opening := _HANDLEBARS_IF.fullmatch(tag.text):
+        yield Fix.change_to(whole, f"{{% if {opening[1]} %}}")
+    elif _TRIPLED.fullmatch(tag.text):
+        yield Fix.change_to(whole, tag.text[1:-1], preferred=True)
+    else:
+        if bracket := _BRACKET.match(problem.message):
+            end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
+            yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
+        if tag.kind == "statement":
+            yield from _of_statement(source, problem, located, tag)
 
 
 _TRIPLED: Final = re.compile(r"\{{3}[^{}]+\}{3}")
@@ -167,7 +159,7 @@ def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag
         tags = _END_OF_RAW.finditer(source.text, start)
         misspelled = next((each for each in tags if is_typo(each[1], "endraw")), None)
         if misspelled is not None:
-            yield Fix("Change to `endraw`", (Edit(Span(*misspelled.span(1)), "endraw"),), preferred=True)
+            yield Fix.change_to(Span(*misspelled.span(1)), "endraw", preferred=True)
             return
         yield from _missing_end(source, problem, located, tag, "raw")
 

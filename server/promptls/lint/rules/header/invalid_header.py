@@ -91,7 +91,7 @@ def _misopened(file: File) -> Iterator[Finding]:
     if keys & _TELLING_KEYS and tag.text.startswith("{#-"):
         dashes = len(tag.text[2:]) - len(tag.text[2:].lstrip("-"))
         opening = Span(tag.span.start, tag.span.start + 2 + dashes)
-        fix = Fix(f"Change to `{OPENING}`", (Edit(opening, OPENING),), preferred=True)
+        fix = Fix.change_to(opening, OPENING, preferred=True)
         yield Finding(opening, f"a header begins with `{OPENING}`; this is a comment, and is ignored", (fix,))
 
 
@@ -148,7 +148,7 @@ def _unknown_encoding(file: File) -> Iterator[Finding]:
     try:
         encoding_name(name)
     except UnknownEncodingError as error:
-        fix = Fix(f"Change to `{error.nearest}`", (Edit(span, error.nearest),))
+        fix = Fix.change_to(span, error.nearest)
         yield Finding(span, f"tokens cannot be counted: {str(error)[:1].lower()}{str(error)[1:]}", (fix,))
 
 

@@ -54,7 +54,7 @@ from promptls.lint.analysis.unmatched_names import (
     unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.lint.rules.jinja import unquoted_text
 
 
@@ -73,7 +73,7 @@ def check(file: File) -> Iterator[Finding]:
         fixes = added_input(file, name)
         if len({each.name for each in undeclared}) == len(unread) == 1:
             (meant,) = unread
-            fixes = (Fix(f"Change to `{meant}`", (Edit(reference.span, meant),)), *fixes)
+            fixes = (Fix.change_to(reference.span, meant), *fixes)
         yield Finding(reference.span, f"`{name}` is not in `input_keys`", fixes)
     yield from undeclared_in_includes(file)
     for found in unprovided_references(file):

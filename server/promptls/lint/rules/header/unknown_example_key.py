@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule, each_example
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.source import Source
@@ -76,7 +76,7 @@ def check(file: File) -> Iterator[Finding]:
         span = _declaration(file, declared)
         if span is not None:
             meant = ", ".join(used)
-            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+            fix = Fix.change_to(span, meant)
             names = " and ".join(f"`{name}`" for name in used)
             yield Finding(span, f"no example has `{declared}`, and all have {names}", (fix,))
     explained = {name for used in misnamed.values() for name in used}

@@ -99,7 +99,7 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
             place = source.function.name_span.shifted(tag.span.start)
             yield from _misspelled_method(source.function.name, place)
             if source.function.name == "keys" and len(items) == _PAIR:
-                fix = Fix("Change to `items`", (Edit(place, "items"),), preferred=True)
+                fix = Fix.change_to(place, "items", preferred=True)
                 message = "`keys()` gives the keys alone; did you mean `items()`?"
                 yield Finding(place, message, (fix,), severity="warning")
             is_of_pairs = source.function.name == "items" and is_pair
@@ -129,7 +129,7 @@ def _swapped(value: Name, key: Name, start: int) -> Finding:
 def _misspelled_method(name: str, place: Span) -> Iterator[Finding]:
     meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
     if meant is not None and name != meant:
-        fix = Fix(f"Change to `{meant}`", (Edit(place, meant),))
+        fix = Fix.change_to(place, meant)
         message = f"a mapping has no method `{name}`; did you mean `{meant}`?"
         yield Finding(place, message, (fix,), severity="warning")
 

@@ -60,7 +60,7 @@ from typing import Final
 
 from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.text.positions import Span
 
@@ -99,7 +99,7 @@ def _without_blocks(file: File, extends: TemplateReference) -> Finding:
     tag = file.template.source.slice(Span(max(extends.span.start - _MAX_TAG, 0), extends.span.start))
     start = extends.span.start - len(tag) + tag.rfind("extends")
     keyword = Span(start, start + len("extends"))
-    fix = Fix("Change to `include`", (Edit(keyword, "include"),))
+    fix = Fix.change_to(keyword, "include")
     message = f"`{extends.name}` has no blocks that this template could fill; did you mean `include`?"
     return Finding(extends.span, message, (fix,))
 

@@ -176,7 +176,7 @@ def _of_known_type(file: File, call: Call, method: Attribute, start: int, known:
     meant = meant or (other if hasattr(known, other) else None)
     span = method.name_span.shifted(start)
     if meant is not None:
-        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+        fix = Fix.change_to(span, meant)
         yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
     elif known is not dict:
         meant = "trim" if _is_misspelled(method.name, "trim") else method.name
@@ -197,7 +197,7 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
         meant = [each for each in _COMMON_METHODS if _is_misspelled(method.name, each)]
         message = f"no text, list or mapping has a method `{method.name}`"
         if len(meant) == 1:
-            fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
+            fix = Fix.change_to(span, meant[0])
             yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,), severity="hint")
         elif _is_misspelled(method.name, "trim"):
             yield replace(_as_filter(file, call, method, start, message, "trim"), severity="hint")
@@ -373,7 +373,7 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
         fix = Fix(f"Change to `| {name}`", (edit,))
         return Finding(span, f"{message}; did you mean the filter `{name}`?", (fix,))
     if node.name in _PYTHON_NAMES:
-        fix = Fix(f"Change to `{_PYTHON_NAMES[node.name]}`", (Edit(span, _PYTHON_NAMES[node.name]),))
+        fix = Fix.change_to(span, _PYTHON_NAMES[node.name])
         return Finding(span, f"{message}; did you mean `{_PYTHON_NAMES[node.name]}`?", (fix,))
     if node.name in {"includes", "contains", "has_key"}:
         message += "; `x in y` says whether `y` contains `x`"

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -132,7 +132,7 @@ def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
             uses = [each for each in file.template.names.references_of(element) if each.binding is not None]
             if times[name, attribute] == 1 and any(_has_attribute(file, each.span) for each in uses):
                 message = f"this is an attribute of the list, not of its element; did you mean `{element}`?"
-                fix = Fix(f"Change to `{element}`", (Edit(span, element),))
+                fix = Fix.change_to(span, element)
                 yield Finding(span, message, (fix,), severity="hint")
 
 
@@ -172,7 +172,7 @@ def _owners_in_loops(file: File) -> Iterator[Finding]:
             element = targets[0]
             uses = file.template.names.references_of(element)
             if not any(blocks[-1] in file.template.branches.at(each.span.start) for each in uses):
-                fix = Fix(f"Change to `{element}`", (Edit(span, element),))
+                fix = Fix.change_to(span, element)
                 message = f"each iteration of the loop prints all of `{name}`, and nothing reads `{element}`"
                 yield Finding(span, f"{message}; did you mean `{element}`?", (fix,))
 
@@ -198,7 +198,7 @@ def _printed_lists(file: File) -> Iterator[Finding]:
             element = _element(file, name, span) if name in doubtful else None
             if element is not None:
                 meant = f"; did you mean `{element}`?" if element else ""
-                fixes = (Fix(f"Change to `{element}`", (Edit(span, element),)),) if element else ()
+                fixes = (Fix.change_to(span, element),) if element else ()
                 is_whole = not _has_attribute(file, span)
                 uses = [
                     each for each in file.template.names.references_of(element) if each.binding is not None

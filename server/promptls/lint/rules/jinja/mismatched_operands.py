@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, Literal
 
-from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
@@ -89,13 +89,13 @@ def _type_of(node: Expression) -> Literal["text", "number"] | None:
 def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
     written = chunk.text[between.start : between.end]
     place = between.start + written.index("+") if "+" in written else between.start
-    fix = Fix("Change to `~`", (Edit(Span(place, place + 1), "~"),))
+    fix = Fix.change_to(Span(place, place + 1), "~")
     return Finding(span, "`+` adds no number to a text; did you mean `~`?", (fix,) if "+" in written else ())
 
 
 def _comparison(text: Expression, number: Expression, span: Span, operator: str) -> Finding:
     value = str(text.value) if isinstance(text, Constant) else ""
-    fix = Fix(f"Change to `{value}`", (Edit(span, value),))
+    fix = Fix.change_to(span, value)
     what = "a number of the loop" if isinstance(number, Attribute) else "a number"
     message = f"{what} never equals a text"
     if operator in _ORDERS:

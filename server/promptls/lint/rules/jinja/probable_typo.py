@@ -64,7 +64,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -378,7 +378,7 @@ def _hyphenated(file: File) -> Iterator[Finding]:
             is_called = located.chunk.text[span.end : span.end + 1] == "("
             if (once and not is_called) or meant in names.read_names | names.all_bound_names:
                 message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
-                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                fix = Fix.change_to(span, meant)
                 yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,)).shifted(located.start)
 
 
@@ -407,7 +407,7 @@ def _dotted(file: File) -> Iterator[Finding]:
             if is_once and second not in names.all_bound_names:
                 meant = f"{first}.{second}"
                 message = f"this prints a pair in parentheses; did you mean `{meant}`?"
-                fix = Fix(f"Change to `{meant}`", (Edit(place.shifted(located.start), meant),))
+                fix = Fix.change_to(place.shifted(located.start), meant)
                 yield Finding(place.shifted(located.start), message, (fix,))
 
 
@@ -471,7 +471,7 @@ def _may_be_typo(part: str, other: str) -> bool:
 
 
 def _finding(span: Span, name: str, meant: str, message: str) -> Finding:
-    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+    fix = Fix.change_to(span, meant)
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 

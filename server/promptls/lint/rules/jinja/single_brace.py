@@ -165,7 +165,7 @@ def check(file: File) -> Iterator[Finding]:
             is_guess = is_key or (inside in guessed and located.chunk.text[span.start] == "{")
             if is_guess or is_half or _root(name) in known or is_filtered:
                 meant = f"{{{{ {inside} }}}}"
-                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                fix = Fix.change_to(span, meant)
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 # `${name}` may be a shell's or a price, and another name one for the model to fill in.
                 is_doubtful = located.chunk.text[span.start] == "$" or (is_guess and not is_half)
@@ -202,7 +202,7 @@ def _calls(file: File) -> Iterator[Finding]:
         for name, span in _called(located.chunk):
             if name in known:
                 meant = f"{{{{ {located.chunk.text[span.start : span.end].strip('{ }')} }}}}"
-                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                fix = Fix.change_to(span, meant)
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 yield Finding(span, message, (fix,)).shifted(located.start)
 
@@ -224,7 +224,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         span = Span(*match.span(1))
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
             meant = f"{{% {match[2].strip()} %}}"
-            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+            fix = Fix.change_to(span, meant)
             yield Finding(span, f"Jinja leaves this as it is; did you mean `{meant}`?", (fix,))
     if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
         return
@@ -233,7 +233,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
             span = Span(*match.span())
             if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
                 meant = f"{{{{ {match[1] or match[2] or match[3]} }}}}"
-                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+                fix = Fix.change_to(span, meant, preferred=True)
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 yield Finding(span, message, (fix,))
 

@@ -146,7 +146,7 @@ def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
     name = reference.name
     # If nothing reads the declared name, the typo may be in the declaration.
     is_sure = meant in file.template.names.input_names
-    fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_sure and is_close(name, meant))
+    fix = Fix.change_to(reference.span, meant, preferred=is_sure and is_close(name, meant))
     message = f"nothing is named `{name}`; did you mean `{meant}`?"
     added = () if is_close(name, meant) else added_input(file, name)
     renamed = () if is_sure else _renamed_input(file, meant, name)
@@ -330,7 +330,7 @@ def _loop_variables(file: File, misspelled: list[LoopTypo]) -> Iterator[Finding]
     for (name, binding, is_certain), references in found.items():
         severity: Severity | None = None if is_certain else "hint"
         if len(references) > 1 and name not in file.template.names.bound_names("for"):
-            fix = Fix(f"Change to `{name}`", (Edit(binding.span, name),))
+            fix = Fix.change_to(binding.span, name)
             related = RelatedInformation(file.path, references[0].span, f"`{name}` is read here")
             message = f"the loop reads `{name}`, but its variable is `{binding.name}`"
             yield Finding(binding.span, message, (fix,), (related,), severity=severity)
@@ -341,7 +341,7 @@ def _loop_variables(file: File, misspelled: list[LoopTypo]) -> Iterator[Finding]
 def _singular_lists(file: File) -> Iterator[Finding]:
     """Yield the singular names where a list is meant."""
     for reference, plural, binding in singular_lists(file):
-        fix = Fix(f"Change to `{plural}`", (Edit(reference.span, plural),))
+        fix = Fix.change_to(reference.span, plural)
         message = f"nothing is named `{reference.name}`; did you mean `{plural}`?"
         related = (RelatedInformation(file.path, binding.span, f"`{plural}` is set here"),) if binding else ()
         yield Finding(reference.span, message, (fix,), related)
@@ -427,7 +427,7 @@ def _bare_counters(file: File) -> Iterator[Finding]:
         if all("loop" in names_in_scope(names, each.span.start) and not each.how for each in references):
             for each in references:
                 meant = f"loop.{name}"
-                fix = Fix(f"Change to `{meant}`", (Edit(each.span, meant),))
+                fix = Fix.change_to(each.span, meant)
                 yield Finding(each.span, f"nothing is named `{name}`; did you mean `{meant}`?", (fix,))
 
 

@@ -149,9 +149,7 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
             yield _python_function(file, reference)
         elif (meant := _typo_of_function(file, reference.name)) is not None:
             message = f"nothing else is named `{reference.name}`; did you mean `{meant}`?"
-            yield Finding(
-                reference.span, message, (Fix(f"Change to `{meant}`", (Edit(reference.span, meant),)),)
-            )
+            yield Finding(reference.span, message, (Fix.change_to(reference.span, meant),))
 
 
 def _typo_of_function(file: File, name: str) -> str | None:

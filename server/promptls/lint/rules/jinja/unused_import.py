@@ -49,7 +49,7 @@ def check(file: File) -> Iterator[Finding]:
         message = f"nothing uses the import `{binding.name}`"
         meant = meant_alias(file, binding.name)
         if meant is not None:
-            fix = Fix(f"Change to `{meant}`", (Edit(binding.span, meant),), preferred=True)
+            fix = Fix.change_to(binding.span, meant, preferred=True)
             yield Finding(binding.span, f"{message}; did you mean `{meant}`?", (fix,))
         else:
             yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)

@@ -38,7 +38,7 @@ from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.namespaces import MIN_LENGTH, unmatched_attributes
 from promptls.lint.analysis.unmatched_names import declared_names, undeclared_references, unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule, Severity
 from promptls.syntax.chunk import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
@@ -81,7 +81,7 @@ def check(file: File) -> Iterator[Finding]:
             if typo is None:
                 yield Finding(use.span, message, unnecessary=True, severity=severity)
             else:
-                fix = Fix(f"Change to `{typo}`", (Edit(use.span, typo),))
+                fix = Fix.change_to(use.span, typo)
                 yield Finding(use.span, f"{message}; did you mean `{typo}`?", (fix,))
 
 
@@ -106,14 +106,14 @@ def _variables(file: File) -> Iterator[Finding]:
         typo = next((name for name in inputs if is_typo(binding.name, name)), None)
         typo = typo or next((name for name in inputs if _is_abbreviated(file, binding.name, name)), None)
         if typo is not None and declared_names(file) is None:
-            fix = Fix(f"Change to `{typo}`", (Edit(binding.span, typo),))
+            fix = Fix.change_to(binding.span, typo)
             message = f"nothing reads `{binding.name}`; did you mean `{typo}`?"
             yield Finding(binding.span, message, (fix,))
             continue
         owner = _owner_of_attribute(file, binding.name)
         if owner is not None:
             attribute = f"{owner}.{binding.name}"
-            fix = Fix(f"Change to `{attribute}`", (Edit(binding.span, attribute),))
+            fix = Fix.change_to(binding.span, attribute)
             message = f"nothing reads `{binding.name}`; did you mean `{attribute}`?"
             yield Finding(binding.span, message, (fix,))
             continue

@@ -132,7 +132,7 @@ def _unknown(signature: Signature, name: str, span: Span, known: list[str]) -> F
     meant = nearest(name, known)
     if meant is None:
         return Finding(span, message)
-    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), is_close(name, meant))
+    fix = Fix.change_to(span, meant, preferred=is_close(name, meant))
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 
@@ -389,14 +389,14 @@ def _wrong_types(file: File) -> Iterator[Finding]:
                 written = (
                     text if known in {int, float, bool} else f"{_ESCAPE}({_grouped(argument, text)} | string)"
                 )
-                fix = Fix(f"Change to `{written}`", (Edit(call.span.shifted(begin), written),))
+                fix = Fix.change_to(call.span.shifted(begin), written)
                 yield Finding(span, f"`{_ESCAPE}` takes a text, and this is {_KINDS_OF[known]}", (fix,))
             elif name == _ESCAPE and known is None and _is_looped(file, argument, text):
                 message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
                 yield Finding(span, message, severity="hint")
             elif name == "range" and (known in {list, tuple, dict} or _is_indexed(file, call, begin, text)):
                 written = f"{_grouped(argument, text)} | length"
-                fix = Fix(f"Change to `{written}`", (Edit(span, written),), preferred=True)
+                fix = Fix.change_to(span, written, preferred=True)
                 yield Finding(span, f"`range` takes a number, and this is {_KINDS_OF[known or list]}", (fix,))
 
 
