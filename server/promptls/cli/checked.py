@@ -456,8 +456,6 @@ def at_least(severity: Severity, least: Severity) -> bool:
 
 def region_of(text: str, span: Span) -> Region:
     """Return the region of `span` in `text`, with lines and columns from 1 as in reports."""
-    from promptls.text.positions import line_column, line_starts
-
     starts = line_starts(text)
     start, end = line_column(starts, span.start), line_column(starts, span.end)
     return Region(start.line + 1, start.column + 1, end.line + 1, end.column + 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import yaml
 
-from promptls.convert.conversation import Conversation, Converted
+from promptls.convert.conversation import Conversation, Converted, read_chat_json, read_f_string, read_prompty
 from promptls.syntax.chunk import cut
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.positions import Span
@@ -126,16 +126,10 @@ def _from_mapping(text: str, path: str, source: str, target: str) -> Converted |
 
 def _read(text: str, path: str, source: str) -> Conversation:
     if source == "chat":
-        from promptls.convert.conversation import read_chat_json
-
         return read_chat_json(text)
     if source == "f-string":
-        from promptls.convert.conversation import read_f_string
-
         return read_f_string(text)
     if source == "prompty":
-        from promptls.convert.conversation import read_prompty
-
         return read_prompty(text)
     if source == "parts":
         from promptls.convert.parts_template import read_parts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.datasets.dataset_files import Row
+from promptls.datasets.dataset_files import MAX_BYTES, Row, open_dataset
 from promptls.facts import question
 from promptls.security.files import file_status, join_path
 from promptls.semantic.few_shot import FewShot, few_shots
@@ -71,7 +71,6 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
 
 def _has_other_dataset(run: RunSummary | None) -> bool:
     """Return whether the run's dataset has changed since; False for large datasets, which are not checked."""
-    from promptls.datasets.dataset_files import MAX_BYTES
     from promptls.experiments.history import dataset_of
     from promptls.experiments.verdicts import unchanged_dataset
 
@@ -304,8 +303,6 @@ def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:
 
     Raises `UserError` if it cannot be read.
     """
-    from promptls.datasets.dataset_files import open_dataset
-
     found: list[RowTest] = []
     for row in open_dataset(dataset).rows():
         if len(found) >= MAX_ROWS:

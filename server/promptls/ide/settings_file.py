@@ -9,14 +9,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from promptls.dialects.prompt_poet.vocabulary import ROLES
 from promptls.ide.completion.items import SETTING, CompletionItem, CompletionList, made
 from promptls.ide.completion.yaml_values import file_paths
 from promptls.ide.hover.markdown import Hover, code
 from promptls.lint.analysis.declared_experiments import taken_by
+from promptls.lint.registry import RULES
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
 from promptls.text.escape import markdown_text
 from promptls.text.positions import Span
+from promptls.tokens import ENCODING_NAMES
 from promptls.workspace.python_functions import functions_in
 from promptls.workspace.settings import (
     LONG_QUOTES,
@@ -176,8 +179,6 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     if last in _FILES:
         yield from ((item.label, "") for item in file_paths(str(Path(path).parent), _FILES[last]))
     elif last == "encoding":
-        from promptls.tokens import ENCODING_NAMES
-
         yield from ((name, "") for name in ENCODING_NAMES)
     elif last == "provider":
         from promptls.models.opening import PROVIDERS
@@ -186,8 +187,6 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     elif last == "api_key_env":
         yield from _key_names()
     elif last == "roles":
-        from promptls.dialects.prompt_poet.vocabulary import ROLES
-
         yield from ((role, "") for role in ROLES)
     elif last == "use" or (last == "metrics" and len(keys) > 1):
         yield from _metrics(snapshot, path, with_named=last == "metrics")
@@ -334,8 +333,6 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
 
 def _keys(path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
     if place.keys == ("rules",):
-        from promptls.lint.registry import RULES
-
         for rule in RULES:
             yield _key(rule.name, {"type": "string"}, rule.summary, text, place)
         return
@@ -448,8 +445,6 @@ def setting_names(path: str, label: str) -> tuple[str, ...]:
 def setting_text(keys: tuple[str, ...]) -> str:
     """Return the description of a setting, in Markdown; empty if there is none."""
     if keys[:1] == ("rules",) and len(keys) > 1:
-        from promptls.lint.registry import RULES
-
         rule = next((rule for rule in RULES if rule.name == keys[1]), None)
         return (
             f"**{rule.name}**: {rule.summary}\n\nits severity; by default {code(rule.severity)}"

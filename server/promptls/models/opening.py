@@ -14,8 +14,8 @@ from typing import Final
 
 from promptls.embeddings.minilm import HOW_TO_INSTALL, embed_texts, is_installed
 from promptls.models import keys
-from promptls.models.editor_model import check_editor, is_editor_model
-from promptls.models.local import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
+from promptls.models.editor_model import EditorModel, check_editor, is_editor_model
+from promptls.models.local import LOCAL_MODELS, SUFFIX, LocalModel, is_local_model, weights_file
 from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
 from promptls.models.steady import Pace, Steadily, SteadyModel
@@ -104,16 +104,12 @@ def opened_model(reference: ModelReference) -> Model:
 
         return Echo(reference.name)
     if route == "local":
-        from promptls.models.local import LocalModel
-
         return LocalModel(reference.model)
     if route == "replay":
         from promptls.models.testing import Replay
 
         return Replay(reference.name, Path(reference.model))
     if route == "editor":
-        from promptls.models.editor_model import EditorModel
-
         return EditorModel(reference.name, reference.model)
     if route == "library":
         from promptls.models.pydantic_ai_model import PydanticAiModel

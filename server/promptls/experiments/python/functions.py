@@ -24,6 +24,7 @@ from pydantic import BaseModel
 
 from promptls.datasets.backends import Backend, InMemory, LocalBackend, resolved_backend
 from promptls.datasets.cells import flat_row, json_line
+from promptls.datasets.csv_file import write_rows
 from promptls.datasets.dataset import DataTable
 from promptls.experiments.pipeline import Outcome, Task, work_through
 from promptls.metrics.loading import loaded_module
@@ -417,7 +418,6 @@ def _write_manifest(
     """
     # The manifest of a table in JSON would have its name.
     if run.is_complete and isinstance(results.backend, LocalBackend) and results.backend.format != "json":
-        from promptls.datasets.csv_file import write_rows
         from promptls.experiments.python.program_manifest import Called, write_program_manifest
 
         stored = results.backend.path_of(results.name, "experiments").absolute()

@@ -203,10 +203,8 @@ def _arguments(request: Request, tag: Tag, place: int) -> Iterator[CompletionIte
         signature = filter_signature(call.name)
     elif call.kind == "test":
         signature = test_signature(call.name)
-    elif isinstance(call.target, Name) or call.target is not None:
-        from promptls.ide.callables import called_at
-
-        described = called_at(request.snapshot, request.path, request.offset, call.target)
+    elif call.target is not None:
+        described = callables.called_at(request.snapshot, request.path, request.offset, call.target)
         signature = described.signature if described else Signature(call.name)
     else:
         return

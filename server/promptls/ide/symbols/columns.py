@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from promptls.datasets.dataset_files import known_columns
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.declared import function_named
 from promptls.ide.symbols.inputs import (
@@ -359,8 +360,6 @@ def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...
 def _has(snapshot: Snapshot, file: str, name: str) -> bool:
     """Return whether a dataset is known to have a column of this name."""
     if file.lower().endswith(PACKED_ENDINGS):
-        from promptls.datasets.dataset_files import known_columns
-
         return name in known_columns(Path(file)).columns
     data = snapshot.template(file)
     return data is not None and next(_columns(data, file, name), None) is not None

@@ -17,6 +17,8 @@ from lsprotocol.converters import get_converter
 from promptls import __version__
 from promptls.ide import new_prompt as beginning
 from promptls.lint.rule import Finding
+from promptls.models.providers import TABLE
+from promptls.security.processes import minimal_environment
 from promptls.server import command_types
 from promptls.server.context import Context
 from promptls.server.diagnostics import Diagnostics
@@ -159,9 +161,6 @@ _DOCTOR: Final = (
 
 def _environment() -> dict[str, str]:
     """Return the environment for the doctor, which shows whether keys are set but not their values."""
-    from promptls.models.providers import TABLE
-    from promptls.security.processes import minimal_environment
-
     addresses = [each.base_url_env for each in TABLE.values() if each.base_url_env is not None]
     return {**dict.fromkeys(os.environ, "set"), **minimal_environment(addresses)}
 

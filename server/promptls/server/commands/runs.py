@@ -14,8 +14,20 @@ from uuid import uuid4
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest, Started, Stopped
-from promptls.experiments.verdicts import LiveVerdicts, RowVerdict
+from promptls.experiments.history import last_runs, read_run
+from promptls.experiments.manifest import results_folder
+from promptls.experiments.row_choice import is_of_examples
+from promptls.experiments.run_protocol import (
+    Event,
+    Finished,
+    Planned,
+    RowFinished,
+    RunRequest,
+    Started,
+    Stopped,
+)
+from promptls.experiments.verdicts import LiveVerdicts, RowVerdict, latest_verdicts
+from promptls.experiments.verdicts import row_verdicts as verdicts_of
 from promptls.ide import experiments
 from promptls.ide.code_lenses import Running, changed_text, plan_text, progress_text
 from promptls.models.editor_model import AskEditor
@@ -129,8 +141,6 @@ class _Watch:
 
     def see(self, event: Event) -> None:
         """Handle the next event."""
-        from promptls.experiments.run_protocol import Planned, RowFinished, Started, Stopped
-
         if isinstance(event, Planned):
             self._shown.report(plan_text(event), 0)
         elif isinstance(event, RowFinished):
@@ -194,9 +204,6 @@ class VerdictNews:
 
     def see(self, event: Event) -> None:
         """Handle an event of the run."""
-        from promptls.experiments.run_protocol import RowFinished, Started
-        from promptls.experiments.verdicts import LiveVerdicts
-
         if isinstance(event, Started):
             self._live = LiveVerdicts(Path(event.path), event.metrics)
         elif isinstance(event, RowFinished) and self._sending is None:
@@ -292,7 +299,6 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
     from the editor's secret storage: they are passed to the process of the run and nowhere else.
     """
     from promptls.experiments.folder_code import code_of_run, files_of_run
-    from promptls.experiments.run_protocol import RunRequest
 
     resume = optional(arguments, "resume", str)
     retry = optional(arguments, "retryErrors", str)
@@ -373,8 +379,6 @@ async def run_experiment(
 
 
 def _result(finished: Finished) -> command_types.RunResult:
-    from promptls.experiments.history import read_run
-
     run = read_run(Path(finished.manifest_path))
     scores = ", ".join(f"{metric.name} {metric.text}" for metric in run.metrics)
     rows = f"{run.rows} {'row' if run.rows == 1 else 'rows'}"
@@ -486,7 +490,6 @@ async def list_runs(context: Context, arguments: dict[str, Any]) -> command_type
 
 
 def _listed_runs(prompt: Path, experiment: str | None) -> list[command_types.ListedRun]:
-    from promptls.experiments.manifest import results_folder
     from promptls.experiments.run_index import known_runs, run_notes
 
     runs = known_runs(results_folder(prompt), prompt=prompt, experiment=experiment, limit=MAX_LISTED_RUNS)
@@ -546,10 +549,6 @@ def _prompt(context: Context, found: experiments.ExperimentTests) -> command_typ
 def _rows(
     path: str, experiment: str, dataset: Path | None, unsaved: Mapping[str, str]
 ) -> command_types.ExperimentRows:
-    from promptls.experiments.history import last_runs
-    from promptls.experiments.row_choice import is_of_examples
-    from promptls.experiments.verdicts import latest_verdicts
-
     runs = last_runs(Path(path), experiment, unsaved=unsaved).newest_first
     verdicts = list(_readable(latest_verdicts(run for run in runs if not is_of_examples(run.rows_chosen))))
     of_examples = list(_readable(latest_verdicts(run for run in runs if is_of_examples(run.rows_chosen))))
@@ -578,8 +577,5 @@ def _readable(found: Any) -> Any:
 
 
 def _of_run(table: str) -> list[command_types.RowVerdictJson]:
-    from promptls.experiments.history import read_run
-    from promptls.experiments.verdicts import row_verdicts as verdicts_of
-
     run = read_run(Path(table).with_suffix(".json"))
     return [verdict_json(verdict, stale=False) for verdict in verdicts_of(run)]

@@ -58,7 +58,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.dataset_files import SUFFIXES
+from promptls.datasets.dataset_files import SUFFIXES, known_columns, known_failure
 from promptls.lint.analysis.declared_experiments import (
     NameObjection,
     declared_experiments,
@@ -115,8 +115,6 @@ def dataset_objection(named: str, dataset: Path, owner: str) -> NameObjection | 
 
     `owner` describes the folder or file that the path is relative to.
     """
-    from promptls.datasets.dataset_files import known_columns, known_failure
-
     if not named.strip():
         return NameObjection("no dataset is named")
     if not current_scope().allows(dataset):
