@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptls.cli.permission import sent_lines
 from promptls.cli.terminal import Column, TableRow, paint, printed_path, table
-from promptls.text.format import in_dollars, plural
+from promptls.text.format import in_dollars, plural, shorten_line, shorten_text
 
 if TYPE_CHECKING:
     from promptls.experiments.experiment import Experiment
@@ -232,9 +232,7 @@ def _print_answers(run: RunSummary) -> None:
 
 def _lines(text: str) -> list[str]:
     """Return the first lines of a text."""
-    lines = [
-        line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…" for line in text.splitlines()
-    ]
+    lines = [shorten_text(line, MAX_CHARACTERS) for line in text.splitlines()]
     return lines if len(lines) <= MAX_LINES else [*lines[:MAX_LINES], "…"]
 
 
@@ -254,7 +252,7 @@ def _print_unscored(run: RunSummary) -> None:
             reason = line.get(f"{metric.name}_reason") or "it gave none"
             count = plural(metric.unscored - run.failed, "answer")
             print(paint(f"{metric.name} has no score for {count}", "yellow"))
-            print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
+            print(f"  row {line['row_number']} (id {line['id']}): {shorten_line(reason, MAX_CHARACTERS)}")
             is_missing = True
     # An experiment in Python computes its scores itself.
     if is_missing and not run.failed and "written_in" not in manifest_of(run.manifest):
@@ -270,17 +268,12 @@ def _print_not_good(run: RunSummary) -> None:
         return
     print("what to look at:")
     for row in found[:SHOWN_ERRORS]:
-        print(f"  row {row.number} (id {row.cells['id']}): {_short(row.message)}")
+        print(f"  row {row.number} (id {row.cells['id']}): {shorten_line(row.message, MAX_CHARACTERS)}")
         if run.rows > SHOWN_ANSWERS and (answer := row.cells.get("response")):
-            print(paint(f"    answer: {_short(answer)}", "dim"))
+            print(paint(f"    answer: {shorten_line(answer, MAX_CHARACTERS)}", "dim"))
     if len(found) > SHOWN_ERRORS:
         more = paint(f"promptls report {run.name}", "bold")
         print(f"  … and {len(found) - SHOWN_ERRORS} more: {more}")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…"
 
 
 def _print_rows(run: RunSummary, column: str, count: int) -> None:

@@ -6,7 +6,6 @@ import csv
 import os
 import re
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -187,14 +186,8 @@ def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
     try:
         with open_text(run.results) as stream:
             for number, cells in enumerate(csv.DictReader(stream), start=1):
-                own = {
-                    "id": str(number),
-                    "error": "",
-                    "model": model,
-                    "repeat": "1",
-                    "row_number": str(number),
-                }
-                yield {**own, **cells}
+                row = str(number)
+                yield {"id": row, "error": "", "model": model, "repeat": "1", "row_number": row, **cells}
     except FileNotFoundError:
         raise UsageError(
             "the table of the run is gone", FilePlace(run.results), "run the experiment again"
@@ -277,14 +270,14 @@ def _results(model: str, lines: Sequence[dict[str, str]], metrics: dict[str, Met
 
 
 def _metric(name: str, cells: Sequence[str]) -> Metric | None:
-    counted = Counter(cell for cell in cells if cell)
-    if not counted:
+    different = {cell for cell in cells if cell}
+    if not different:
         return None
-    if all(_is_number(cell) for cell in counted):
+    if all(map(_is_number, different)):
         return Metric(name, "numeric", None, float)
     for classes in _CLASSES:
-        if all(cell.casefold() in classes for cell in counted):
-            spelled = {cell.casefold(): cell for cell in counted}
+        if all(cell.casefold() in classes for cell in different):
+            spelled = {cell.casefold(): cell for cell in different}
             return Metric(name, "discrete", [spelled.get(each, each) for each in classes], str)
     return None
 

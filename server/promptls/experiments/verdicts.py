@@ -18,7 +18,7 @@ from promptls.experiments.scores import RowResult
 from promptls.experiments.unfinished import RunFollower
 from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.format import xml_text
+from promptls.text.format import shorten_line, xml_text
 from promptls.text.suggest import did_you_mean
 
 _MAX_ROWS: Final = 5000
@@ -137,7 +137,7 @@ def objection(run: RunSummary | _Run, cells: Mapping[str, str]) -> str | None:
     model = f" with `{cells.get('model')}`" if len(run.models) > 1 else ""
     error = cells.get("error")
     if error:
-        return f"failed{model}: {_short(error)}"
+        return f"failed{model}: {shorten_line(error, _MAX_REASON)}"
     said = [text for metric in run.metrics if (text := _objection(metric, cells))]
     return f"{'; '.join(said)}{model}" if said else None
 
@@ -156,12 +156,7 @@ def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
     if metric.good is None or not score or score == metric.good:
         return None
     reason = cells.get(f"{metric.name}_reason")
-    return f"{metric.name} says `{score}`" + (f": {_short(reason)}" if reason else "")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]}…"
+    return f"{metric.name} says `{score}`" + (f": {shorten_line(reason, _MAX_REASON)}" if reason else "")
 
 
 def failing_choice(prompt: Path, experiment: str) -> RowChoice:

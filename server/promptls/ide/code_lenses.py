@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from promptls.ide.experiments import ExperimentRuns, change_text, shows_examples
 from promptls.models.keys import Destination
 from promptls.semantic.kind import Kind
-from promptls.text.format import in_dollars, plural
+from promptls.text.format import in_dollars, plural, shorten_line
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -78,16 +78,12 @@ def verdict_text(run: RunSummary, cells: Mapping[str, str]) -> str:
     Without metrics, the beginning of the answer.
     """
     error = cells.get("error")
-    scores = [f"{metric.name} {score}" for metric in run.metrics if (score := cells.get(metric.name))]
-    text = (
-        f"failed: {_cut(error)}" if error else ", ".join(scores) or _cut(cells.get("response") or "answered")
-    )
+    if error:
+        text = f"failed: {shorten_line(error, _MAX_RESPONSE)}"
+    else:
+        scores = [f"{metric.name} {score}" for metric in run.metrics if (score := cells.get(metric.name))]
+        text = ", ".join(scores) or shorten_line(cells.get("response") or "answered", _MAX_RESPONSE)
     return f"{text} · stale" if run.stale else text
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_RESPONSE else f"{line[:_MAX_RESPONSE]}…"
 
 
 PREVIEW = "promptls.preview"

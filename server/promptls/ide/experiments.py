@@ -12,6 +12,7 @@ from promptls.facts import question
 from promptls.security.files import file_status, join_path
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.kind import Kind
+from promptls.text.format import shorten_text
 from promptls.text.steps import Steps
 from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.snapshot import Snapshot
@@ -320,7 +321,7 @@ def row_label(row: Row) -> str:
 def _first_value(values: Mapping[str, Any]) -> str:
     """Return the first non-empty value, on one line."""
     for text in _texts(values):
-        return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}…"
+        return shorten_text(text, _MAX_LABEL)
     return ""
 
 

@@ -18,7 +18,7 @@ from promptls.rendering.samples import Sample
 from promptls.rendering.worker import RenderWorker
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import in_dollars, plural
+from promptls.text.format import in_dollars, plural, shorten_text
 from promptls.tokens.tokenizer_files import encoding_title
 from promptls.workspace.snapshot import Snapshot
 
@@ -174,8 +174,7 @@ def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) 
 
 
 def _content(part: RenderedPart) -> str:
-    text = part.content if isinstance(part.content, str) else str(part.content)
-    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"
+    return shorten_text(str(part.content), MAX_CHARACTERS)
 
 
 def _succeeded(job: RenderJob, outcome: Rendering | RenderFailure) -> Rendering:
@@ -238,11 +237,9 @@ async def preview_changes(folder: Folder, arguments: Mapping[str, Any]) -> Answe
 def _changes(job: RenderJob, sample: Sample, commit: Commit, old: Rendering, new: Rendering) -> Answer:
     path = shown_path(job.path)
     difference = unified_diff(_messages(old), _messages(new), f"{commit.name}", "now", n=1, lineterm="")
-    diff = "\n".join(difference)
+    diff = shorten_text("\n".join(difference), MAX_CHARACTERS)
     growth = new.tokens - old.tokens
     heading = f"{path} with {sample.name}, since {commit.name} ({commit.subject}): {growth:+,} tokens"
-    if len(diff) > MAX_CHARACTERS:
-        diff = f"{diff[:MAX_CHARACTERS]}…"
     data = {
         "path": path,
         "sample": sample.name,

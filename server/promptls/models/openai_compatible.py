@@ -87,10 +87,7 @@ class ApiDialect:
         return {self.renamed.get(name, name): value for name, value in parameters.items()}
 
     def response_format(self, schema: Mapping[str, Any], messages: Messages) -> dict[str, Any] | None:
-        """Return the `response_format` for the schema.
-
-        None if the provider does not support any.
-        """
+        """Return the `response_format` for the schema; None if the provider does not support any."""
         if self.takes_schemas:
             return {"type": "json_schema", "json_schema": schema_form(schema)}
         speaks_of_json = any("json" in str(message.get("content")).lower() for message in messages)
@@ -121,10 +118,7 @@ def dialect_of(provider: str, host: str | None) -> ApiDialect:
 
 
 def error_message_in(content: bytes) -> str | None:
-    """Return the message in a JSON error, in any of the providers' formats.
-
-    None if there is no message.
-    """
+    """Return the message in a JSON error, in any of the providers' formats; None if there is none."""
     try:
         value: Any = json.loads(content)
     except (ValueError, RecursionError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.models.keys import key_remedy
 from promptls.models.model import Completion, Messages, ModelError, ModelReference
+from promptls.text.format import shorten_line
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -230,8 +231,7 @@ def _said(error: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    text = re.sub(r"\s+", " ", re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)).strip()
-    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
+    return shorten_line(re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text), QUOTED)
 
 
 def _reasoning(usage: RequestUsage) -> int | None:

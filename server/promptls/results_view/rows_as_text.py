@@ -13,6 +13,7 @@ from promptls.experiments.results_table import (
     REASON_SUFFIX,
     RESULT_COLUMNS,
 )
+from promptls.text.format import shorten_line
 
 DEFAULT_COUNT: Final = 10
 """The default number of rows in an answer."""
@@ -57,14 +58,17 @@ def readable_rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]
         if several:
             row["model"] = cells.get("model")
         row["data"] = {
-            name: _cut(value)
+            name: shorten_line(value, _MAX_CELL)
             for name, value in cells.items()
             if value and name not in own and not name.startswith(PREDICTED_PREFIX)
         }
-        row["answer"] = _cut(cells.get("response") or "")
+        row["answer"] = shorten_line(cells.get("response") or "", _MAX_CELL)
         row |= {name: value for name in ("error", "problem") if (value := cells.get(name))}
         row["scores"] = {
-            name: {"score": cells.get(name, ""), "reason": _cut(cells.get(f"{name}{REASON_SUFFIX}") or "")}
+            name: {
+                "score": cells.get(name, ""),
+                "reason": shorten_line(cells.get(f"{name}{REASON_SUFFIX}") or "", _MAX_CELL),
+            }
             for name in metrics
         }
         found.append(row)
@@ -86,8 +90,3 @@ def row_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def page_line(start: int, count: int, total: int) -> str:
     """Return which rows are shown: `rows 1 to 10 of 50`."""
     return f"rows {start + 1} to {start + count} of {total}" if count else "no rows"
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_CELL else f"{line[:_MAX_CELL]}…"

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Sequence
+from promptls.text.format import shorten_line
 from promptls.text.positions import Span
 
 _SET: Final = re.compile(r"\{%[-+]?\s*set\s+(\w*(?:example|shot|demonstration)\w*)\s*=\s*\[", re.IGNORECASE)
@@ -82,12 +83,7 @@ def _line_end(text: str, offset: int) -> int:
 def _label(data: object) -> str:
     while isinstance(data, dict | list) and data:
         data = next(iter(data.values())) if isinstance(data, dict) else data[0]
-    return _cut(str(data))
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}…"
+    return shorten_line(str(data), _MAX_LABEL)
 
 
 def _in_lists(text: str) -> Iterator[FewShot]:
@@ -103,7 +99,7 @@ def _in_lists(text: str) -> Iterator[FewShot]:
 def _item_label(item: str) -> str:
     """Return the longest quoted text in an item as its label."""
     texts = [match[1] or match[2] or "" for match in _TEXT.finditer(item)]
-    return _cut(max(texts, key=len, default=item))
+    return shorten_line(max(texts, key=len, default=item), _MAX_LABEL)
 
 
 def _items(text: str, start: int) -> list[Span]:

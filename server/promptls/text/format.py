@@ -1,4 +1,4 @@
-"""Format numbers, amounts of money and values for messages and reports."""
+"""Format numbers, amounts of money, values and long texts for messages and reports."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def shorten(value: Any) -> str:
         return " ".join(_WORDS.repr(value).split())
     except Exception:  # noqa: BLE001 - `repr` of a user's object, or of a huge integer, can fail
         return f"a value of type {type(value).__name__}"
+
+
+def shorten_text(text: str, length: int) -> str:
+    """Return a text, cut after `length` characters if it is longer."""
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def shorten_line(text: str, length: int) -> str:
+    """Return a text on one line, cut after `length` characters if it is longer."""
+    return shorten_text(" ".join(text.split()), length)
 
 
 # Characters that XML 1.0 cannot represent, escaped or not.

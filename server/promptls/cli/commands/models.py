@@ -12,6 +12,7 @@ from promptls.cli import permission
 from promptls.cli.terminal import Column, TableRow, paint, print_json, table
 from promptls.security.trust import FolderCode
 from promptls.text.errors import UsageError, UserError
+from promptls.text.format import shorten_line
 from promptls.workspace.settings import SETTINGS_FILE, find_project, folder_to_trust
 
 if TYPE_CHECKING:
@@ -154,9 +155,8 @@ def _row(state: ModelState, *, is_trial: bool) -> TableRow:
         _price(state),
     ]
     if is_trial:
-        answer = " ".join((state.answer or "").split())
-        shown = answer if len(answer) <= SHOWN else f"{answer[:SHOWN]}…"
-        cells += ["" if state.seconds is None else f"{state.seconds:.2f}", shown]
+        seconds = "" if state.seconds is None else f"{state.seconds:.2f}"
+        cells += [seconds, shorten_line(state.answer or "", SHOWN)]
     return TableRow(cells, None if state.ready else "yellow")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.text.format import shorten
+from promptls.text.format import shorten, shorten_text
 
 MAX_DEPTH = 500
 """The maximum nesting depth; libyaml's composer crashes the process at about 30,000 levels."""
@@ -112,14 +112,9 @@ def excerpt(text: str, line: int) -> str:
     lines = _LINE_BREAK.split(text)
     first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
     return "\n".join(
-        f"{'>' if index == line else ' '} {index + 1:>4} | {_shorten(lines[index])}"
+        f"{'>' if index == line else ' '} {index + 1:>4} | {shorten_text(lines[index], EXCERPT_WIDTH)}"
         for index in range(first, last)
     )
-
-
-def _shorten(line: str) -> str:
-    """Return the start of a long line."""
-    return line if len(line) <= EXCERPT_WIDTH else line[:EXCERPT_WIDTH] + "…"
 
 
 def _refuse_deep_nesting(text: str) -> None:

@@ -10,6 +10,7 @@ from promptls.dialects import KeyFact
 from promptls.rendering.job import plain
 from promptls.rendering.samples import Sample
 from promptls.text.escape import markdown_code, markdown_text
+from promptls.text.format import shorten_text
 from promptls.text.positions import Span
 
 _MAX_VALUE: Final = 300
@@ -39,5 +40,4 @@ def sample_text(sample: Sample) -> str:
 
 def shown_value(value: Any) -> str:
     """Return a value as JSON, truncated if it is long."""
-    text = json.dumps(plain(value), ensure_ascii=False)
-    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"
+    return shorten_text(json.dumps(plain(value), ensure_ascii=False), _MAX_VALUE)

@@ -29,7 +29,7 @@ from promptls.semantic.template import PlacedPart, Template
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.text.escape import markdown_prose, markdown_text
-from promptls.text.format import plural
+from promptls.text.format import plural, shorten_text
 from promptls.text.positions import Span
 from promptls.workspace.contract import included_part_names
 from promptls.workspace.snapshot import Snapshot
@@ -194,19 +194,15 @@ def result_text(run: RunSummary, cells: Mapping[str, str], experiment: str) -> s
     if cells.get("error"):
         lines.append(f"- failed: {markdown_text(cells['error'])}")
     else:
-        lines.append(f"- answer: {code(_cut(cells.get('response') or '', _MAX_RESPONSE))}")
+        lines.append(f"- answer: {code(shorten_text(cells.get('response') or '', _MAX_RESPONSE))}")
     if cells.get("problem"):
         lines.append(f"- {markdown_text(cells['problem'])}")
     for metric in run.metrics:
         score, reason = cells.get(metric.name), cells.get(f"{metric.name}_reason")
         if score:
-            why = f": {markdown_text(_cut(reason, _MAX_REASON))}" if reason else ""
+            why = f": {markdown_text(shorten_text(reason, _MAX_REASON))}" if reason else ""
             lines.append(f"- {markdown_text(metric.name)} {code(score)}{why}")
     return "\n".join(lines)
-
-
-def _cut(text: str, maximum: int) -> str:
-    return text if len(text) <= maximum else f"{text[:maximum]}…"
 
 
 def hover_example(

@@ -21,6 +21,8 @@ from typing import Any, Final, NamedTuple
 
 from jinja2 import nodes
 
+from promptls.text.format import shorten_line
+
 _MAPPING_METHODS: Final = frozenset({"items", "keys", "values"})
 TEXT_METHODS: Final = frozenset(name for name in dir(str) if not name.startswith("_"))
 _LONGEST_TAG: Final = 80
@@ -182,8 +184,8 @@ def _names(target: nodes.Node) -> list[str]:
 
 def loop_text(text: str, start: int, end: int) -> str:
     """Return a tag's text without its delimiters, on one line."""
-    tag = " ".join(text[start:end].removeprefix("{%").removesuffix("%}").strip("-+ \t\n").split())
-    return tag if len(tag) <= _LONGEST_TAG else f"{tag[:_LONGEST_TAG]}…"
+    inside = text[start:end].removeprefix("{%").removesuffix("%}").strip("-+ \t\n")
+    return shorten_line(inside, _LONGEST_TAG)
 
 
 VALUE: Final = "read"
