@@ -5,14 +5,17 @@ import csv
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
-from promptls.experiments.unfinished import unfinished_runs
+from promptls.experiments.unfinished import create_run, unfinished_runs
+from promptls.text.errors import UserError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 from support.unfinished import stored_results, unfinished_run
@@ -65,6 +68,30 @@ def test_a_folder_that_cannot_be_made_is_named(folder: Folder) -> None:
     assert done.returncode == 1
     assert "the results cannot be written" in done.stderr
     assert str(folder.results) in done.stderr
+
+
+def test_a_file_of_answers_that_another_program_locks_is_named_with_the_remedy(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("promptls.experiments.store.BUSY_SECONDS", 0.1)
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    create_run(folder.results, "first", now, {"models": []}).close()
+    (file,) = (folder.results / ".cache").glob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(UserError, match="database is locked") as raised:
+            create_run(folder.results, "second", now, {"models": []})
+    assert raised.value.remedy == "end the program that has the file open"
+
+
+def test_a_folder_in_place_of_the_file_of_answers_is_named_with_the_remedy(folder: Folder) -> None:
+    file = folder.results / ".cache" / "results.sqlite"
+    file.mkdir(parents=True)
+    with pytest.raises(UserError, match="not a regular file") as raised:
+        create_run(folder.results, "first", datetime(2026, 1, 1, tzinfo=timezone.utc), {"models": []})
+    assert str(file) in str(raised.value.place)
+    assert raised.value.remedy == "move it away"
 
 
 @pytest.mark.usefixtures("hold")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
 import sqlite3
@@ -150,6 +151,15 @@ def message_of(error: sqlite3.Error | OSError) -> str:
     if "full" in str(error):
         return "no space left on device"
     return str(error)
+
+
+def remedy_of(error: sqlite3.Error | OSError) -> str:
+    """Return what makes the write that failed possible."""
+    if "locked" in str(error):
+        return "end the program that has the file open"
+    if isinstance(error, OSError) and error.errno == errno.EINVAL:
+        return "move it away"
+    return "make the folder writable, or free some space"
 
 
 @asynccontextmanager

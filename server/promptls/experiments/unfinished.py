@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from promptls.experiments.answer_cache import CallInFlight
 from promptls.experiments.scores import RowResult
-from promptls.experiments.store import Store, message_of, store_exists
+from promptls.experiments.store import Store, message_of, remedy_of, store_exists
 from promptls.security.files import MAX_BYTES, is_file
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import file_name_problem
@@ -137,7 +137,7 @@ class UnfinishedRun:
         return UnwrittenError(
             f"the results cannot be written: {message_of(error)}",
             FilePlace(getattr(error, "filename", None) or self.store.path),
-            f"free some space and continue with `promptls run --resume {self.name}`; "
+            f"{remedy_of(error)}, and continue with `promptls run --resume {self.name}`; "
             f"the {self.count} finished rows are kept",
         )
 
@@ -217,8 +217,8 @@ def create_run(folder: Path, stem: str, now: datetime, header: Mapping[str, Any]
     except (OSError, sqlite3.Error) as error:
         raise UserError(
             f"the results cannot be written: {message_of(error)}",
-            FilePlace(folder),
-            "make the folder writable, or free some space",
+            FilePlace(error.filename if isinstance(error, OSError) and error.filename else folder),
+            remedy_of(error),
         ) from None
     raise UserError("a thousand runs began in this second", FilePlace(folder), "run again")
 
