@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptls.ide.code_actions import apply_edits
 from promptls.ide.python_findings import findings_of_python
 from promptls.semantic.kind import Kind
 from promptls.workspace.workspace import Workspace
@@ -66,6 +67,26 @@ def test_a_call_is_reported_if_its_template_lacks_a_value(
     data: str, expected: list[tuple[str, str]], tmp_path: Path
 ) -> None:
     assert found(tmp_path, data) == expected
+
+
+def test_a_misspelled_key_is_changed_to_the_input(tmp_path: Path) -> None:
+    (tmp_path / "main.yml.j2").write_text(TEMPLATE)
+    text = f'Prompt(template_path="main.yml.j2", template_data={{{GIVEN.replace("locale", "lcale")}}})\n'
+    (tmp_path / "call.py").write_text(text)
+    (finding,) = findings_of_python(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py")).findings
+    (fix,) = finding.fixes
+    assert apply_edits(text, fix.edits) == text.replace("lcale", "locale")
+
+
+def test_a_value_that_its_declaration_excludes_is_reported_at_its_key(tmp_path: Path) -> None:
+    header = "{#---\ninput_keys: {tone: {enum: [dry, kind]}}\n---#}\n"
+    (tmp_path / "main.yml.j2").write_text(f"{header}- name: a\n  content: '{{{{ tone }}}}'\n")
+    text = 'Prompt(template_path="main.yml.j2", template_data={"tone": "polite"})\n'
+    (tmp_path / "call.py").write_text(text)
+    (finding,) = findings_of_python(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py")).findings
+    assert finding.message == "`main.yml.j2`: `tone` is `polite`, and not one of `dry`, `kind`"
+    assert text[finding.span.start : finding.span.end] == "tone"
+    assert [each.message for each in finding.related] == ["it is declared here"]
 
 
 def test_a_comment_silences_a_call(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from promptls.ide.opencompass_python import broken_configuration, findings_in_co
 from promptls.ide.raw_templates import WrittenTemplate, findings_in_template, inside, written_templates
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.analysis.suppression import silenced, silenced_by
-from promptls.lint.rule import Finding, RelatedInformation
+from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.runner import check, severity_of
 from promptls.semantic.kind import Kind
@@ -174,6 +174,8 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
     if each.kind in {"missing", "misfit", "broken"}:
         read_text = template.source.slice(each.span)
         note = "it is read here" if read_text == each.name else "this reads it"
+        is_declared = any(each.span == key.span for key in template.declarations.inputs or ())
+        note = "it is declared here" if is_declared else note
         note = "it is printed here" if each.kind == "broken" else note
         related = (RelatedInformation(target, each.span, note),)
     match each.kind:
@@ -181,7 +183,10 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
             when = f", which is read where {each.detail}" if each.detail else ""
             suggestion = f"; `{each.meant}` is, which it does not read" if each.meant else ""
             message = f"`{each.name}` is not given to {name}{when}{suggestion}"
-            return Finding(_place(each, text, each.meant), message, related=related)
+            place = _place(each, text, each.meant)
+            is_key = text[place.start : place.end] == each.meant
+            fixes = (Fix(f"Change to `{each.name}`", (Edit(place, each.name),)),) if is_key else ()
+            return Finding(place, message, fixes, related)
         case "misfit":
             return Finding(_place(each, text, each.name), f"{name}: {each.detail}", related=related)
         case "broken":

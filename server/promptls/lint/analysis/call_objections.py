@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.lint.analysis.declared_types import misfit
 from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.printed_inputs import printed_inputs
 from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import KnownValue, lacking, misfit_by_name
-from promptls.semantic.types.shape import UNKNOWN
+from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
@@ -90,17 +91,32 @@ def call_objections(
                 meant = nearest(name, unread) or ""
                 unread -= {meant}
                 yield Objection(call, "missing", name, place, when.get(name, ""), meant)
-        for name, problem in misfit_by_name(read, passed):
-            place = certain_place(snapshot, name, needs.by_name[name])
-            if place is not None:
-                yield Objection(call, "misfit", name, _use(template, name, problem) or place, problem)
+        for name, problem, place in _misfits(template, read, passed):
+            found = place or certain_place(snapshot, name, needs.by_name[name])
+            if found is not None:
+                yield Objection(call, "misfit", name, found, problem)
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
-        for key in sorted(call.keys & INJECTED if not call.is_jinja else ()):
-            yield Objection(call, "refused", key, start)
-        for key in sorted(unread):
-            yield Objection(call, "unread", key, start)
+        for name in sorted(call.keys & INJECTED if not call.is_jinja else ()):
+            yield Objection(call, "refused", name, start)
+        for name in sorted(unread):
+            yield Objection(call, "unread", name, start)
+
+
+def _misfits(
+    template: Template, read: Mapping[str, Shape], passed: Mapping[str, Shape]
+) -> Iterator[tuple[str, str, Span | None]]:
+    """Yield the values that do not fit how they are read, or are declared: the name, the problem, the place."""
+    misfits = dict(misfit_by_name(read, passed))
+    for name, problem in misfits.items():
+        yield name, problem, _use(template, name, problem)
+    for key in template.declarations.inputs or ():
+        value = passed.get(key.name)
+        if isinstance(value, KnownValue) and key.name not in misfits:
+            problem = misfit(key.name, value.value, key.schema)
+            if problem:
+                yield key.name, problem, key.span
 
 
 def _use(template: Template, name: str, problem: str) -> Span | None:

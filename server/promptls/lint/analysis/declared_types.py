@@ -122,6 +122,26 @@ def is_of_type(value: Any, types: frozenset[str]) -> bool:
     return any(isinstance(value, python) for kind in types - {"boolean"} for python in _PYTHON[kind])
 
 
+def misfit(name: str, value: Any, schema: Mapping[str, Any]) -> str:
+    """Return how the value of an input differs from its declared type or `enum`; empty if it may fit."""
+    types = declared_types(schema)
+    if types is not None and value is not None and not is_of_type(value, types):
+        kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
+        return f"`{name}` is {_shown(value)}, and not {kinds}"
+    allowed = schema.get("enum")
+    if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
+        return f"`{name}` is `{value}`, and not one of {', '.join(f'`{each}`' for each in allowed)}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
 def _element_types(key: object) -> frozenset[str]:
     if key is Each.VALUE:
         return frozenset({"object"})

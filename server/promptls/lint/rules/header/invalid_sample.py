@@ -52,10 +52,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.lint.analysis.declared_experiments import NameObjection, place_in_data
-from promptls.lint.analysis.declared_types import declared_types, is_of_type
+from promptls.lint.analysis.declared_types import declared_types, misfit
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
@@ -139,17 +139,8 @@ def _objections(file: File, sample: Sample) -> Iterator[_Objection]:
         suggestion = f"; it has `{meant}`" if meant else ""
         yield _Objection(f"the sample `{sample.name}` lacks `{name}`{suggestion}", meant or "")
     for name, schema in declared.items():
-        types = declared_types(schema)
-        value = sample.data.get(name)
-        if types is not None and value is not None and not is_of_type(value, types):
-            message = f"`{name}` is {_shown(value)}, and not {_list_types(types)}"
-            yield _Objection(f"the sample `{sample.name}`: {message}", name)
-        allowed = schema.get("enum")
-        if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
-            names = ", ".join(f"`{each}`" for each in allowed)
-            yield _Objection(
-                f"the sample `{sample.name}`: `{name}` is `{value}`, and not one of {names}", name
-            )
+        if problem := misfit(name, sample.data.get(name), schema):
+            yield _Objection(f"the sample `{sample.name}`: {problem}", name)
     if not declared:
         shapes = needed_shapes(file.snapshot, file.path)
         values = {str(name): given_value(value) for name, value in sample.data.items()}
@@ -161,18 +152,6 @@ def _objections(file: File, sample: Sample) -> Iterator[_Objection]:
         values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
     for name, reason in misfit_by_name(shapes, values):
         yield _Objection(f"the sample `{sample.name}`: {reason}", name)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return "a text"
-    if isinstance(value, (list, dict)):
-        return "a list" if isinstance(value, list) else "a mapping"
-    return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-
-
-def _list_types(types: frozenset[str]) -> str:
-    return " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
 
 
 RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
