@@ -156,3 +156,14 @@ def test_a_run_that_is_not_there_is_refused_before_anything_is_served(
     monkeypatch.chdir(folder.path)
     assert main(["results", "--no-open", *words]) == 2
     assert "there is no run" in capsys.readouterr().err
+
+
+def test_a_folder_without_runs_says_where_it_looked_and_how_to_see_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["history"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "no run in experiments yet: promptls run FILE",
+        "for a prompt in another folder: promptls history FILE",
+    ]

@@ -69,7 +69,7 @@ def test_scores_over_other_rows_are_not_those_before(
 
 @pytest.mark.parametrize(
     ("rows", "shown"),
-    [("1", "the first row"), ("2", "the first 2 rows"), ("2,", "rows 2"), ("1,2", "rows 1,2")],
+    [("1", "the first row"), ("2", "the first 2 rows"), ("2,", "row 2"), ("1,2", "rows 1, 2")],
 )
 @pytest.mark.usefixtures("folder")
 def test_a_partial_run_names_its_rows(rows: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.datasets.dataset_files import Row
-from promptls.experiments.row_choice import as_ranges, numbered_rows, parse_rows
+from promptls.experiments.row_choice import as_ranges, chosen_rows, numbered_rows, parse_rows
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder, table
 
@@ -53,6 +53,21 @@ def test_a_condition_cannot_reach_out_of_its_sandbox() -> None:
 def test_numbers_are_written_as_they_are_read() -> None:
     assert as_ranges([7, 1, 2, 3, 9]) == "1-3,7,9,"
     assert [row.number for row in parse_rows(as_ranges([4])).of(ROWS)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("1", "the first row"),
+        ("1200", "the first 1,200 rows"),
+        ("5,", "row 5"),
+        ("3,7-9,", "rows 3, 7-9"),
+        ("example 2", "example 2"),
+        ('label == "a"', 'rows with label == "a"'),
+    ],
+)
+def test_a_choice_is_said_in_a_sentence(word: str, words: str) -> None:
+    assert chosen_rows(word) == words
 
 
 def test_rows_behind_the_last_number_are_not_read() -> None:

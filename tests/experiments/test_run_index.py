@@ -27,6 +27,11 @@ async def test_runs_are_listed_with_their_scores_the_newest_first(folder: Folder
     assert latest.path == second.results
 
 
+def test_asking_for_the_runs_of_a_folder_without_any_creates_nothing(tmp_path: Path) -> None:
+    assert known_runs(tmp_path / "experiments") == []
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_run_that_stopped_is_in_the_list_with_how_far_it_came(
     folder: Folder, server: ModelServer
 ) -> None:

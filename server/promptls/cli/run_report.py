@@ -149,18 +149,12 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
 
 def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> None:
     """Print that the scores cover only some rows, and the consequences."""
-    from promptls.experiments.row_choice import is_of_examples
+    from promptls.experiments.row_choice import chosen_rows, is_of_examples
 
-    chosen = str(run.rows_chosen)
+    what = chosen_rows(str(run.rows_chosen))
     if is_of_examples(run.rows_chosen):
-        print(paint(f"partial run: over {chosen} of the prompt, not over the dataset", "yellow"))
+        print(paint(f"partial run: over {what} of the prompt, not over the dataset", "yellow"))
         return
-    if chosen == "1":
-        what = "the first row"
-    elif chosen.isdigit():
-        what = f"the first {int(chosen):,} rows"
-    else:
-        what = f"rows {chosen.rstrip(',')}"
     unchecked = "; thresholds hold for complete runs only" if thresholds else ""
     print(paint(f"partial run: only {what}{unchecked}", "yellow"))
     print(paint(f"run the other rows: promptls run --complete {run.name}", "dim"))

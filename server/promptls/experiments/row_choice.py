@@ -69,6 +69,18 @@ def is_of_examples(rows: str | None) -> bool:
     return rows == ALL_EXAMPLES or example_number(rows) is not None
 
 
+def chosen_rows(rows: str) -> str:
+    """Return the selection for use in a sentence: `the first 20 rows`, `row 5`, `rows 3, 7-9`, `examples`."""
+    if is_of_examples(rows):
+        return rows
+    if rows.isdigit():
+        return "the first row" if rows == "1" else f"the first {int(rows):,} rows"
+    if _NUMBERS.fullmatch(rows) is None:
+        return f"rows with {rows}"
+    numbers = ", ".join(filter(None, re.split(r"[\s,]+", rows)))
+    return f"row {numbers}" if numbers.isdigit() else f"rows {numbers}"
+
+
 def example_number(rows: str | None) -> int | None:
     """Return the number (from 1) of the selected example; None if the selection is not a single example."""
     match = _ONE.fullmatch(rows or "")

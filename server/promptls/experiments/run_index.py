@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
-from promptls.experiments.row_choice import is_of_examples
+from promptls.experiments.row_choice import chosen_rows
 from promptls.experiments.scores import score_text
 from promptls.experiments.store import Store
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
-from promptls.security.files import MAX_BYTES, names_in, stamp_of
+from promptls.security.files import MAX_BYTES, is_folder, names_in, stamp_of
 from promptls.text.errors import UserError
 from promptls.text.format import plural
 
@@ -81,8 +81,7 @@ def run_notes(run: KnownRun) -> str:
     if run.invalid:
         notes.append(f"{plural(run.invalid, 'answer')} of the wrong form")
     if run.chosen:
-        first = "the first " if run.chosen.isdigit() else "" if is_of_examples(run.chosen) else "rows "
-        notes.append(f"partial: {first}{run.chosen.rstrip(',')}")
+        notes.append(f"partial: {chosen_rows(run.chosen)}")
     if run.cached:
         notes.append(f"{run.cached:,} from the cache")
     if run.continues:
@@ -125,6 +124,8 @@ def _meets(run: KnownRun, conditions: Mapping[str, str]) -> bool:
 
 
 def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> list[KnownRun]:
+    if not is_folder(folder):
+        return []
     try:
         store = Store(folder)
     except (UserError, OSError, sqlite3.Error):

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, last_runs, row_results
 from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, python_cells
-from promptls.experiments.row_choice import RowChoice, is_of_examples, numbered_rows
+from promptls.experiments.row_choice import RowChoice, chosen_rows, is_of_examples, numbered_rows
 from promptls.experiments.scores import RowResult
 from promptls.experiments.unfinished import RunFollower
 from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
@@ -323,7 +323,7 @@ class Threshold(NamedTuple):
     def partial_message(self, run: RunSummary) -> str:
         """Return why the threshold does not apply to a partial run, with its score."""
         return (
-            f"{run.name}: {self.metric} is {self._score(run)} over rows {run.rows_chosen}; "
+            f"{run.name}: {self.metric} is {self._score(run)} over {chosen_rows(str(run.rows_chosen))}; "
             "thresholds hold for complete runs only"
         )
 
@@ -382,7 +382,7 @@ def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Thre
     suite = SubElement(root, "testsuite", name=xml_text(f"{run.name} {model}"), skipped="0")
     if not run.is_complete:
         properties = SubElement(suite, "properties")
-        SubElement(properties, "property", name="partial", value=xml_text(f"rows {run.rows_chosen}"))
+        SubElement(properties, "property", name="partial", value=xml_text(chosen_rows(str(run.rows_chosen))))
     tests = failures = errors = 0
     seconds = 0.0
     for cells in row_results(run):

@@ -238,7 +238,9 @@ def _finished(run: RunSummary) -> Answer:
 
 def run_line(run: RunSummary) -> str:
     """Return what a run did, on one line."""
-    chosen = f" (only {run.rows_chosen})" if run.rows_chosen else ""
+    from promptls.experiments.row_choice import chosen_rows
+
+    chosen = f" (only {chosen_rows(run.rows_chosen)})" if run.rows_chosen else ""
     notes = [
         f"{plural(run.rows, 'row')}{chosen} of {shown_path(run.prompt)}, {' + '.join(run.models)}",
         f"{run.token_text} in {run.seconds:g} s",

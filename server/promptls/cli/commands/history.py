@@ -64,8 +64,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.same_text and prompt is None:
         raise UsageError("`--same-text` needs a prompt file", remedy="name one: `promptls history FILE`")
     text = read_bytes(prompt).decode("utf-8", "surrogateescape") if arguments.same_text and prompt else None
+    folder = folder_of_runs(file)
     runs = known_runs(
-        folder_of_runs(file),
+        folder,
         prompt=None if text is not None else prompt,
         experiment=arguments.experiment,
         same_text=text,
@@ -77,7 +78,9 @@ def execute(arguments: argparse.Namespace) -> int:
         _print(runs)
     else:
         of = f" of an experiment `{arguments.experiment}`" if arguments.experiment else ""
-        print(f"no run{of} yet: promptls run FILE")
+        print(f"no run{of} in {printed_path(folder)} yet: promptls run FILE")
+        if file is None:
+            print(paint("for a prompt in another folder: promptls history FILE", "dim"))
     return int(not runs)
 
 

@@ -82,7 +82,8 @@ def _initial_view(runs: list[str]) -> tuple[dict[str, Any], Path, str]:
         folder = results_folder(Path.cwd() / "any")
         latest = next((run for run in known_runs(folder) if run.status == "finished"), None)
         if latest is None:
-            raise UsageError("there is no run here yet", remedy="make one: `promptls run FILE`")
+            remedy = "make one: `promptls run FILE`; or name a prompt that has runs: `promptls results FILE`"
+            raise UsageError("there is no run here yet", remedy=remedy)
         runs = [latest.path]
     *against, last = runs
     others = {"against": [str(find_run(name).results.absolute()) for name in against]} if against else {}

@@ -43,15 +43,21 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Number(seconds.toPrecision(3))} s`;
 }
 
-/** The rows that were chosen for a run, as `first 12 rows` or `rows 3, 7-9`. */
+/** The rows that were chosen for a run, as `first 12 rows`, `row 5`, `rows 3, 7-9` or `example 2`. */
 export function chosenRows(chosen: string): string {
   if (/^\d+$/.test(chosen)) {
-    return `first ${chosen} rows`;
+    return chosen === "1" ? "first row" : `first ${chosen} rows`;
+  }
+  if (/^examples?\b/.test(chosen)) {
+    return chosen;
+  }
+  if (!/^[\d\s,-]+$/.test(chosen)) {
+    return `rows with ${chosen}`;
   }
   const listed = chosen
     .split(",")
     .map((each) => each.trim())
     .filter((each) => each !== "")
     .join(", ");
-  return `rows ${listed}`;
+  return /^\d+$/.test(listed) ? `row ${listed}` : `rows ${listed}`;
 }

@@ -88,6 +88,10 @@ describe("words", () => {
 it.each([
   ["12", "first 12 rows"],
   ["3,44-46,,", "rows 3, 44-46"],
+  ["1", "first row"],
+  ["5,", "row 5"],
+  ["example 2", "example 2"],
+  ['label == "a"', 'rows with label == "a"'],
 ])("says which rows were chosen: %s", (chosen, words) => {
   expect(chosenRows(chosen)).toBe(words);
 });
