@@ -16,14 +16,14 @@ from jinja2.exceptions import TemplateSyntaxError
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.rule import Edit
-from promptls.semantic.parts import chunk_items, line_start, value_end
+from promptls.semantic.parts import chunk_items, value_end
 from promptls.syntax.chunk import Chunk, chunk_fact, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, line_end
+from promptls.text.positions import Span, line_end, line_start
 
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _UNREAD: Final = frozenset({"whitespace", "comment"})
@@ -401,7 +401,7 @@ def runs_on(chunk: Chunk) -> bool:
     last = chunk.tags[-1] if chunk.tags else None
     if last is None or not last.trims_after or not is_blank(chunk.text, last.span.end, len(chunk.text)):
         return False
-    starts_line = line_start(chunk, last.span.start) == last.span.start
+    starts_line = line_start(chunk.text, last.span.start) == last.span.start
     return last.kind == "output" or last.trims_before or not starts_line
 
 
@@ -460,7 +460,7 @@ def _reuse(chunk: Chunk) -> list[Span]:
 def _gaps(chunk: Chunk, mappings: tuple[_Mapping, ...]) -> list[Span]:
     """Return the lines between a value and the next key, before the first key and after the last one."""
     places = sorted(
-        (line_start(chunk, entry.key.span.start), value_end(chunk, entry))
+        (line_start(chunk.text, entry.key.span.start), value_end(chunk, entry))
         for entries in mappings
         for entry in entries
     )
@@ -477,7 +477,7 @@ def _gaps(chunk: Chunk, mappings: tuple[_Mapping, ...]) -> list[Span]:
 
 def _column(chunk: Chunk, entries: tuple[Entry, ...]) -> int:
     """Return the smallest column of the keys: a blank line up to this length is never part of a scalar."""
-    columns = [entry.key.span.start - line_start(chunk, entry.key.span.start) for entry in entries]
+    columns = [entry.key.span.start - line_start(chunk.text, entry.key.span.start) for entry in entries]
     return min(columns, default=0)
 
 
@@ -488,7 +488,7 @@ def _indentation(chunk: Chunk, mappings: tuple[_Mapping, ...]) -> tuple[Edit, ..
     edits: list[Edit] = []
     for entries in mappings:
         for entry in entries:
-            start = line_start(chunk, entry.key.span.start)
+            start = line_start(chunk.text, entry.key.span.start)
             before = chunk.text[start : entry.key.span.start]
             if match := _DASH.fullmatch(before):
                 if len(match.group(1)) != 1:

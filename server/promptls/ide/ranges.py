@@ -25,7 +25,7 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import LineColumn, Span, line_column, line_end, word_at
+from promptls.text.positions import LineColumn, Span, line_column, line_end, line_start, word_at
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -217,7 +217,7 @@ def _around(template: Template, offset: int) -> Iterator[Span]:
 
 
 def _chunk_spans(chunk: Chunk, offset: int) -> Iterator[Span]:
-    line = max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
+    line = line_start(chunk.text, offset)
     end = line_end(chunk.text, offset)
     yield Span(line, end)
     bare = chunk.text[line:end].strip()

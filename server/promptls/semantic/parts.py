@@ -20,7 +20,7 @@ from promptls.syntax.source import Source
 from promptls.syntax.yaml.error_recovery import recovered_item
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, line_end
+from promptls.text.positions import Span, line_end, line_start
 from promptls.text.suggest import nearest
 
 _MODEL_ROLES: Final = frozenset(ROLES) - {"function", "tool"}
@@ -164,7 +164,7 @@ def value_end(chunk: Chunk, entry: Entry) -> int:
     end = position = next_line(chunk.text, max(key.end, value.span.end))
     if not isinstance(value, Scalar) or value.style not in {"|", ">"}:
         return end
-    column = key.start - line_start(chunk, key.start)
+    column = key.start - line_start(chunk.text, key.start)
     while position < len(chunk.text):
         line = chunk.text[position : line_end(chunk.text, position)]
         indented = len(line) - len(line.lstrip(" "))
@@ -186,11 +186,6 @@ def next_line(text: str, offset: int) -> int:
     """Return the start of the line after the one that contains `offset`, or the end of the text."""
     end = line_end(text, offset)
     return end + (2 if text[end : end + 2] == "\r\n" else 1) if end < len(text) else end
-
-
-def line_start(chunk: Chunk, offset: int) -> int:
-    """Return the start of the line of a key."""
-    return max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
 
 
 def written_end(chunk: Chunk, entries: Iterable[Entry]) -> int:

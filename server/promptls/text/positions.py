@@ -73,6 +73,11 @@ def line_column(starts: list[int], offset: int) -> LineColumn:
     return LineColumn(line, offset - starts[line])
 
 
+def line_start(text: str, offset: int) -> int:
+    """Return the offset at which the line of a character begins."""
+    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+
 def line_end(text: str, start: int) -> int:
     """Return the offset of the line break of the line that begins at `start`, or the end of the text."""
     match = _LINE_END.search(text, start)

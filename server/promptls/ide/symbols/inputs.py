@@ -23,7 +23,7 @@ from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.facts import summary
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_start
 from promptls.text.steps import Steps
 from promptls.workspace.contract import calls_to
 from promptls.workspace.disk import text_on_disk
@@ -169,7 +169,7 @@ def key_at(suffix: str, text: str, offset: int) -> WrittenKey | None:
             if span.end > span.start
         )
     elif suffix in LINES:
-        begin = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+        begin = line_start(text, offset)
         ends = [each for each in (text.find("\n", offset), text.find("\r", offset)) if each >= 0]
         line = text[begin : min(ends, default=len(text))]
         keys = (key._replace(span=key.span.shifted(begin)) for key in json_keys(line))

@@ -16,7 +16,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
-from promptls.text.positions import Span, line_end
+from promptls.text.positions import Span, line_end, line_start
 
 _BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
 """An opening bracket of a mapping or list, after an optional anchor and tag."""
@@ -57,7 +57,7 @@ def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
         if index + 1 < len(items.items):
             return Edit(Span(item.span.start, items.items[index + 1].span.start), "")
         return Edit(Span(items.items[index - 1].span.end, item.span.end), "")
-    begin = max(text.rfind("\n", 0, item.span.start), text.rfind("\r", 0, item.span.start)) + 1
+    begin = line_start(text, item.span.start)
     end = line_end(text, item.span.end)
     is_alone = not text[begin : item.span.start].replace("-", "").strip()
     return Edit(Span(begin, end + len(text[end : end + 1])), "") if is_alone else None
@@ -77,7 +77,7 @@ def text_start(text: str, scalar: Scalar) -> int:
 
 def indentation(text: str, offset: int) -> str:
     """Return spaces up to the column of `offset`."""
-    return " " * (offset - max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) - 1)
+    return " " * (offset - line_start(text, offset))
 
 
 def without_entry(chunk: Chunk, span: Span, entries: tuple[Entry, ...], entry: Entry) -> Edit | None:
@@ -105,7 +105,7 @@ def _removed(text: str, span: Span, entries: tuple[Entry, ...], entry: Entry) ->
         return None
     if text[span.start : span.start + 1] == "{":
         return Span(_end(text, before[0]), _end(text, entry))
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    begin = line_start(text, start)
     end = line_end(text, _end(text, entry))
     end += 2 if text.startswith("\r\n", end) else len(text[end : end + 1])
     return Span(begin, end) if not text[begin:start].strip(" ") else None

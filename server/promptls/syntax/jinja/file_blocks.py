@@ -16,7 +16,7 @@ from promptls.syntax.jinja.problems import meant_tag, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_start
 
 
 class FileBlock(NamedTuple):
@@ -516,4 +516,4 @@ def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterato
 
 def _text_before(chunk: Chunk, offset: int) -> str:
     """Return the text before an offset on its line."""
-    return chunk.text[max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1 : offset]
+    return chunk.text[line_start(chunk.text, offset) : offset]

@@ -12,7 +12,7 @@ from jinja2 import Environment
 from jinja2.exceptions import TemplateSyntaxError
 
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.text.positions import NOWHERE, Span
+from promptls.text.positions import NOWHERE, Span, line_start
 
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _AROUND: Final = {
@@ -349,7 +349,7 @@ def _raw_until(text: str, at: int, after: int) -> int:
 
     It is the text that is indented at least as far as the tag's line; tags in it are ignored.
     """
-    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    line = line_start(text, at)
     lead = text[line:at]
     indent = len(lead) - len(lead.lstrip(" "))
     if not indent:

@@ -13,7 +13,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.projection import Projection
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
-from promptls.text.positions import Span, line_end
+from promptls.text.positions import Span, line_end, line_start
 
 REFUSED_ESCAPE: Final = "found invalid Unicode character escape code"
 """The message of libyaml for a surrogate."""
@@ -441,7 +441,7 @@ def yaml_problem(chunk: Chunk, projection: Projection, error: YamlError) -> tupl
 def _text_before(text: str, offset: int) -> tuple[int, int]:
     """Return the last line with text at or before `offset`, for errors that libyaml reports after the end."""
     end = len(text[:offset].rstrip())
-    begin = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+    begin = line_start(text, end)
     begin += len(text[begin:end]) - len(text[begin:end].lstrip())
     return begin, max(end, begin + 1)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_start
 
 ITEM: Final = "-"
 """Represents an item of a list in a path."""
@@ -179,7 +179,7 @@ def yaml_place(text: str, offset: int) -> YamlPlace | None:
 
     None in a comment, and if there is nothing to suggest.
     """
-    start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    start = line_start(text, offset)
     head = text[start:offset]
     line = _line(head)
     limit = line.column
@@ -226,7 +226,7 @@ def _lines_above(text: str, start: int) -> Iterator[str]:
         end = start - 1
         if text[end] == "\n" and text[end - 1 : end] == "\r":
             end -= 1
-        start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+        start = line_start(text, end)
         yield text[start:end]
 
 
