@@ -100,9 +100,9 @@ def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlac
         meant = [each for each in known if key and is_typo(key, each) and each not in keys]
         if len(meant) == 1:
             span = places.span(keyword)
-            fix = Fix.change_to(span, meant[0], preferred=True)
-            message = f"{what} has no key `{key}`; did you mean `{meant[0]}`?"
-            yield Finding(span, message, (fix,), severity="error")
+            yield Finding.suggest(
+                span, f"{what} has no key `{key}`", meant[0], preferred=True, severity="error"
+            )
 
 
 def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
@@ -231,5 +231,4 @@ def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces
         if len(meant) == 1:
             start = places.span(alias).start
             span = Span(start, start + len(alias.name))
-            message = f"the imported configuration sets no `{alias.name}`; did you mean `{meant[0]}`?"
-            yield Finding(span, message, (Fix.change_to(span, meant[0]),))
+            yield Finding.suggest(span, f"the imported configuration sets no `{alias.name}`", meant[0])

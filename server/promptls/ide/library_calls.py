@@ -417,8 +417,7 @@ class _Library:
         meant = nearest(keyword.arg or "", known)
         if meant is None:
             return Finding(span, message)
-        fix = Fix.change_to(span, meant, preferred=True)
-        return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+        return Finding.suggest(span, message, meant, preferred=True)
 
     # -- functions --------------------------------------------------------------------
 
@@ -454,9 +453,9 @@ class _Library:
                 if meant is not None and each.attr not in _RESULT_ATTRIBUTES:
                     end = self._places.span(each).end
                     span = Span(end - len(each.attr), end)
-                    fix = Fix.change_to(span, meant, preferred=True)
-                    message = f"the result of a metric has no `{each.attr}`; did you mean `{meant}`?"
-                    yield Finding(span, message, (fix,))
+                    yield Finding.suggest(
+                        span, f"the result of a metric has no `{each.attr}`", meant, preferred=True
+                    )
 
     def _values(self, metric: _Metric) -> Iterator[Finding]:
         """Yield the literal values of a discrete metric that it does not allow."""

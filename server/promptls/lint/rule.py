@@ -81,6 +81,20 @@ class Finding:
     rule: str = ""
     severity: Severity | None = None
 
+    @classmethod
+    def suggest(
+        cls,
+        span: Span,
+        message: str,
+        meant: str,
+        *,
+        preferred: bool = False,
+        severity: Severity | None = None,
+    ) -> Finding:
+        """Return a finding that asks whether `meant` was meant, with the fix that writes it."""
+        fix = Fix.change_to(span, meant, preferred=preferred)
+        return cls(span, f"{message}; did you mean `{meant}`?", (fix,), severity=severity)
+
     def of(self, rule: str, severity: Severity) -> Finding:
         """Return the finding with a rule name and severity."""
         return Finding(self.span, self.message, self.fixes, self.related, self.unnecessary, rule, severity)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import Final
 
-from promptls.lint.rule import Finding, Fix
+from promptls.lint.rule import Finding
 from promptls.security.files import current_scope, folder_changed, is_folder
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
@@ -21,8 +21,7 @@ def misspelled(span: Span, message: str, name: str, known: Iterable[str]) -> Fin
     meant = nearest(name, known)
     if meant is None:
         return Finding(span, message)
-    fix = Fix.change_to(span, meant, preferred=is_close(name, meant))
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    return Finding.suggest(span, message, meant, preferred=is_close(name, meant))
 
 
 _MAX_ENTRIES: Final = 500

@@ -129,9 +129,7 @@ def _swapped(value: Name, key: Name, start: int) -> Finding:
 def _misspelled_method(name: str, place: Span) -> Iterator[Finding]:
     meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
     if meant is not None and name != meant:
-        fix = Fix.change_to(place, meant)
-        message = f"a mapping has no method `{name}`; did you mean `{meant}`?"
-        yield Finding(place, message, (fix,), severity="warning")
+        yield Finding.suggest(place, f"a mapping has no method `{name}`", meant, severity="warning")
 
 
 def _is_declared(node: Attribute, declarations: Declarations) -> bool:

@@ -176,8 +176,7 @@ def _of_known_type(file: File, call: Call, method: Attribute, start: int, known:
     meant = meant or (other if hasattr(known, other) else None)
     span = method.name_span.shifted(start)
     if meant is not None:
-        fix = Fix.change_to(span, meant)
-        yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+        yield Finding.suggest(span, message, meant)
     elif known is not dict:
         meant = "trim" if _is_misspelled(method.name, "trim") else method.name
         is_filter = meant in FILTERS
@@ -197,8 +196,7 @@ def _of_unknown_type(file: File, call: Call, method: Attribute, start: int) -> I
         meant = [each for each in _COMMON_METHODS if _is_misspelled(method.name, each)]
         message = f"no text, list or mapping has a method `{method.name}`"
         if len(meant) == 1:
-            fix = Fix.change_to(span, meant[0])
-            yield Finding(span, f"{message}; did you mean `{meant[0]}`?", (fix,), severity="hint")
+            yield Finding.suggest(span, message, meant[0], severity="hint")
         elif _is_misspelled(method.name, "trim"):
             yield replace(_as_filter(file, call, method, start, message, "trim"), severity="hint")
 

@@ -131,9 +131,9 @@ def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
                 continue
             uses = [each for each in file.template.names.references_of(element) if each.binding is not None]
             if times[name, attribute] == 1 and any(_has_attribute(file, each.span) for each in uses):
-                message = f"this is an attribute of the list, not of its element; did you mean `{element}`?"
-                fix = Fix.change_to(span, element)
-                yield Finding(span, message, (fix,), severity="hint")
+                yield Finding.suggest(
+                    span, "this is an attribute of the list, not of its element", element, severity="hint"
+                )
 
 
 _OF_OBJECTS: Final = frozenset({"name", "title"})

@@ -37,7 +37,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule, Severity, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import block_tags
@@ -115,8 +115,7 @@ def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression)
         left, span = before.operands[0].span.shifted(start), text.span.shifted(start)
         left_text, written = chunk.text[left.start : left.end], chunk.text[span.start : span.end]
         meant = f"{left_text} {before.operators[0]} {written}"
-        fix = Fix.change_to(span, meant)
-        yield Finding(span, f"a text is always true; did you mean `{meant}`?", (fix,))
+        yield Finding.suggest(span, "a text is always true", meant)
 
 
 def _operands(node: Expression, operator: str) -> Iterator[Expression]:

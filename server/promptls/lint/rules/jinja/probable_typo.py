@@ -64,7 +64,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -378,8 +378,7 @@ def _hyphenated(file: File) -> Iterator[Finding]:
             is_called = located.chunk.text[span.end : span.end + 1] == "("
             if (once and not is_called) or meant in names.read_names | names.all_bound_names:
                 message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
-                fix = Fix.change_to(span, meant)
-                yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,)).shifted(located.start)
+                yield Finding.suggest(span, message, meant).shifted(located.start)
 
 
 def _dotted(file: File) -> Iterator[Finding]:
@@ -406,9 +405,9 @@ def _dotted(file: File) -> Iterator[Finding]:
             is_once = second in names.input_names - passed and len(list(names.references_of(second))) == 1
             if is_once and second not in names.all_bound_names:
                 meant = f"{first}.{second}"
-                message = f"this prints a pair in parentheses; did you mean `{meant}`?"
-                fix = Fix.change_to(place.shifted(located.start), meant)
-                yield Finding(place.shifted(located.start), message, (fix,))
+                yield Finding.suggest(
+                    place.shifted(located.start), "this prints a pair in parentheses", meant
+                )
 
 
 @chunk_fact
@@ -471,8 +470,7 @@ def _may_be_typo(part: str, other: str) -> bool:
 
 
 def _finding(span: Span, name: str, meant: str, message: str) -> Finding:
-    fix = Fix.change_to(span, meant)
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    return Finding.suggest(span, message, meant)
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)

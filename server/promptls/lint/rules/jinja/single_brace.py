@@ -202,9 +202,7 @@ def _calls(file: File) -> Iterator[Finding]:
         for name, span in _called(located.chunk):
             if name in known:
                 meant = f"{{{{ {located.chunk.text[span.start : span.end].strip('{ }')} }}}}"
-                fix = Fix.change_to(span, meant)
-                message = f"Jinja leaves this as it is; did you mean `{meant}`?"
-                yield Finding(span, message, (fix,)).shifted(located.start)
+                yield Finding.suggest(span, "Jinja leaves this as it is", meant).shifted(located.start)
 
 
 @each_chunk
@@ -224,8 +222,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         span = Span(*match.span(1))
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
             meant = f"{{% {match[2].strip()} %}}"
-            fix = Fix.change_to(span, meant)
-            yield Finding(span, f"Jinja leaves this as it is; did you mean `{meant}`?", (fix,))
+            yield Finding.suggest(span, "Jinja leaves this as it is", meant)
     if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
         return
     for content in chunk_contents(chunk):
@@ -233,9 +230,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
             span = Span(*match.span())
             if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
                 meant = f"{{{{ {match[1] or match[2] or match[3]} }}}}"
-                fix = Fix.change_to(span, meant, preferred=True)
-                message = f"Jinja leaves this as it is; did you mean `{meant}`?"
-                yield Finding(span, message, (fix,))
+                yield Finding.suggest(span, "Jinja leaves this as it is", meant, preferred=True)
 
 
 @each_chunk

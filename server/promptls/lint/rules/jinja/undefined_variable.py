@@ -427,8 +427,7 @@ def _bare_counters(file: File) -> Iterator[Finding]:
         if all("loop" in names_in_scope(names, each.span.start) and not each.how for each in references):
             for each in references:
                 meant = f"loop.{name}"
-                fix = Fix.change_to(each.span, meant)
-                yield Finding(each.span, f"nothing is named `{name}`; did you mean `{meant}`?", (fix,))
+                yield Finding.suggest(each.span, f"nothing is named `{name}`", meant)
 
 
 _COUNTERS: Final = frozenset({"index", "index0"})

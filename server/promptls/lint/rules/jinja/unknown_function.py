@@ -148,8 +148,7 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
         if reference.name in PYTHON_FUNCTIONS:
             yield _python_function(file, reference)
         elif (meant := _typo_of_function(file, reference.name)) is not None:
-            message = f"nothing else is named `{reference.name}`; did you mean `{meant}`?"
-            yield Finding(reference.span, message, (Fix.change_to(reference.span, meant),))
+            yield Finding.suggest(reference.span, f"nothing else is named `{reference.name}`", meant)
 
 
 def _typo_of_function(file: File, name: str) -> str | None:

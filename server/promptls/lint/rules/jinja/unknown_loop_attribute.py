@@ -84,8 +84,7 @@ def _finding(name: str, span: Span) -> Finding:
     meant = _FOREIGN_NAMES.get(name)
     if meant is None:
         return misspelled(span, message, name, LOOP)
-    fix = Fix.change_to(span, meant)
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    return Finding.suggest(span, message, meant)
 
 
 @chunk_fact

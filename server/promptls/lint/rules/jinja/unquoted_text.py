@@ -206,10 +206,9 @@ def check(file: File) -> Iterator[Finding]:
             if name in doubtful and is_possible and _has_no_other_use(file, names, name):
                 constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
                 meant = constant or f"'{name}'"
-                fix = Fix.change_to(span, meant)
-                message = f"Jinja reads `{name}` as a variable; did you mean `{meant}`?"
+                message = f"Jinja reads `{name}` as a variable"
                 severity: Severity | None = "hint" if use == "result" or not is_likely else None
-                yield Finding(span, message, (fix,), severity=severity).shifted(located.start)
+                yield Finding.suggest(span, message, meant, severity=severity).shifted(located.start)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -49,8 +49,7 @@ def check(file: File) -> Iterator[Finding]:
         message = f"nothing uses the import `{binding.name}`"
         meant = meant_alias(file, binding.name)
         if meant is not None:
-            fix = Fix.change_to(binding.span, meant, preferred=True)
-            yield Finding(binding.span, f"{message}; did you mean `{meant}`?", (fix,))
+            yield Finding.suggest(binding.span, message, meant, preferred=True)
         else:
             yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)
 

@@ -81,8 +81,7 @@ def check(file: File) -> Iterator[Finding]:
             if typo is None:
                 yield Finding(use.span, message, unnecessary=True, severity=severity)
             else:
-                fix = Fix.change_to(use.span, typo)
-                yield Finding(use.span, f"{message}; did you mean `{typo}`?", (fix,))
+                yield Finding.suggest(use.span, message, typo)
 
 
 def _variables(file: File) -> Iterator[Finding]:
@@ -106,16 +105,12 @@ def _variables(file: File) -> Iterator[Finding]:
         typo = next((name for name in inputs if is_typo(binding.name, name)), None)
         typo = typo or next((name for name in inputs if _is_abbreviated(file, binding.name, name)), None)
         if typo is not None and declared_names(file) is None:
-            fix = Fix.change_to(binding.span, typo)
-            message = f"nothing reads `{binding.name}`; did you mean `{typo}`?"
-            yield Finding(binding.span, message, (fix,))
+            yield Finding.suggest(binding.span, f"nothing reads `{binding.name}`", typo)
             continue
         owner = _owner_of_attribute(file, binding.name)
         if owner is not None:
             attribute = f"{owner}.{binding.name}"
-            fix = Fix.change_to(binding.span, attribute)
-            message = f"nothing reads `{binding.name}`; did you mean `{attribute}`?"
-            yield Finding(binding.span, message, (fix,))
+            yield Finding.suggest(binding.span, f"nothing reads `{binding.name}`", attribute)
             continue
         binds_more = statement is not None and not all(isinstance(each, Name) for each in statement.targets)
         removal = None if binds_more else removed_tag(located, binding.span.start - located.start)

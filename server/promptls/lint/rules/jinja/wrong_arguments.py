@@ -43,6 +43,7 @@ from typing import Final, TypeAlias
 
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.loop_names import looped_names, looped_paths
+from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.names.file_names import FileNames, chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
@@ -77,7 +78,6 @@ from promptls.syntax.jinja.problems import expressions_in, refused_arguments, ta
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.format import plural
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, nearest
 from promptls.workspace.contract import functions_path
 from promptls.workspace.python_functions import functions_in
 
@@ -128,12 +128,7 @@ def _too_few(name: str, missing: list[Taken]) -> str:
 
 
 def _unknown(signature: Signature, name: str, span: Span, known: list[str]) -> Finding:
-    message = f"`{signature.name}` has no argument `{name}`"
-    meant = nearest(name, known)
-    if meant is None:
-        return Finding(span, message)
-    fix = Fix.change_to(span, meant, preferred=is_close(name, meant))
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    return misspelled(span, f"`{signature.name}` has no argument `{name}`", name, known)
 
 
 _KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")

@@ -39,7 +39,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import Form, form_of, saved_keys
-from promptls.lint.rule import OBJECT_KINDS, File, Finding, Fix, Rule, Severity
+from promptls.lint.rule import OBJECT_KINDS, File, Finding, Rule, Severity
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.syntax.yaml.nodes import Node, Sequence, key_text
@@ -79,10 +79,9 @@ def _in_mapping(node: MappingNode, keys: Mapping[str, KeyFact], others: Iterable
             continue
         meant = next((each for each in sorted(known - present) if is_close(key, each)), None)
         if meant is not None:
-            fix = Fix.change_to(entry.key.span, meant, preferred=True)
             severity: Severity | None = "error" if meant in keys and keys[meant].required else None
-            message = f"Ragas ignores `{key}`; did you mean `{meant}`?"
-            yield Finding(entry.key.span, message, (fix,), severity=severity)
+            message = f"Ragas ignores `{key}`"
+            yield Finding.suggest(entry.key.span, message, meant, preferred=True, severity=severity)
 
 
 RULE = Rule(check, severity="warning", kinds=OBJECT_KINDS)
