@@ -22,7 +22,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.jinja.blocks import block_tags, chunk_blocks
+from promptls.syntax.jinja.blocks import block_tags, chunk_blocks, pass_tag
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import Token, tokenize
@@ -246,11 +246,7 @@ def _uncertain_chunks(source: Source) -> list[bool]:
         previous = chunk
         has_text = has_text or not prints_nothing(chunk)
         for tag in loose:
-            if tag.action == "open":
-                open_blocks.append(tag.keyword)
-            elif tag.action == "close" and tag.keyword in open_blocks:
-                while open_blocks.pop() != tag.keyword:
-                    pass
+            pass_tag(open_blocks, tag)
     return found
 
 
@@ -407,11 +403,7 @@ def _open_block(source: Source, offset: int) -> str | None:
         for tag in chunk_blocks(chunk).loose if whole else block_tags(chunk):
             if start + tag.span.start >= offset:
                 break
-            if tag.action == "open":
-                stack.append(tag.keyword)
-            elif tag.action == "close" and tag.keyword in stack:
-                while stack.pop() != tag.keyword:
-                    pass
+            pass_tag(stack, tag)
     return stack[-1] if stack else None
 
 

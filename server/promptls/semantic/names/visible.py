@@ -7,7 +7,7 @@ from typing import NamedTuple
 from promptls.semantic.names.scopes import Binding, chunk_events, place_binding
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.blocks import loose_tags
+from promptls.syntax.jinja.blocks import loose_tags, pass_tag
 from promptls.syntax.jinja.nodes import Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -61,11 +61,7 @@ def _unclosed_keyword(template: Template, offset: int) -> str:
     for tag in loose_tags(template.source.root):
         if tag.span.start >= offset:
             break
-        if tag.action == "open":
-            stack.append(tag.keyword)
-        elif tag.action == "close" and tag.keyword in stack:
-            while stack.pop() != tag.keyword:
-                pass
+        pass_tag(stack, tag)
     return stack[-1] if stack else ""
 
 

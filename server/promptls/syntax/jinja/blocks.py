@@ -30,6 +30,15 @@ class BlockTag(NamedTuple):
     place: int
 
 
+def pass_tag(open_blocks: list[str], tag: BlockTag) -> None:
+    """Update the keywords of the open blocks, the innermost last; an end also closes the blocks inside."""
+    if tag.action == "open":
+        open_blocks.append(tag.keyword)
+    elif tag.action == "close" and tag.keyword in open_blocks:
+        while open_blocks.pop() != tag.keyword:
+            pass
+
+
 class Pair(NamedTuple):
     """A block inside one chunk, by the indexes of its tags."""
 
