@@ -145,15 +145,17 @@ def lines(path: Path, stream: TextIO) -> Iterator[str]:
         number += 1
 
 
-def columns_of_first(path: Path, rows: Iterator[Mapping[str, Any]]) -> tuple[str, ...]:
+def keys_of_first(path: Path, rows: Iterator[tuple[int, Mapping[str, Any]]], remedy: str) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance.
 
-    Raises `UserError` if there are too many.
+    Raises `UserError` if there are too many or, with the `remedy`, none.
     """
     columns: dict[str, None] = {}
-    for values in islice(rows, MAX_ROWS_FOR_COLUMNS):
+    for _, values in islice(rows, MAX_ROWS_FOR_COLUMNS):
         columns.update(dict.fromkeys(values))
         check_number_of_columns(path, len(columns))
+    if not columns:
+        raise UserError("the dataset is empty", FilePlace(path), remedy)
     return tuple(columns)
 
 

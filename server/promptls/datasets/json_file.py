@@ -21,12 +21,8 @@ _BETWEEN: Final = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 def read_columns(path: Path) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance."""
-    columns = cells.columns_of_first(
-        path, (values for _, values in read_rows(path, cells.MAX_CHARACTERS_FOR_COLUMNS))
-    )
-    if not columns:
-        raise UserError("the dataset is empty", FilePlace(path), 'write a list of objects: [{"text": "…"}]')
-    return columns
+    rows = read_rows(path, cells.MAX_CHARACTERS_FOR_COLUMNS)
+    return cells.keys_of_first(path, rows, 'write a list of objects: [{"text": "…"}]')
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -14,12 +14,12 @@ from promptls.datasets.dataset_files import open_dataset
 from promptls.preview import preview_result, preview_wire
 from promptls.rendering.job import RenderJob, plain
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.samples import dataset_path
+from promptls.rendering.samples import dataset_of_rows
 from promptls.rendering.worker import CountingError, RenderWorker
 from promptls.security.git import run_git_async
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import FilePlace, UserError
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.snapshot import Snapshot
 
@@ -38,13 +38,7 @@ async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> pr
 
 async def rows_of(snapshot: Snapshot, path: str, query: str, start: int) -> preview_wire.DatasetRowsAnswer:
     """Return the rows of the file's dataset that match `query`; raises UserError without a dataset."""
-    template = snapshot.template(path)
-    dataset = dataset_path(template, path) if template else None
-    if dataset is None:
-        raise UsageError(
-            "there is no dataset to take a row from", FilePlace(path), "declare an experiment in the header"
-        )
-    return await asyncio.to_thread(matching_rows, dataset, query, start)
+    return await asyncio.to_thread(matching_rows, dataset_of_rows(snapshot, path), query, start)
 
 
 async def committed_rendering(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -166,12 +166,9 @@ _compiled_plainly = CompiledTemplates()
 def execute(job: RenderJob) -> Rendering | RenderFailure:
     """Return the outcome of `job`; failures of the template, its data or its functions are outcomes."""
     started = time.perf_counter()
-    functions: Mapping[str, Callable[..., Any]] = {}
-    if job.functions is not None:
-        loaded = load_functions(job.functions, job.unsaved)
-        if isinstance(loaded, RenderFailure):
-            return loaded
-        functions = loaded
+    functions = load_functions(job.functions, job.unsaved)
+    if isinstance(functions, RenderFailure):
+        return functions
     stand_ins = {name: stand_in(name) for name in job.stand_ins}
     data = {**stand_ins, **functions, **job.data}
     try:
@@ -203,7 +200,7 @@ def execute_plainly(job: RenderJob) -> Rendering | None:
     started = time.perf_counter()
     if job.kind != "parts template" or job.with_source_map or job.stand_ins:
         return None
-    functions = load_functions(job.functions, job.unsaved) if job.functions is not None else {}
+    functions = load_functions(job.functions, job.unsaved)
     if isinstance(functions, RenderFailure):
         return None
     unsaved = {**job.unsaved, job.path: job.text}

@@ -69,12 +69,16 @@ _loaded: dict[str, _Loaded] = {}
 _folders: set[Path] = set()
 
 
-def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callable[..., Any]] | RenderFailure:
+def load_functions(
+    path: str | None, unsaved: Mapping[str, str]
+) -> Mapping[str, Callable[..., Any]] | RenderFailure:
     """Return the public functions of the file at `path` by name; the file is rerun only after a change.
 
     The public functions are those in `__all__`, or else those defined in the file whose names do not begin
-    with an underscore. The file can import modules beside it.
+    with an underscore. The file can import modules beside it. There are none without a path.
     """
+    if path is None:
+        return {}
     try:
         source = unsaved[path] if path in unsaved else read_text(path)
     except (OSError, UnicodeDecodeError) as error:

@@ -268,14 +268,20 @@ def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
     )
 
 
-def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
-    """Return row `number`, from 1, of the dataset of the file's first experiment."""
+def dataset_of_rows(snapshot: Snapshot, path: str) -> Path:
+    """Return the dataset of the file's first experiment; raises `UsageError` if there is none."""
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
         raise UsageError(
             "there is no dataset to take a row from", FilePlace(path), "declare an experiment in the header"
         )
+    return dataset
+
+
+def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
+    """Return row `number`, from 1, of the dataset of the file's first experiment."""
+    dataset = dataset_of_rows(snapshot, path)
     last = 0
     for row in open_dataset(dataset).rows():
         last = row.number

@@ -111,12 +111,9 @@ class _Growth(NamedTuple):
 def explore_turns(request: LabRequest, notify: Notify) -> LabJson | RenderFailure:
     """Return the result of the truncation lab for the chats of `request`, or the reason why there is none."""
     job = request.job
-    functions: Mapping[str, Callable[..., Any]] = {}
-    if job.functions is not None:
-        loaded = load_functions(job.functions, job.unsaved)
-        if isinstance(loaded, RenderFailure):
-            return loaded
-        functions = loaded
+    functions = load_functions(job.functions, job.unsaved)
+    if isinstance(functions, RenderFailure):
+        return functions
     renderer = _Renderer(job, {**{name: stand_in(name) for name in job.stand_ins}, **functions})
     try:
         growth = _growth(request, renderer)

@@ -232,14 +232,18 @@ def stamp_again(_subject: object, path: AnyPath) -> Stamp | None:
 
 
 def _file_status(path: AnyPath) -> os.stat_result | None:
+    status = _status(path)
+    return status if status is not None and stat.S_ISREG(status.st_mode) else None
+
+
+def _status(path: AnyPath) -> os.stat_result | None:
     resolved = current_scope().resolve(path)
     if resolved is None:
         return None
     try:
-        status = os.stat(resolved)  # noqa: PTH116 - runs at each keystroke, and a Path takes twice as long
+        return os.stat(resolved)  # noqa: PTH116 - runs at each keystroke, and a Path takes twice as long
     except (OSError, ValueError):  # ValueError: an invalid file name
         return None
-    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def is_file(path: AnyPath) -> bool:
@@ -266,14 +270,8 @@ def folder_changed_again(_subject: object, path: AnyPath) -> int | None:
 
 
 def _folder_changed(path: AnyPath) -> int | None:
-    resolved = current_scope().resolve(path)
-    if resolved is None:
-        return None
-    try:
-        status = os.stat(resolved)  # noqa: PTH116 - an invalid name must not raise
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else None
+    status = _status(path)
+    return status.st_mtime_ns if status is not None and stat.S_ISDIR(status.st_mode) else None
 
 
 def names_in(folder: AnyPath) -> list[str]:

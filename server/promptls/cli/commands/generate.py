@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli import permission
-from promptls.cli.arguments import any_number, dollars, seconds, whole_number
+from promptls.cli.arguments import add_budget_arguments, any_number, seconds, whole_number
 from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import paint, print_json, printed_path
 from promptls.security.trust import FolderCode
@@ -123,9 +123,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
     permission.add_allow_key(spending)
-    spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
-    spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
-    spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
+    add_budget_arguments(spending)
 
 
 def execute(arguments: argparse.Namespace) -> int:

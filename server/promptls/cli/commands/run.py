@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli import permission
-from promptls.cli.arguments import any_number, dollars, seconds, whole_number
+from promptls.cli.arguments import add_budget_arguments, any_number, seconds, whole_number
 from promptls.cli.run_report import heading, print_matrix, print_run, threshold
 from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
@@ -125,9 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --resume: skip calls that were in flight and may have been charged",
     )
     permission.add_allow_key(spending)
-    spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
-    spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
-    spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
+    add_budget_arguments(spending)
     judging = parser.add_argument_group("CI")
     judging.add_argument(
         "--fail-under",

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind
-from promptls.ide.symbols.variable_symbols import imported_file
+from promptls.ide.symbols.variable_symbols import imported_variable
 from promptls.semantic.names.mentions import Mention, chunk_mentions, mention_at, mentions_of
 from promptls.semantic.names.scopes import Binding, chunk_events
 from promptls.semantic.names.template_names import placed_statement_at
-from promptls.semantic.names.variables import NamePlace, Variable, exported_variable, name_at, variable_at
+from promptls.semantic.names.variables import NamePlace, Variable, name_at, variable_at
 from promptls.semantic.parts import Part, chunk_items
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Located
@@ -114,12 +114,10 @@ def macro_meant(snapshot: Snapshot, path: str, place: NamePlace | Mention) -> Ma
                 return None
             place = mention
             continue
-        target = imported_file(snapshot, path, template, place)
-        other = snapshot.template(target) if target else None
-        exported = exported_variable(other, place.name) if other is not None else None
-        if target is None or exported is None:
+        imported = imported_variable(snapshot, path, template, place)
+        if imported is None:
             return None
-        path, place = target, NamePlace(place.name, exported.bindings[-1].span)
+        path, place = imported.path, NamePlace(place.name, imported.variable.bindings[-1].span)
     return None
 
 

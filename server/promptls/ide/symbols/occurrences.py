@@ -21,7 +21,7 @@ from promptls.ide.symbols.python_names import ENDING, function_meant, function_p
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind, Use
 from promptls.ide.symbols.variable_symbols import (
     VariableIn,
-    imported_file,
+    imported_variable,
     key_places,
     key_places_in,
     key_symbol_at,
@@ -34,7 +34,6 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.semantic.names.variables import (
     NamePlace,
     Variable,
-    exported_variable,
     input_variable,
     name_at,
     variable_around,
@@ -250,13 +249,12 @@ def _mentioned(snapshot: Snapshot, path: str, template: Template, mention: Menti
         return Symbol("block", mention.name, path, mention.span, path, mention.span)
     if mention.kind == "argument":
         return _parameter(snapshot, path, template, mention)
-    target = imported_file(snapshot, path, template, mention)
-    other = snapshot.template(target) if target else None
-    exported = exported_variable(other, mention.name) if other is not None else None
-    if target is None or exported is None:
+    imported = imported_variable(snapshot, path, template, mention)
+    if imported is None:
         return None
-    kind = variable_kind(snapshot, target, exported)
-    return Symbol(kind, mention.name, path, mention.span, target, exported.bindings[0].span)
+    target, variable = imported
+    kind = variable_kind(snapshot, target, variable)
+    return Symbol(kind, mention.name, path, mention.span, target, variable.bindings[0].span)
 
 
 def _parameter(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> Symbol | None:

@@ -173,6 +173,16 @@ def imported_file(snapshot: Snapshot, path: str, template: Template, mention: Me
     return snapshot.resolve(path, reference) if reference is not None else None
 
 
+def imported_variable(
+    snapshot: Snapshot, path: str, template: Template, mention: Mention
+) -> VariableIn | None:
+    """Return the variable of another file that an imported name, or an attribute of a module, refers to."""
+    target = imported_file(snapshot, path, template, mention)
+    other = snapshot.template(target) if target else None
+    exported = variables.exported_variable(other, mention.name) if other is not None else None
+    return VariableIn(target, exported) if target is not None and exported is not None else None
+
+
 def _module(template: Template, name: str, span: Span) -> Mention | None:
     """Return the import that the name at `span` refers to."""
     variable = variables.variable_at(template, variables.NamePlace(name, span))
@@ -193,11 +203,9 @@ def _imported_from(
         mention = mention_at(template.source, binding.span.start)
         if mention is None or mention.kind != "imported" or mention.span != binding.span:
             continue
-        target = imported_file(snapshot, path, template, mention)
-        other = snapshot.template(target) if target else None
-        exported = variables.exported_variable(other, variable.name) if other is not None else None
-        if target is not None and exported is not None:
-            yield VariableIn(target, exported)
+        imported = imported_variable(snapshot, path, template, mention)
+        if imported is not None:
+            yield imported
 
 
 class KeyPathIn(NamedTuple):

@@ -26,6 +26,7 @@ from promptls.rendering.source_map.mapped_text import (
     percent_leaves,
     recased,
     replaced,
+    substituted,
 )
 from promptls.rendering.source_map.pieces import Leaf, between, in_place_of, inserted_leaf, leaves_of
 
@@ -253,13 +254,7 @@ def _without_tags(_result: str, text: str) -> str:
     for match in _ENTITY.finditer(spaced):
         bounds += match.span()
         instead.append(html.unescape(match[0]))
-    found: list[Leaf] = []
-    for index, leaves in enumerate(between(leaves_of(spaced), [*bounds, len(spaced)])):
-        if index % 2 == 0:
-            found += leaves
-        elif instead[index // 2]:
-            found += in_place_of(leaves, instead[index // 2])
-    return made_of(found)
+    return substituted(spaced, bounds, instead)
 
 
 _ALIGNED: Final[Mapping[str, Align]] = {

@@ -194,6 +194,11 @@ def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
         if made != letter:
             bounds += (at, at + 1)
             instead.append(made)
+    return substituted(text, bounds, instead)
+
+
+def substituted(text: str, bounds: Sequence[int], instead: Sequence[str]) -> MappedText:
+    """Return the text with other texts `instead` of every second range between 0 and the other `bounds`."""
     found: list[Leaf] = []
     for index, leaves in enumerate(between(leaves_of(text), [*bounds, len(text)])):
         if index % 2 == 0:
