@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from promptls.datasets.atomic import replace_file
 from promptls.docgen.generated_files import PACKAGE, generated_files, stale_files
 
 
@@ -24,10 +25,8 @@ def main() -> int:
         sys.stdout.write(f"{'stale' if only_check else 'written'}: {path.relative_to(checkout)}\n")
         if not only_check:
             path.parent.mkdir(exist_ok=True)
-            # Written to a temporary file and moved, so that an interrupt leaves the old file or the new one.
-            beside = path.with_name(f".{path.name}.new")
-            beside.write_text(texts[path], "utf-8")
-            beside.replace(path)
+            with replace_file(path) as stream:
+                stream.write(texts[path])
     return int(only_check and bool(stale))
 
 

@@ -14,6 +14,7 @@ from promptls.semantic.parts import chunk_items, value_end
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.projection import project
+from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
@@ -55,29 +56,23 @@ def _wrap(
         start, end = lines.span
         source = place.template.source
         newline = refactoring.line_break(place.template)
-        before, after = f"{{% {opening} %}}", f"{{% {closing} %}}"
-        if not lines.in_text:
-            return refactoring.Change(
-                (
-                    Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
-                    Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
-                )
-            )
-        above = source.line(source.line_column(start).line - 1)
-        last = source.line(source.line_column(end).line)
-        if above.strip() and above == above.rstrip() and last == last.rstrip():
-            before, after = before.replace("{%", "{%-"), after.replace("{%", "{%-")
-            return refactoring.Change(
-                (
-                    Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
-                    Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
-                )
-            )
-        # A trimming tag would also remove white space of the text.
-        at = source.line_span(source.line_column(end).line + 1).start if lines.continues else end
-        return refactoring.Change((Edit(Span(start, start), before), Edit(Span(at, at), after)))
+        trims = lines.in_text and _may_trim(source, lines.span)
+        begin = "{%-" if trims else "{%"
+        before, after = f"{begin} {opening} %}}", f"{begin} {closing} %}}"
+        if trims or not lines.in_text:
+            before, after = f"{lines.indentation}{before}{newline}", f"{newline}{lines.indentation}{after}"
+        elif lines.continues:
+            end = source.line_span(source.line_column(end).line + 1).start
+        return refactoring.Change((Edit(Span(start, start), before), Edit(Span(end, end), after)))
 
     return refactoring.Offer(title, "refactor.rewrite", change)
+
+
+def _may_trim(source: Source, lines: Span) -> bool:
+    """Return whether tags that trim remove only the line breaks before them, and no white space of a text."""
+    above = source.line(source.line_column(lines.start).line - 1)
+    last = source.line(source.line_column(lines.end).line)
+    return bool(above.strip()) and above == above.rstrip() and last == last.rstrip()
 
 
 def _lines(place: refactoring.RefactorSelection) -> _Lines:
