@@ -431,19 +431,12 @@ class _Library:
 
     def _results(self, node: _Function) -> Iterator[Finding]:
         """Yield the attributes that the result of a metric does not have."""
-        assigned = [each for each in ast.walk(node) if isinstance(each, ast.Assign)]
-        results = {
-            target.id
-            for each in assigned
-            for target in each.targets
-            if isinstance(target, ast.Name) and self._scored(each.value) is not None
-        }
-        others = {
-            target.id
-            for each in assigned
-            for target in each.targets
-            if isinstance(target, ast.Name) and self._scored(each.value) is None
-        }
+        results: set[str] = set()
+        others: set[str] = set()
+        for each in ast.walk(node):
+            if isinstance(each, ast.Assign):
+                names = {target.id for target in each.targets if isinstance(target, ast.Name)}
+                (others if self._scored(each.value) is None else results).update(names)
         for each in ast.walk(node):
             if not isinstance(each, ast.Attribute):
                 continue

@@ -17,7 +17,7 @@ from promptls.preview.preview_result import RenderingChoice, preview_job, sample
 from promptls.preview.saved_data import saved_data, saved_experiment, saved_truncation, write_text
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.security.trust import FolderCode
-from promptls.server.commands.runs import editor_of
+from promptls.server.commands.runs import editor_of, secrets_in
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust, may_send_keys
 from promptls.server.locations import prompt_path
@@ -72,12 +72,11 @@ def request_to_ask(
     path, snapshot = prompt_path(context, arguments), context.snapshot
     choice = RenderingChoice.from_json(arguments)
     sample = sample_to_show(snapshot, path, choice)
-    secrets = optional(arguments, "secrets", dict) or {}
     return replace(
         request_about(snapshot, path, choice, sample, outcome, optional(arguments, "model", str)),
         yes=arguments.get("yes") is True,
         editor=context.capabilities.models,
-        secrets={str(name): str(value) for name, value in secrets.items()},
+        secrets=secrets_in(arguments),
     )
 
 

@@ -16,7 +16,7 @@ from promptls.experiments.run_protocol import Event, Planned, ProcessRequest, Ro
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
 from promptls.server.commands.asking import request_to_ask
-from promptls.server.commands.runs import editor_of, run_request
+from promptls.server.commands.runs import editor_of, run_request, secrets_in
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust, may_send_keys
 from promptls.server.progress import WorkDoneProgress, progress
@@ -101,7 +101,6 @@ def generation_request(context: Context, arguments: dict[str, Any]) -> Generatio
         raise UsageError("the command needs the file of the dataset", remedy='pass {"output": "file:///…"}')
     size = optional(arguments, "size", int)
     graph = optional(arguments, "graph", str)
-    secrets = optional(arguments, "secrets", dict) or {}
     path = Path(path_of(output))
     root = next((root for root in context.snapshot.roots if path.is_relative_to(root)), path.parent)
     return GenerationRequest(
@@ -117,7 +116,7 @@ def generation_request(context: Context, arguments: dict[str, Any]) -> Generatio
         yes=arguments.get("yes") is True,
         base=str(root),
         editor=context.capabilities.models,
-        secrets={str(name): str(value) for name, value in secrets.items()},
+        secrets=secrets_in(arguments),
     )
 
 

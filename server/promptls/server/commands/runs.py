@@ -290,6 +290,12 @@ def _failed(message: str) -> dict[str, Any]:
 MAX_LISTED_RUNS = 50
 
 
+def secrets_in(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables with keys from the editor's secret storage that the arguments pass."""
+    secrets = optional(arguments, "secrets", dict) or {}
+    return {str(name): str(value) for name, value in secrets.items()}
+
+
 async def run_request(context: Context, trust: Trust, arguments: dict[str, Any]) -> RunRequest:
     """Return the run that the arguments describe.
 
@@ -307,7 +313,6 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
     rows = arguments.get("rows")
     budget = optional(arguments, "budget", dict) or {}
     cost = budget.get("cost")
-    secrets = optional(arguments, "secrets", dict) or {}
     engine = optional(arguments, "engine", str)
     if engine not in {None, "local", "ray"}:
         raise UsageError(f"there is no engine `{engine}`", remedy="it is `local` or `ray`")
@@ -328,7 +333,7 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
         ray_address=optional(arguments, "rayAddress", str),
         editor=context.capabilities.models,
         unsaved=context.snapshot.unsaved(),
-        secrets={str(name): str(value) for name, value in secrets.items()},
+        secrets=secrets_in(arguments),
     )
     files = context.snapshot.roots
     if not trust.is_decided_by_client:
