@@ -30,7 +30,7 @@ def test_every_setting_and_every_header_key_has_its_row() -> None:
 
 
 def test_a_default_that_is_a_list_is_shown() -> None:
-    assert '| `roles` | array of string | `["system",' in settings_page()
+    assert '| `roles` | array of strings | `["system",' in settings_page()
 
 
 def test_a_table_of_settings_lists_keys_and_descriptions() -> None:
@@ -39,3 +39,9 @@ def test_a_table_of_settings_lists_keys_and_descriptions() -> None:
     assert "\n## `ask_above`\n\nWhat a run may spend without asking.\n" in page
     assert "\n## `experiments.<name>.budget`\n" in page
     assert "| `diagnostics` | object |  | Diagnostics in the editor. |" in page
+
+
+def test_the_table_of_a_header_key_that_is_also_a_setting_is_shown_once() -> None:
+    headings = [line for line in settings_page().splitlines() if line.startswith("#")]
+    assert headings.count("## `experiments.<name>`") == 1
+    assert len(headings) == len(set(headings))

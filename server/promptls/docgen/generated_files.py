@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 from promptls.metrics.grading import JUDGE
 from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
-from promptls.metrics.ragas_metrics import RAGAS_PAGES
+from promptls.metrics.ragas_metrics import DOCUMENTATION, RAGAS_PAGES
 from promptls.models.providers import TABLE
 
 
@@ -77,6 +77,13 @@ To ask a judge in your own function, give it a parameter `judge`
 """
 
 
+_OF_RAGAS: Final = f"""\
+The following metrics are computed by the package ragas (`pip install "promptls[ragas]"`), from 0 to 1; see
+[its documentation]({DOCUMENTATION}). Lists in columns may be JSON text.
+The option `prompts` of metrics that ask a judge changes what they ask: a mapping from the names of Ragas's
+prompts to texts."""
+
+
 def metrics_page() -> str:
     """Return every built-in metric with its page, in Markdown."""
     listed = "\n".join(
@@ -88,7 +95,7 @@ def metrics_page() -> str:
     ragas = "\n\n".join(_section(name) for name in RAGAS_PAGES)
     return (
         f"{_INTRODUCTION}\n| metric | kind | asks a judge | measures |\n| --- | --- | --- | --- |\n"
-        f"{listed}\n\n## Metrics of promptls\n\n{own}\n\n## Metrics of Ragas\n\n{ragas}\n"
+        f"{listed}\n\n{own}\n\n## Metrics of Ragas\n\n{_OF_RAGAS}\n\n{ragas}\n"
     )
 
 
@@ -148,7 +155,10 @@ def rules_page() -> str:
         "All diagnostics of `promptls check` and editors.\n"
         "To change the severity of a rule, or turn it `off`, use the setting `rules`.\n"
         "To suppress rules on a line, add the comment `{# promptls: ignore[rule-name] reason #}` to it, or "
-        "put the comment alone on the line before. `ignore-file` suppresses them in the whole file.\n\n"
+        "put the comment alone on the line before; in a header or a Python program, write "
+        "`# promptls: ignore[rule-name]`. `ignore-file` suppresses them in the whole file.\n\n"
+        "In the examples, carets mark findings, `-- name --` begins a file, and `last-run.csv` is the table "
+        "of the last run.\n\n"
         f"| rule | severity | finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
     )
 
@@ -161,30 +171,40 @@ def rule_page(rule: Rule) -> str:
 def settings_page() -> str:
     """Return every setting of a project, and every key of a header, in Markdown."""
     return (
-        "# Settings\n\n"
+        "# Settings and header\n\n"
         "Put project settings in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`. "
         "promptls uses the nearest one above a prompt file, within its repository.\n"
         "Editor settings override project settings, and the header of a file overrides both.\n\n"
-        f"{_tables(settings_schema(), 'The project')}\n\n"
-        "## The header\n\n"
-        "The header of a parts template is a Jinja comment, `{#---` … `---#}`, at the start of the file.\n"
-        "Prompt objects and evaluation prompts have the same keys at the top level.\n\n"
-        f"{_tables(header_schema(), 'Keys')}\n"
+        f"{_tables('## Project settings', settings_schema())}\n\n"
+        f"{_tables(_HEADER, header_schema(), known=settings_schema())}\n"
     )
 
 
-def _tables(schema: dict[str, Any], title: str) -> str:
-    """Return a table of the schema's properties, followed by one per referenced schema, under its path."""
+_HEADER: Final = """\
+## Header
+
+The header of a parts template is a Jinja comment, `{#---` … `---#}`, at the start of the file.
+Prompt objects and evaluation prompts have the same keys at the top level.
+[`experiments`](#experimentsname) and [`metrics`](#metricsname) are written as in the settings."""
+
+
+def _tables(heading: str, schema: dict[str, Any], known: Mapping[str, Any] | None = None) -> str:
+    """Return a table of the schema's properties, followed by one per referenced schema, under its path.
+
+    Schemas that `known` has are left out.
+    """
     definitions = schema.get("$defs", {})
-    tables = [_table(f"## {title}", schema, definitions)]
+    shown = definitions.keys() - (known or {}).get("$defs", {}).keys()
+    places = {name: tuple(_places(name, schema, definitions)) for name in shown}
+    tables = [_table(heading, schema, definitions)]
     tables += [
         _table(
-            f"## {_list_places(places)}\n\n{definition.get('description', name).rstrip('.')}.",
-            definition,
+            f"## {_list_places(at)}\n\n{definitions[name].get('description', name).rstrip('.')}.",
+            definitions[name],
             definitions,
         )
-        for name, definition in definitions.items()
-        if (places := tuple(_places(name, schema, definitions)))
+        for name, at in sorted(places.items(), key=lambda place: place[1])
+        if at
     ]
     return "\n\n".join(tables)
 
@@ -237,7 +257,7 @@ def _type(declared: dict[str, Any]) -> str:
     if "anyOf" in declared:
         return " or ".join(_type(choice) for choice in declared["anyOf"] if choice != {"type": "null"})
     if declared.get("type") == "array":
-        return f"array of {_type(declared.get('items', {}))}"
+        return f"array of {_type(declared.get('items', {}))}s".replace("anythings", "anything")
     return str(declared.get("type", "object" if "$ref" in declared else "anything"))
 
 

@@ -7,6 +7,7 @@ Source: `ragas.metrics.collections` of Ragas 0.4.3.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 import os
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import Parameter, Signature
+from itertools import starmap
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -266,27 +268,21 @@ def _common_options(row: RagasMetric) -> dict[str, Any]:
 
 def _page(row: RagasMetric) -> str:
     needs = ", ".join(f"`{name}`" for name in (*row.needs, *row.may))
-    options = [*row.options.items(), *_common_options(row).items()]
-    lines = [row.summary, ""]
-    lines.append(
-        f'Computed by `{row.kind}` of the package ragas (`pip install "promptls[ragas]"`), from 0 to 1. '
-        f"Reads {needs}; use `columns` if a column has another name. "
-        "Lists may be JSON text."
-    )
-    if row.asks:
-        lines.append(
-            f"Asks the judge about {plural(row.calls, 'time')} per row. `prompts` changes its prompts: a "
-            "mapping from the names of Ragas's prompts to texts."
-        )
-    else:
-        lines.append("Does not ask a judge.")
+    options = {**row.options, **({grading.EMBEDDINGS: None} if row.embeds else {})}
+    asks = f" Asks the judge about {plural(row.calls, 'time')} per row." if row.asks else ""
+    lines = [row.summary, "", f"Computed by `{row.kind}` of the package ragas. Reads {needs}.{asks}"]
     if row.notes:
         lines.append(row.notes)
     if options:
-        lines += ["", "| option | default |", "| --- | --- |"]
-        lines += [f"| `{name}` | {'' if value is None else f'`{value}`'} |" for name, value in options]
-    lines += ["", f"Source: [Ragas]({DOCUMENTATION})."]
+        lines.append(f"Options: {', '.join(starmap(_option, options.items()))}.")
     return "\n".join(lines)
+
+
+def _option(name: str, default: object) -> str:
+    """Return an option with its default as it is written in YAML: `` `beta` (`1.0`) ``."""
+    if default is None:
+        return f"`{name}`"
+    return f"`{name}` (`{default if isinstance(default, str) else json.dumps(default)}`)"
 
 
 BUILTIN_RAGAS_METRICS: Final[dict[str, Metric]] = {row.name: _metric(row) for row in RAGAS_METRICS}
