@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import posixpath
 import re
+from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
 from mkdocs.structure.files import File
@@ -31,6 +33,8 @@ ELSEWHERE: Final = {
 }
 """Pages of the site that are not in `docs/`, and their files."""
 
+_ITEM: Final = re.compile(r"\d+\. ")
+_SPAN: Final = re.compile(r"`[^`]*`|(?P<option>(?<!\w)--[a-z][a-z-]*)|<")
 COMMANDS_MARK: Final = "<!-- the commands -->"
 # Fenced blocks come first, so that links in them are left alone.
 _LINK: Final = re.compile(
@@ -68,8 +72,20 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return link["label"].strip("[]")
         return f"{link['label']}({path}{link['anchor'] or ''})"
 
-    adapted_page = _LINK.sub(adapted, markdown)
+    adapted_page = nested(_LINK.sub(adapted, markdown))
     return adapted_page.replace(COMMANDS_MARK, _commands() if COMMANDS_MARK in markdown else "")
+
+
+def nested(markdown: str) -> str:
+    """Indent what belongs to an item of a numbered list by four columns, where GitHub needs only three."""
+    lines = []
+    in_list = in_fence = False
+    for line in markdown.splitlines():
+        in_fence ^= line.startswith("```")
+        if line and not line.startswith("   "):
+            in_list = not in_fence and _ITEM.match(line) is not None
+        lines.append(f" {line}" if in_list and line.startswith("   ") else line)
+    return "\n".join(lines)
 
 
 def _site_uri(path: str) -> str | None:
@@ -91,7 +107,7 @@ def _command(name: str, parser: Parser) -> str:
     usage = parser.format_usage().removeprefix("usage: ").strip()
     blocks = [
         f"## promptls {name}",
-        said.replace("<", "&lt;"),
+        prose(said),
         f"```text\n{re.sub(r' {2,}', '  ', usage)}\n```",
     ]
     if examples:
@@ -109,6 +125,21 @@ def _command(name: str, parser: Parser) -> str:
     return "\n\n".join(blocks)
 
 
+def prose(text: str) -> str:
+    """Return a description in Markdown: indented lines as blocks of code, and options as code."""
+    blocks = []
+    for is_code, lines in groupby(text.splitlines(), key=lambda line: line.startswith("  ")):
+        block = "\n".join(lines)
+        blocks.append(f"```text\n{dedent(block)}\n```" if is_code else _SPAN.sub(_as_code, block))
+    return "\n\n".join(blocks)
+
+
+def _as_code(span: re.Match[str]) -> str:
+    if span[0] == "<":
+        return "&lt;"
+    return f"`{span[0]}`" if span["option"] else span[0]
+
+
 def _names(action: argparse.Action) -> str:
     value = action.metavar if isinstance(action.metavar, str) else None
     if value is None and action.choices:
@@ -116,7 +147,8 @@ def _names(action: argparse.Action) -> str:
     if value is None and action.nargs != 0:
         value = action.dest.upper()
     names = ", ".join(action.option_strings)
-    return f"`{_cell(' '.join(filter(None, (names, value if action.nargs != 0 else ''))))}`"
+    words = " ".join(filter(None, (names, value if action.nargs != 0 else "")))
+    return f"`{words}`".replace("|", "\\|")
 
 
 def _values(action: argparse.Action) -> dict[str, object]:
@@ -124,4 +156,4 @@ def _values(action: argparse.Action) -> dict[str, object]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    return _SPAN.sub(_as_code, text).replace("|", "\\|").replace("\n", " ")
