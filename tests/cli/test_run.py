@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -45,6 +46,17 @@ def test_a_run_prints_its_scores_and_where_they_are(folder: Path, capsys: pytest
     assert "exact_match   50 %  1 of 2 pass" in out
     (table,) = (folder / "experiments").glob("*.csv")
     assert f"experiments/{table.name}" in out
+
+
+def test_the_commands_that_a_run_suggests_find_it_from_a_folder_above(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder.parent)
+    assert main(["run", f"{folder.name}/ask.yml.j2", "--rows", "1"]) == 0
+    suggested = re.search(r"promptls (run --complete \S+)", capsys.readouterr().out)
+    assert suggested is not None
+    assert main(suggested[1].split()) == 0, capsys.readouterr().err
 
 
 def test_a_second_run_shows_the_score_before_and_how_to_compare(

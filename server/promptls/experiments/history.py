@@ -29,13 +29,15 @@ from promptls.security.files import cached_by_file, folder_changed, names_in, op
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
-from promptls.workspace.disk import ENDINGS
+from promptls.workspace.disk import ENDINGS, prompt_paths_by_folder
 from promptls.workspace.settings import find_project
 
 STABLE_NANOSECONDS = 1_000_000_000
 
 # Maximum number of runs that are searched for a complete one.
 LOOKED_BACK = 100
+_MAX_FOLDERS: Final = 2_000
+"""Maximum number of folders in which prompts are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,8 +547,15 @@ def find_unfinished(word: str) -> Path:
 
 
 def _folders() -> list[Path]:
+    """Return the folders in which runs are found by name.
+
+    They are those of the working directory and its project, and those beside prompts below it: the results
+    folder of a prompt without a project is beside it.
+    """
     here = Path.cwd()
-    return list(dict.fromkeys([here / "experiments", here, find_project(here / "any").root / "experiments"]))
+    near = [here / "experiments", here, find_project(here / "any").root / "experiments"]
+    below = islice(prompt_paths_by_folder(here), _MAX_FOLDERS)
+    return list(dict.fromkeys([*near, *(Path(paths[0]).parent / "experiments" for paths in below if paths)]))
 
 
 def _unfinished(folders: list[Path]) -> list[Path]:
