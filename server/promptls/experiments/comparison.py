@@ -42,10 +42,7 @@ class Chance(NamedTuple):
 
 
 def unit_of(kind: str) -> str:
-    """Return the unit of differences of this kind of metric, with a leading space.
-
-    Empty for numbers.
-    """
+    """Return the unit of differences of this kind of metric, with a leading space; empty for numbers."""
     return " points" if kind == "discrete" else ""
 
 

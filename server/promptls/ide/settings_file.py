@@ -109,10 +109,7 @@ def settings_schema() -> Schema:
 
 
 def schema_at(keys: tuple[str, ...]) -> Schema:
-    """Return the schema of the value at a path of keys, through lists.
-
-    Empty if there is no such setting.
-    """
+    """Return the schema of the value at a path of keys, through lists; empty if there is no such setting."""
     schema = _resolve(settings_schema())
     for key in keys:
         properties = schema.get("properties", {})

@@ -168,10 +168,7 @@ async def verdicts(
 async def majority_verdict(
     judge: JudgeModel, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
 ) -> tuple[bool | None, str]:
-    """Return the majority verdict and its reason.
-
-    None if there are no verdicts, or in case of a tie.
-    """
+    """Return the majority verdict and its reason; None if there are no verdicts, or in case of a tie."""
     schema = verdict_schema({"type": "boolean"})
     problem = repeats_problem(repeats)
     if problem:

@@ -188,10 +188,7 @@ def is_get_template(node: ast.expr | None) -> bool:
 
 
 def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
-    """Return the path of the template that a call of `get_template` loads.
-
-    None if its folder is unknown.
-    """
+    """Return the path of the template that a call of `get_template` loads; None if its folder is unknown."""
     assert isinstance(node.func, ast.Attribute)
     name = literal_path(node.args[0], meaning_in(scope), file)
     environment = value_meant(node.func.value, scope)
@@ -494,10 +491,7 @@ def _values_by_key(
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
-    """Return the keys of a literal dict, or of a variable whose only value is one.
-
-    None otherwise.
-    """
+    """Return the keys of a literal dict, or of a variable whose only value is one; None otherwise."""
     if isinstance(node, ast.Name):
         node = scope.constant_of(node.id)
     if isinstance(node, ast.Dict):

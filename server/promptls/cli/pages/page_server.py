@@ -116,10 +116,7 @@ async def opened_in_browser(address: str) -> AsyncIterator[None]:
 
 
 def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
-    """Return the files of the pages: content type and bytes, by name.
-
-    Raises UserError if one is missing.
-    """
+    """Return the files of the pages: content type and bytes, by name; raises UserError if one is missing."""
     names = dict.fromkeys(name for page in pages for name in page.files)
     missing = next((name for name in names if not (FOLDER / name).is_file()), None)
     if missing:

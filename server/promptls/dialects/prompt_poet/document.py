@@ -52,10 +52,7 @@ class Document(NamedTuple):
 
 
 def load(text: str) -> Any:
-    """Return the data in the rendered `text`.
-
-    Raises PromptPoetError of kind `yaml` with the location.
-    """
+    """Return the data in the rendered `text`; raises PromptPoetError of kind `yaml` with the location."""
     return read(text).data
 
 

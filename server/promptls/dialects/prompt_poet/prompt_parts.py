@@ -278,10 +278,7 @@ class PartCount:
 def count_parts(
     parts: Sequence[PromptPart], count: Callable[[str], int], *, allow_token_overrides: bool = False
 ) -> tuple[PartCount, ...]:
-    """Return the counts of all parts.
-
-    Raises PromptPoetError of kind `tokens`, also if there are no parts.
-    """
+    """Return the counts of all parts; raises PromptPoetError of kind `tokens`, also if there are no parts."""
     if not parts:
         raise PromptPoetError("tokens", "The prompt has no parts, so there is nothing to count.")
     return tuple(count_part(part, count, allow_token_overrides=allow_token_overrides) for part in parts)

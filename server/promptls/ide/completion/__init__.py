@@ -98,10 +98,7 @@ _NOT_AFTER_SPACE: Final = frozenset({"operator", "words"})
 
 
 def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | None:
-    """Return the completions at a place of a tag.
-
-    None if the trigger character does not apply there.
-    """
+    """Return the completions at a place of a tag; None if the trigger character does not apply there."""
     if at.tag.kind == "comment":
         return _in_comment(request, at)
     expected = expected_in_tag(at.tag.text, at.tag.inner_start, at.tag.inner_end, at.place)
@@ -227,10 +224,7 @@ def _in_comment(request: Request, at: TagPlace) -> CompletionList | None:
 
 
 def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList | None:
-    """Return the completions at a place of the YAML.
-
-    None if the trigger character does not apply there.
-    """
+    """Return the completions at a place of the YAML; None if the trigger character does not apply there."""
     place = at.yaml
     word = place.word
     request = replace(request, typed=request.template.source.slice(word.shifted(at.base)))

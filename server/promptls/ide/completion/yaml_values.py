@@ -174,10 +174,7 @@ def metric_documentation(request: Request, name: str) -> str:
 
 
 def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[CompletionItem]:
-    """Yield the allowed values at `path` of an evaluation prompt.
-
-    Nothing for free text.
-    """
+    """Yield the allowed values at `path` of an evaluation prompt; nothing for free text."""
     path = path[1:] if path[:1] == ("infer_cfg",) else path
     if path == ("retriever", "type"):
         yield from table_items(vocabulary.RETRIEVERS)
@@ -272,10 +269,7 @@ def _declared(request: Request, path: KeyPath) -> Iterator[CompletionItem]:
 
 
 def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
-    """Return the JSON Schema of a value in an example, by its path.
-
-    Empty if there is none.
-    """
+    """Return the JSON Schema of a value in an example, by its path; empty if there is none."""
     if not path:
         return {}
     key = declared_inputs(request).get(path[0])

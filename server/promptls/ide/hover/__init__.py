@@ -30,10 +30,7 @@ def hover(
     latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]] = tuple,
 ) -> Hover | None:
-    """Return the hover text at `offset` of the file at `path`.
-
-    None if there is nothing to show.
-    """
+    """Return the hover text at `offset` of the file at `path`; None if there is nothing to show."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return None

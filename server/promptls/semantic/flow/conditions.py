@@ -137,10 +137,7 @@ def _with_conditional_siblings(shape: Shape, path: Path, condition: Condition) -
 
 
 def _need(condition: Condition, path: Path) -> Need | None:
-    """Return the condition for siblings of the first step of a path.
-
-    None if the path leads through lists.
-    """
+    """Return the condition for siblings of the first step of a path; None if the path leads through lists."""
     names = tuple([step.key for step in path if isinstance(step.key, str)])
     if len(names) < len(path):
         return None

@@ -70,10 +70,7 @@ _ELEMENT: Final = Step(Each.ELEMENT)
 
 
 def extend_path(path: Path, step: Step) -> Path:
-    """Return the path extended by a step.
-
-    Empty if the value cannot be accessed from a variable.
-    """
+    """Return the path extended by a step; empty if the value cannot be accessed from a variable."""
     if not path:
         return ()
     view = path[-1].key

@@ -104,20 +104,14 @@ class SchemaCheck:
         return errors
 
     def fault(self, value: Any) -> tuple[str, tuple[str | int, ...]]:
-        """Return what is wrong with the value, and the keys that lead to it.
-
-        Empty if that is undecided.
-        """
+        """Return what is wrong with the value, and the keys that lead to it; empty if that is undecided."""
         try:
             return self._first(value)
         except UndecidedError:
             return "", ()
 
     def problem(self, value: Any) -> str:
-        """Return what is wrong with the value, or with the check.
-
-        Empty if the schema is unusable.
-        """
+        """Return what is wrong with the value, or with the check; empty if the schema is unusable."""
         try:
             return self._first(value)[0]
         except UnusableSchemaError:
