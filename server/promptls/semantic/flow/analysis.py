@@ -23,6 +23,7 @@ from promptls.semantic.flow.paths import (
     without_views,
 )
 from promptls.semantic.flow.use import (
+    NOTHING_TESTED,
     Bind,
     Close,
     Condition,
@@ -32,74 +33,33 @@ from promptls.semantic.flow.use import (
     Open,
     Pass,
     Rebind,
+    Tested,
     narrow_shape,
 )
 from promptls.semantic.types.shape import OTHERS, Shape, intern_shape, merged_all, unconditional
 
 
-class Around(NamedTuple):
-    """The enclosing conditions of a use: the values, types and comparisons that they test."""
-
-    present: tuple[Path, ...] = ()
-    typed: tuple[Narrowed, ...] = ()
-    where: Conditions = ()
-
-
-NOTHING_AROUND: Final = Around()
-
-
 class Frame:
-    """An open block: the values of its names, and the conditions of its current branch.
+    """An open block: the values of its names, and what its conditions test.
 
-    `recorded_uses` are the variables whose use has been recorded in it since a name was last rebound, each
-    with the identity of its shape.
+    `holds` is known in the current branch, `fails` if all conditions up to here fail; `tested` are the type
+    tests of all branches. `recorded_uses` are the variables whose use has been recorded in it since a name
+    was last rebound, each with the identity of its shape.
     """
 
-    __slots__ = (
-        "keyword",
-        "names",
-        "present",
-        "present_else",
-        "recorded_uses",
-        "tested",
-        "typed",
-        "typed_else",
-        "where",
-        "where_else",
-    )  # fmt: skip
+    __slots__ = ("fails", "holds", "keyword", "names", "recorded_uses", "tested")
 
-    def __init__(
-        self,
-        keyword: str,
-        present: tuple[Path, ...] = (),
-        present_else: tuple[Path, ...] = (),
-        typed: tuple[Narrowed, ...] = (),
-        typed_else: tuple[Narrowed, ...] = (),
-        where: Conditions = (),
-        where_else: Conditions = (),
-    ) -> None:
+    def __init__(self, keyword: str, holds: Tested = NOTHING_TESTED, fails: Tested = NOTHING_TESTED) -> None:
         self.keyword = keyword
         self.names: dict[str, Path] = {}
-        self.present = present
-        self.present_else = present_else
-        self.typed = typed
-        self.typed_else = typed_else
-        self.where = where
-        self.where_else = where_else
-        self.tested = (*typed, *typed_else) if typed or typed_else else ()
+        self.holds = holds
+        self.fails = fails
+        self.tested = holds.typed + fails.typed
         self.recorded_uses: dict[tuple[str, int], Shape] = {}
 
     def copied(self) -> Frame:
         """Return a block with the same names and no recorded uses."""
-        other = Frame(
-            self.keyword,
-            self.present,
-            self.present_else,
-            self.typed,
-            self.typed_else,
-            self.where,
-            self.where_else,
-        )
+        other = Frame(self.keyword, self.holds, self.fails)
         other.names = self.names.copy()
         other.tested = self.tested
         return other
@@ -130,11 +90,11 @@ class FlowAnalysis:
 
     def __init__(self) -> None:
         self.frames: Final = [Frame("")]
-        self.found: Final[dict[tuple[Path, int, Around], Shape]] = {}
+        self.found: Final[dict[tuple[Path, int, Tested], Shape]] = {}
         self.passes: Final[dict[Pass, None]] = {}
         self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
         """The uses of values under keys that may be the elements of an enclosing loop."""
-        self._around = NOTHING_AROUND
+        self._around = NOTHING_TESTED
 
     @property
     def where(self) -> Conditions:
@@ -248,29 +208,16 @@ class FlowAnalysis:
             frame = Frame(event.keyword)
             frame.names = {bind.name: self.resolved(bind.path) if bind.path else () for bind in event.bound}
             self.frames.append(frame)
-            frame.present = self._all_resolved(event.present)
-            frame.present_else = self._all_resolved(event.present_else)
-            frame.typed = self._resolved_types(event.typed)
-            frame.typed_else = self._resolved_types(event.typed_else)
-            if event.where or event.where_else:
-                frame.where = self._all_about(event.where)
-                frame.where_else = self._all_about(event.where_else)
-            if frame.typed or frame.typed_else:
-                frame.tested = (*frame.typed, *frame.typed_else)
+            frame.holds, frame.fails = self._resolved(event.holds), self._resolved(event.fails)
+            frame.tested = frame.holds.typed + frame.fails.typed
         elif isinstance(event, Middle):
             self._middle(event)
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
             while self._leave(self.frames.pop()) != event.keyword:
                 pass
-        tested: list[Path] = []
-        typed: list[Narrowed] = []
-        where: list[Condition] = []
+        self._around = NOTHING_TESTED
         for frame in self.frames:
-            tested += frame.present
-            typed += frame.typed
-            where += frame.where
-        is_alone = not tested and not typed and not where
-        self._around = NOTHING_AROUND if is_alone else Around(tuple(tested), tuple(typed), tuple(where))
+            self._around = self._around.joined(frame.holds)
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         paths = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
@@ -282,24 +229,17 @@ class FlowAnalysis:
         frame.recorded_uses.clear()
         if frame.keyword == "for":  # a loop's variable is not defined in its `else`
             frame.names.clear()
-            frame.present = frame.where = ()
+            frame.holds = NOTHING_TESTED
         if frame.keyword != "if":
             return
         for name in frame.names:
             frame.names[name] = ()
-        frame.present = (*frame.present_else, *self._all_resolved(event.present))
-        frame.present_else = (*frame.present_else, *self._all_resolved(event.present_else))
-        if frame.where or frame.where_else or event.where or event.where_else:
-            frame.where = (*frame.where_else, *self._all_about(event.where))
-            frame.where_else = (*frame.where_else, *self._all_about(event.where_else))
         if event.keyword == "else":
             for path in {each.path: None for each in frame.tested}:
-                self.found[path, id(OTHERS), NOTHING_AROUND] = OTHERS
-        typed, typed_else = self._resolved_types(event.typed), self._resolved_types(event.typed_else)
-        if frame.tested or typed or typed_else:
-            frame.tested = (*frame.tested, *typed, *typed_else)
-            frame.typed = (*frame.typed_else, *typed)
-            frame.typed_else = (*frame.typed_else, *typed_else)
+                self.found[path, id(OTHERS), NOTHING_TESTED] = OTHERS
+        holds, fails = self._resolved(event.holds), self._resolved(event.fails)
+        frame.holds, frame.fails = frame.fails.joined(holds), frame.fails.joined(fails)
+        frame.tested += holds.typed + fails.typed
 
     def _leave(self, frame: Frame) -> str:
         """Forget what a branch has bound, and return the keyword of the block that ends."""
@@ -307,6 +247,13 @@ class FlowAnalysis:
             self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
             self.frames[-1].recorded_uses.clear()
         return frame.keyword
+
+    def _resolved(self, tested: Tested) -> Tested:
+        """Return what is tested of outer values."""
+        if not any(tested):
+            return NOTHING_TESTED
+        present, typed, where = tested
+        return Tested(self._all_resolved(present), self._resolved_types(typed), self._all_about(where))
 
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         if not paths:

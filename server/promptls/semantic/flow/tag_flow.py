@@ -67,28 +67,16 @@ class TagReader:
     def _condition(self, statement: Statement) -> None:
         if statement.keyword == "elif":
             self._events.append(use.Middle("elif"))
-        tested: list[Path] = []
-        refused: list[Path] = []
-        holds: list[use.Narrowed] = []
-        fails: list[use.Narrowed] = []
-        where: list[use.Condition] = []
-        where_else: list[use.Condition] = []
+        holds = fails = use.NOTHING_TESTED
         for test in statement.expressions:
             types = use.type_tests(test)
             with self._uses.telling(types, is_last=statement.keyword == "elif"):
                 self._uses.truth(test)
-            tested += present_if_true(test)
-            refused += present_if_false(test)
-            holds += types.holds
-            fails += types.fails
-            where += conditions_of(test)
-            where_else += conditions_of(test, holds=False)
-        conditions = (
-            tuple(tested), tuple(refused), tuple(holds), tuple(fails), tuple(where), tuple(where_else)
-        )  # fmt: skip
-        self._events.append(
-            use.Open("if", (), *conditions) if statement.keyword == "if" else use.Middle("elif", *conditions)
-        )
+            holds = holds.joined(use.Tested(present_if_true(test), types.holds, conditions_of(test)))
+            refused = conditions_of(test, holds=False)
+            fails = fails.joined(use.Tested(present_if_false(test), types.fails, refused))
+        is_if = statement.keyword == "if"
+        self._events.append(use.Open("if", (), holds, fails) if is_if else use.Middle("elif", holds, fails))
 
     def _loop(self, statement: Statement) -> None:
         target = statement.targets[0] if statement.targets else None
@@ -102,7 +90,7 @@ class TagReader:
         if statement.loop_test is not None:
             tested = present_if_true(statement.loop_test)
             where += conditions_of(statement.loop_test)
-        self._events.append(use.Open("for", tuple(bound), tested, where=tuple(where)))
+        self._events.append(use.Open("for", tuple(bound), use.Tested(tested, where=tuple(where))))
         if statement.loop_test is not None:
             self._uses.truth(statement.loop_test)
 

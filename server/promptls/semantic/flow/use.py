@@ -198,36 +198,41 @@ class Rebind(NamedTuple):
     binds: tuple[Bind, ...]
 
 
-class Open(NamedTuple):
-    """The beginning of a block: what it binds inside, and the values that its `if`, or its `else`, tests.
+class Tested(NamedTuple):
+    """What conditions test: values that are present, their kinds (`is string`), and comparisons."""
 
-    `typed` and `typed_else` are the kinds of values there, from `is string` and the like; `where` and
-    `where_else` are the comparisons with constants.
-    """
+    present: tuple[Path, ...] = ()
+    typed: tuple[Narrowed, ...] = ()
+    where: Conditions = ()
+
+    def joined(self, other: Tested) -> Tested:
+        """Return what both test."""
+        if not any(other):
+            return self
+        return Tested(self.present + other.present, self.typed + other.typed, self.where + other.where)
+
+
+NOTHING_TESTED: Final = Tested()
+
+
+class Open(NamedTuple):
+    """The beginning of a block: what it binds inside, and what is known if its condition holds, or fails."""
 
     keyword: str
     bound: tuple[Bind, ...] = ()
-    present: tuple[Path, ...] = ()
-    present_else: tuple[Path, ...] = ()
-    typed: tuple[Narrowed, ...] = ()
-    typed_else: tuple[Narrowed, ...] = ()
-    where: Conditions = ()
-    where_else: Conditions = ()
+    holds: Tested = NOTHING_TESTED
+    fails: Tested = NOTHING_TESTED
 
 
 class Middle(NamedTuple):
-    """An `elif` or `else`, with the values that its condition tests.
+    """An `elif` or `else`, with what is known if its condition holds, or fails.
 
     An `elif` occurs twice: before its condition, and after it with what it tests.
     """
 
     keyword: str
-    present: tuple[Path, ...] = ()
-    present_else: tuple[Path, ...] = ()
-    typed: tuple[Narrowed, ...] = ()
-    typed_else: tuple[Narrowed, ...] = ()
-    where: Conditions = ()
-    where_else: Conditions = ()
+    holds: Tested = NOTHING_TESTED
+    fails: Tested = NOTHING_TESTED
 
 
 class Close(NamedTuple):
