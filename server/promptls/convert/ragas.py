@@ -227,7 +227,7 @@ def _model_pieces(prompt: SavedPrompt, renamed: dict[str, str], lost: list[str])
 def object_of_saved(mapping: Mapping[str, Any]) -> Converted:
     """Return the file as a prompt object: the same instruction, inputs and examples, in the text of 0.1."""
     prompt = read_saved_file(mapping)
-    lost = ["the text: a prompt object has the same pieces in another layout", *_not_converted(prompt)]
+    lost = ["the exact text: a prompt object has the same pieces in another layout", *_not_converted(prompt)]
     is_model = prompt.form == "pydantic prompt"
     single = {key for _, output in prompt.examples for key in output}
     key = next(iter(single)) if len(single) == 1 and not is_model else None
@@ -287,7 +287,7 @@ def saved_object(mapping: Mapping[str, Any], target: str) -> Converted:
         fields = set(field_names(prompt.instruction))
     except (PromptObjectError, ValueError) as error:
         raise UserError(str(error).rstrip("."), remedy="fix the prompt object and convert again") from error
-    lost = ["the text: the same pieces are in another layout"]
+    lost = ["the exact text: Ragas has the same pieces in another layout"]
     if target == "pydantic-prompt":
         return _with_models(prompt, fields, lost)
     below = [f"{key}: {{{key}}}" for key in prompt.input_keys if key not in fields]

@@ -18,7 +18,7 @@ DESCRIPTION = """\
 Report for each class how many of its predictions are right (precision), how many of its rows
 are found (recall) and the harmonic mean of both (F1), and a confusion matrix.
 
-A RUN is the path of its table or manifest, its name, or a prompt file (its last run).
+A RUN is the path of its table or manifest, its name, or a prompt file (its last complete run).
 By default, every column of the dataset is compared with the key of the same name in the
 answers (`labels` with `predicted_labels`), or the column `expected` with the response.
 

@@ -23,8 +23,8 @@ DESCRIPTION = """\
 Compare runs row by row with the first one. For each, report whether it is better, whether the
 difference is statistically significant, and how many rows would be needed to be sure.
 
-A RUN is the path of its table or manifest, its name, or a prompt file (its last run). One RUN alone is
-compared with the one before it.
+A RUN is the path of its table or manifest, its name, or a prompt file (its last complete
+run). One RUN alone is compared with the one before it.
 
 examples:
   promptls compare triage.yml.j2

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 SUMMARY = "diagnose the installation"
 
 DESCRIPTION = """\
-Check everything that promptls needs or can use: Python and its packages, encodings, the
-embedded model, the settings of the current folder, keys, editors. For anything missing, show
-how to add it; the last lines are the commands that install all of it. Keys are named, never shown.
+Check what promptls needs and the extras that most people use: Python and its packages,
+encodings, the embedded model, the settings of the current folder, keys, editors. For anything
+missing, show how to add it; the last lines are the commands that install all of it. Keys are
+named, never shown.
 
 examples:
   promptls doctor               for people

@@ -18,8 +18,8 @@ DESCRIPTION = """\
 Write a self-contained HTML page with the scores, charts, rows, messages and notes of runs. It
 loads nothing from the network and opens without promptls.
 
-A RUN is the path of its table or manifest, its name, or a prompt file (its last run). With
-several runs, each is compared with the first one, and the last one is shown.
+A RUN is the path of its table or manifest, its name, or a prompt file (its last complete
+run). With several runs, each is compared with the first one, and the last one is shown.
 
 examples:
   promptls report triage.yml.j2                              its last run, as <run>.html

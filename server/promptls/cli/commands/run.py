@@ -47,10 +47,12 @@ without a terminal, pass --yes. If the project's settings send a key to a server
 provider's, you are asked once; without a terminal, pass --allow-key.
 Each finished row is saved immediately: after Ctrl+C, a crash or a full disk, use --resume.
 Answers are cached by model, parameters and rendered messages (--fresh ignores the cache).
-Results are a CSV table and a JSON manifest in the folder `experiments`. A failed row is a row
-with an error; the run continues. A run executes Python of the folder (metrics, functions),
-spends money and sends data to models, so the folder must be trusted: on a terminal, you are
-asked once; elsewhere, pass `--trust` or run `promptls trust FOLDER` first.
+Results are a CSV table and a JSON manifest in the folder `experiments` beside the project's
+settings or, without settings, beside the prompt. A failed row is a row with an error; the run
+continues. A run executes Python of the folder (metrics, functions), spends money and sends data
+to models, so the folder must be trusted: on a terminal, you are asked once; elsewhere, pass
+`--trust` or run `promptls trust FOLDER` first. No trust is needed for a parts template or prompt
+object that uses only the embedded model or `echo`, and no Python of the folder.
 
 examples:
   promptls run triage.yml.j2

@@ -15,7 +15,8 @@ SUMMARY = "list and change trusted folders and keys"
 DESCRIPTION = """\
 List and change your decisions: which folders are trusted, and which key may be sent to which
 server. In an untrusted folder, promptls runs no Python (functions, metrics, experiments), loads
-no models that the folder names and runs no experiments. A decision also applies to subfolders.
+no models that the folder names and runs experiments only on models that it brings along. A
+decision also applies to subfolders.
 Commands ask on a terminal; elsewhere they refuse, and `--trust` allows a single command.
 Decisions are stored in your user configuration, never in a project.
 
