@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log10
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -146,17 +146,6 @@ class _Measured:
     spreads: tuple[float | None, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    before: RunSummary
-    after: RunSummary
-    names: tuple[str, str]
-    pairs: int
-    metrics: tuple[_Measured, ...]
-    changes: tuple[RowChange, ...]
-    notes: tuple[str, ...]
-
-
 def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
     """Compare a run with each of the others, over the metrics and rows that both have.
 
@@ -165,23 +154,20 @@ def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comp
     since one of many tested differences may be due to chance.
     """
     measured = [_measure(before, other) for other in others]
-    p_values = iter(correct_p_values([each.difference.p_value for pair in measured for each in pair.metrics]))
-    count = sum(len(pair.metrics) for pair in measured)
+    differences = [each.difference for _, metrics in measured for each in metrics]
+    p_values = iter(correct_p_values([each.p_value for each in differences]))
+
+    def judged(each: _Measured, name: str) -> MetricComparison:
+        return _judge(each, next(p_values), len(differences), name)
+
     return tuple(
-        Comparison(
-            pair.before,
-            pair.after,
-            *pair.names,
-            pair.pairs,
-            tuple(_judge(each, next(p_values), count, pair.names[1]) for each in pair.metrics),
-            pair.changes,
-            pair.notes,
-        )
-        for pair in measured
+        replace(pair, metrics=tuple(judged(each, pair.after_name) for each in metrics))
+        for pair, metrics in measured
     )
 
 
-def _measure(before: RunSummary, after: RunSummary) -> _Pair:
+def _measure(before: RunSummary, after: RunSummary) -> tuple[Comparison, list[_Measured]]:
+    """Return the comparison without its metrics, and the metrics before correction."""
     names = _names(before, after)
     shared = [(metric, other) for metric in before.metrics if (other := after.metric(metric.name))]
     if not shared:
@@ -241,7 +227,7 @@ def _measure(before: RunSummary, after: RunSummary) -> _Pair:
         f"{', '.join(metrics_of)}: {without} left out, because there is no score"
         for without, metrics_of in unscored.items()
     ]
-    return _Pair(before, after, names, len(common), tuple(metrics), tuple(changes), tuple(notes))
+    return Comparison(before, after, *names, len(common), (), tuple(changes), tuple(notes)), metrics
 
 
 def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:

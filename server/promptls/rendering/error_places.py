@@ -15,7 +15,7 @@ from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.vocabulary import escape
 from promptls.rendering.functions_file import line_in_functions
 from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.outcome import RenderFailure, shallow_dict
 from promptls.rendering.source_map.mapping import (
     RenderedMap,
     describe_item,
@@ -70,6 +70,7 @@ _MAX_READ = 2_000_000
 class Culprit:
     """The cause of the error: a 0-based line of a file, and the loop iterations that it occurred in.
 
+    Its fields are those of the same names of a `RenderFailure`.
     `span` is the tag that printed the value responsible, and `value` that value; both are None if it is the
     template's own text. `include_line` is the line of the include in the rendered file that led there.
     `escapable` means that `escape_special_characters` would fix the value, `whatever` that the text fails at
@@ -287,18 +288,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
     where = [f"in {', '.join(culprit.iterations)}"] if culprit.iterations else []
     if culprit.value is not None:
         where.append(f"because of the value {shorten(culprit.value)}")
-    return replace(
-        _with_location(failure, where),
-        path=culprit.path,
-        line=culprit.line,
-        span=culprit.span,
-        value=culprit.value,
-        escapable=culprit.escapable,
-        whatever=culprit.whatever,
-        any_word=culprit.any_word,
-        iterations=culprit.iterations,
-        include_line=culprit.include_line,
-    )
+    return replace(_with_location(failure, where), **shallow_dict(culprit))
 
 
 def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> RenderFailure:
