@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.experiments.budget import Budget
-from promptls.experiments.experiment import Experiment, RateLimit
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import judging_models
 from promptls.experiments.manifest import results_folder
 from promptls.models.keys import variables_named_by
@@ -69,7 +69,7 @@ def define_experiment(
         raise UsageError(project.problems[0].message, project.problems[0].place, "correct the settings")
     chosen, declared, base = _declared(prompt, name, header, project)
     settings = project.settings
-    limits, budget = settings.rate_limits, declared.budget
+    budget = declared.budget
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
     dataset = _path_of(base, declared.dataset, prompt)
@@ -117,10 +117,7 @@ def define_experiment(
         rendering_megabytes=settings.rendering.memory,
         output_is_json=(header.output_type or "").lower() == "json",
         budget=Budget(budget.calls, budget.tokens, budget.cost) if budget else Budget(),
-        rate_limits={
-            name: RateLimit(limit.requests_per_minute, limit.tokens_per_minute)
-            for name, limit in limits.items()
-        },
+        rate_limits=settings.rate_limits,
         thresholds=declared.thresholds,
         named_metrics=named_metrics,
         judge=settings.judge,

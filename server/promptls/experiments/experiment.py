@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from promptls.experiments.budget import NO_BUDGET, Budget
 from promptls.models.model import ModelReference
 from promptls.rendering.job import EvaluationJob
 from promptls.rendering.job import Kind as RenderKind
 from promptls.settings.header import Engine, NamedMetric
+from promptls.settings.project import RateLimitSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Experiment:
     output_is_json: bool = False
     """Whether answers must be JSON."""
     budget: Budget = NO_BUDGET
-    rate_limits: Mapping[str, RateLimit] = field(default_factory=dict)
+    rate_limits: Mapping[str, RateLimitSettings] = field(default_factory=dict)
     """Rate limits by provider or by model name."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """The worst acceptable score, by metric."""
@@ -77,13 +78,6 @@ class Experiment:
     """Whether the address comes from project settings."""
     environment: tuple[str, ...] = ()
     """The environment variables that functions and metrics may read."""
-
-
-class RateLimit(NamedTuple):
-    """Maximum requests and tokens per minute; None means no limit."""
-
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
 
 
 def override_values(
