@@ -7,7 +7,7 @@ constants and the attributes of `loop` count, whose types are known.
 
 ## Why is this bad?
 
-Python adds no number to a text: rendering fails with a `TypeError`. `~` joins any two values as text. A
+Python cannot add a number to a text: rendering fails with a `TypeError`. `~` joins any two values as text. A
 number never equals a text, so the condition always has the same result.
 
 ## Example

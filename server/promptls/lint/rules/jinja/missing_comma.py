@@ -7,7 +7,7 @@ hint.
 
 ## Why is this bad?
 
-Jinja joins them, as Python does: a list has an option less, and one that is not meant.
+Jinja joins them, as Python does: the list has one option less, and one that nobody meant.
 
 ## Example
 

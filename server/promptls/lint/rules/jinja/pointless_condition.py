@@ -2,9 +2,12 @@
 
 ## What it does
 
-Reports an `elif` with the condition of an earlier branch, which is a hint if the condition calls a function, an
-operand that the same `and` or `or` already has, a text behind `and` or `or` in a condition, as in
-`tone == "formal" or "casual"`, and a text that a list behind `in` or the keys of a mapping contain twice.
+Reports
+
+- an `elif` with the condition of an earlier branch; a hint if the condition calls a function;
+- an operand that the same `and` or `or` already has;
+- a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`;
+- a text that occurs twice in a list behind `in` or in the keys of a mapping.
 
 ## Why is this bad?
 

@@ -2,14 +2,20 @@
 
 ## What it does
 
-In a file that declares no inputs, and in a prompt object, reports a variable that is read once and differs by one letter from a
-variable that the file uses more often, one of two variables that are each read once and differ by swapped or missing letters (a hint), and a key or attribute of a value that is used once and differs
-by one letter from one that the same value has elsewhere, or is a misspelling of a common one such as
-`content`. Names that differ in a digit, in a plural
-ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
-sample or another template passes. In every file, reports a key that no sample has, and a text that a value
-is compared with, if it is a typo of one that the samples have (an information). Reports a name with a hyphen, such as `user-name`, with a dot where the file
-has the name with `_`, and with a comma, too.
+In a file that declares no inputs, reports
+
+- a variable that is read once and differs by one letter from one that the file uses more often, also in a
+  prompt object;
+- as a hint, one of two variables that are each read once and differ by swapped or missing letters;
+- a key or attribute that is used once and differs by one letter from one that the same value has elsewhere,
+  or is a misspelling of a common one such as `content`;
+- a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
+
+In every file with samples, reports a key that no sample has and, as an information, a text that a value is
+compared with, if it is a typo of one that the samples have.
+
+Names that differ in a digit, in a plural ending or in a part of one or two letters are not reported, and
+neither are names that a Python call, a sample or another template passes.
 
 ## Why is this bad?
 

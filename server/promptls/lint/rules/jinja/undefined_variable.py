@@ -9,11 +9,14 @@ read after it, or a macro's parameter outside of the macro.
 A name that is only read in a loop, and is similar to an unused variable of the loop, is reported in a file
 that declares no inputs, too, although any name may be an input there.
 
-In every file, reports attributes that no mapping has in a list that the file writes itself, and names that no
-caller can provide: `forloop`, which Jinja calls `loop`; `loop` outside of a loop, also in a file that is
-included from within a loop; attributes of a namespace that nothing sets; in a file that is only imported without context, variables that a macro
-takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes as `none`, `true` and
-`false`.
+In every file, reports names that no caller can provide:
+
+- `forloop`, which Jinja calls `loop`, and `null`, `nil`, `TRUE` and `FALSE`, which it calls `none`, `true` and
+  `false`;
+- `loop` outside of a loop, also in a file that is included from within a loop;
+- attributes of a namespace that nothing sets, and attributes that no mapping has in a list that the file
+  writes itself;
+- in a file that is only imported without context, variables that a macro takes from the data.
 
 ## Why is this bad?
 

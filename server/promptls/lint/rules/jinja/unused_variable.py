@@ -3,7 +3,7 @@
 ## What it does
 
 Reports names that `set` binds and that neither the file nor anything it includes reads, and attributes of a
-namespace that are only set; one that the namespace is made with is a hint. Names that begin
+namespace that are only set, as a hint if the namespace is created with them. Names that begin
 with `_`, names that another file can import, and names for the result of a method such as `append` are
 not reported. A name that is misspelled where it is read is reported there, by `undefined-variable`.
 

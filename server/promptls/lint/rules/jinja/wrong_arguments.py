@@ -4,8 +4,8 @@
 
 Compares the arguments of filters, tests, Jinja's functions, macros and the functions of the `functions`
 file with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
-macro is a hint: it is undefined inside of the macro. Reports numbers and lists that
-`escape_special_characters` gets, and lists that `range` gets.
+macro is a hint: it is undefined inside of the macro. Also reports numbers and
+lists that are passed to `escape_special_characters`, and lists that are passed to `range`.
 
 In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
