@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeGuard
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import RULE
@@ -25,7 +26,6 @@ from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS, text_on_disk
 from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
 
-_METRICS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
 KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
     "load": frozenset(
@@ -160,7 +160,7 @@ class _Library:
     def _metrics_in(self, tree: ast.Module) -> dict[str, _Metric]:
         found = {}
         for node in tree.body:
-            decorator = self._decorator(node, _METRICS) if isinstance(node, _Function) else None
+            decorator = self._decorator(node, METRIC_DECORATORS) if isinstance(node, _Function) else None
             if decorator is not None and isinstance(node, _Function):
                 found[node.name] = _Metric(node, self._classes(decorator))
         return found
@@ -321,7 +321,9 @@ class _Library:
 
     def _kind(self, call: ast.Call) -> Iterator[Finding]:
         package, name = self._meaning(call.func)
-        allowed = _keyword(call, "allowed_values") if package == "ragas" and name in _METRICS else None
+        allowed = (
+            _keyword(call, "allowed_values") if package == "ragas" and name in METRIC_DECORATORS else None
+        )
         if allowed is not None and isinstance(allowed, _LITERALS[name]):
             message = (
                 f"the `allowed_values` of `{name}` are {_WRITTEN[name]}: with these, Ragas scores nothing"
@@ -424,7 +426,7 @@ class _Library:
     def _bare_decorators(self, node: _Function) -> Iterator[Finding]:
         for decorator in node.decorator_list:
             package, name = self._meaning(decorator)
-            if name in _METRICS or (package, name) == ("ragas", "experiment"):
+            if name in METRIC_DECORATORS or (package, name) == ("ragas", "experiment"):
                 span = self._places.span(decorator)
                 fix = Fix("Add parentheses", (Edit(Span(span.end, span.end), "()"),), preferred=True)
                 yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))

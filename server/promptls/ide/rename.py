@@ -20,7 +20,7 @@ from promptls.ide.symbols.variable_symbols import imported_file, shared_variable
 from promptls.security.files import is_file
 from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
-from promptls.semantic.names.variables import exported_variable
+from promptls.semantic.names.variables import IMPLIED, exported_variable
 from promptls.semantic.template import Template
 from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS, TESTS
 from promptls.syntax.source import Source
@@ -45,7 +45,6 @@ _COLUMN: Final = re.compile(r"[^\s\"'\\,{}\[\]:#&*!|>%@`-][^\"'\\,\r\n{}\[\]:#]*
 _OPERATORS: Final = frozenset(
     {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
 )
-_IN_BLOCKS: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
 _YAML_WORDS: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
 _IN_PROGRAMS: Final = frozenset({"metric", "experiment"})
 """Kinds of symbols that are functions in Python."""
@@ -253,7 +252,7 @@ def _refuse_column(new: str) -> None:
 
 
 def _refuse_hiding(snapshot: Snapshot, symbol: Symbol, new: str) -> None:
-    if new in GLOBALS | INJECTED | _IN_BLOCKS:
+    if new in GLOBALS | INJECTED | IMPLIED:
         raise UsageError(f"`{new}` would hide what Jinja or Prompt Poet calls so")
     if new in (function_names(snapshot, symbol.home) or ()):
         raise UsageError(f"`{new}` is a function of the functions file")

@@ -22,7 +22,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, NameRef
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.jinja import nodes
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import CONSTANTS, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
@@ -32,7 +32,6 @@ from promptls.text.steps import Steps
 from promptls.workspace.snapshot import Snapshot
 
 _OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "in", "is"})
-_CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
 _PUNCTUATION: Final = frozenset("()[]{},.:;")
 _BINDING_TYPES: Final = {"macro": "function", "parameter": "parameter"}
 
@@ -106,7 +105,7 @@ def _plain(token: Token) -> tuple[str, int] | None:
     if token.kind == "name":
         if token.text in _OPERATOR_WORDS:
             return "operator", 0
-        return ("constant" if token.text in _CONSTANTS else "keyword"), 0
+        return ("constant" if token.text in CONSTANTS else "keyword"), 0
     if token.kind == "string":
         return "string", 0
     if token.kind in {"integer", "float"}:

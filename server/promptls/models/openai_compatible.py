@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     import httpx
 
-_TRY_LATER = {408, 409, 425, 429, 500, 502, 503, 504, 529}
-
+TRY_LATER: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""The HTTP statuses after which another attempt may succeed."""
 _MINUTE, _HOUR = 60, 3600
 
 
 def refusal(server: str, status: int, retry_after: str | None, content: bytes, said: str) -> ModelError:
     """Return the error for an unsuccessful response; `said` quotes the message in its `content`."""
     # Waiting does not help if the account has no credit left.
-    later = status in _TRY_LATER and "insufficient_quota" not in content.decode(errors="replace")
+    later = status in TRY_LATER and "insufficient_quota" not in content.decode(errors="replace")
     wait = seconds_to_wait(retry_after) if later else None
     if wait is not None and wait > LONGEST_WAIT:
         remedy = f"wait {_time(wait)}, as the server asks"
-    elif status in _TRY_LATER:
+    elif status in TRY_LATER:
         remedy = "the server is busy or broken: run again later, or with a smaller `concurrency`"
     elif status in range(300, 400):
         remedy = "check `base_url`: the server leads to another address, where no key is sent"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.models.keys import key_remedy
 from promptls.models.model import Completion, Messages, ModelError, ModelReference
+from promptls.models.openai_compatible import TRY_LATER
 from promptls.text.format import shorten_line
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ KNOWN_PARAMETERS = frozenset(
 
 # Maximum number of characters of the provider's message that an error quotes.
 QUOTED = 300
-
-_BUSY = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 
 
 class PydanticAiModel:
@@ -154,7 +153,7 @@ class PydanticAiModel:
                 retryable=True,
                 unreachable=not isinstance(error, exceptions.ModelTimeoutError),
             )
-        later = status in _BUSY and not isinstance(error, exceptions.ModelQuotaExceededError)
+        later = status in TRY_LATER and not isinstance(error, exceptions.ModelQuotaExceededError)
         return ModelError(
             f"`{self.name}` gave no answer{shown}: {said}",
             "the provider is busy or broken: run again later, or with a smaller `concurrency`"

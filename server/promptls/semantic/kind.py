@@ -196,7 +196,8 @@ def _literal(chunk: Chunk, part: Part) -> str:
     return "\n".join([*pieces, chunk.text[position : value.span.end]])
 
 
-_KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+"""A key of a part, at the beginning of its line."""
 _TOP_KEY_LINE: Final = re.compile(r"^([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 _COLONLESS_KEY: Final = re.compile(r"^(?:- |  )(name|role|content|sections)[ \t]+[|>\"'\[{]", re.MULTILINE)
 """A key of a part that lacks its colon: the text after it can only be its value."""
@@ -384,7 +385,7 @@ def _counts(chunk: Chunk) -> _Items:
         return _Items(len(likely), unlikely, prompts, files, len(items.others))
     if not is_broken:
         return _Items()
-    keys = {*_KEY_LINE.findall(chunk.text), *colonless}
+    keys = {*KEY_LINE.findall(chunk.text), *colonless}
     if keys & _TEXT_KEYS and keys <= set(PART_KEYS) and len(keys) > 1:
         return _Items(1, 0, 1, 0)
     if {"name", "role"} <= keys <= set(PART_KEYS) and _MODEL_ROLE.search(chunk.text):

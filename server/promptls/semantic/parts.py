@@ -16,6 +16,7 @@ from promptls.syntax.chunk import Chunk, ChunkList, Piece, Role, chunk_fact, fac
 from promptls.syntax.facts import file_fact, placed_fact
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, chunk_blocks, loose_tags
 from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.projection import MOVED
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.error_recovery import recovered_item
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
@@ -349,8 +350,6 @@ def _pass(stack: list[OpenBlock], tags: Iterable[BlockTag], start: int) -> None:
 _INDICATORS: Final = re.compile(r"[|>](?:[+-]?([1-9])|[1-9]?[+-]?)")
 _PROPERTIES: Final = re.compile(r"(?:[&!][^\s\[\]{},]*[ \t]+)*")
 """An anchor and a tag before a value."""
-MOVED: Final = frozenset({"macro", "call", "set", "filter"})
-"""Blocks whose body is printed elsewhere, or is changed before it is printed."""
 
 
 @dataclass(frozen=True, slots=True)

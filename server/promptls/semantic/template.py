@@ -27,6 +27,7 @@ from promptls.syntax.jinja.problems import meant_tag, tag_problems
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.error_recovery import recovered_file
+from promptls.syntax.yaml.mapping_chunks import loose_aliases
 from promptls.syntax.yaml.nodes import Mapping, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
@@ -168,7 +169,7 @@ class Template:
             *named_block_problems(self.source),
             *self._problems_in_chunks,
         ]
-        aliases = _aliases(self.source.root)
+        aliases = loose_aliases(self.source.root)
         if aliases and not self.references:
             text = self.source.text
             problems += [
@@ -221,7 +222,3 @@ _problems: Final = placed_items(
 )
 """The errors in the tags of a chunk, or, if there are none, in its YAML."""
 _tag_problems: Final = placed_items(tag_problems, SyntaxProblem.shifted)
-_aliases: Final = placed_items(
-    lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))
-)
-"""The aliases whose anchor is not in their chunk."""

@@ -21,8 +21,8 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
 PLACEHOLDER: Final = "x"
-_NOT_PRINTED: Final = frozenset({"macro", "call", "set", "filter"})
-"""Blocks whose body is not printed in place, or is changed before it is printed."""
+MOVED: Final = frozenset({"macro", "call", "set", "filter"})
+"""Blocks whose body is printed elsewhere, or is changed before it is printed."""
 _MAX_BARE_LINES: Final = 100
 _BLOCK_HEADER: Final = re.compile(r"(?:^|[:\-\s])[|>][-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s*$")
 
@@ -206,7 +206,7 @@ def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
     """Return the omitted ranges, by the tag at which each begins."""
     skipped: dict[int, _Skip] = {}
     for pair in chunk_blocks(chunk).pairs:
-        if pair.keyword in _NOT_PRINTED:
+        if pair.keyword in MOVED:
             skipped[pair.opening] = _Skip(pair.closing, pair.keyword, whole_block=True)
         elif pair.keyword == "for" and pair.middles:
             skipped[pair.middles[0]] = _Skip(pair.closing, "else", whole_block=False)

@@ -117,14 +117,15 @@ def _is_unclosed(tag: Tag) -> bool:
 
 
 def _is_reference(tag: Tag) -> bool:
-    return tag.kind == "statement" and tag_tree(tag).statement.keyword in _NAMING
+    return tag.kind == "statement" and tag_tree(tag).statement.keyword in NAMING
 
 
 def _sum(numbers: list[int]) -> int:
     return sum(numbers)
 
 
-_NAMING: Final = frozenset({"include", "import", "from", "extends"})
+NAMING: Final = frozenset({"include", "import", "from", "extends"})
+"""The tags that name another template."""
 _unclosed: Final[Callable[[Piece], int]] = summary(lambda chunk: sum(map(_is_unclosed, chunk.tags)), _sum)
 _references: Final[Callable[[Piece], int]] = summary(lambda chunk: sum(map(_is_reference, chunk.tags)), _sum)
 

@@ -21,12 +21,11 @@ from promptls.models.keys import key_mask
 from promptls.models.model import Completion, ModelReference
 from promptls.models.opening import find_model, open_model
 from promptls.models.providers import cost_of, is_paid, price_of
-from promptls.models.steady import Pace, SteadyModel
+from promptls.models.steady import CHARACTERS_A_TOKEN, Pace, SteadyModel
 
 LONGEST_ANSWER: Final = 300
 """Default token limit of an answer; a query with its reference answer is a few sentences."""
 
-_CHARACTERS_A_TOKEN: Final = 4
 # The first answer should stay close to the texts; later attempts should differ from it.
 _TEMPERATURE: Final = 0.2
 _WARMER: Final = 0.3
@@ -179,4 +178,4 @@ def asking_key(
 
 def about_tokens(messages: Sequence[Mapping[str, str]]) -> int:
     """Estimate the number of tokens of the messages."""
-    return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN
+    return sum(len(message["content"]) for message in messages) // CHARACTERS_A_TOKEN

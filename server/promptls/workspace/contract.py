@@ -16,6 +16,7 @@ from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.names.scopes import Resolver, chunk_events
 from promptls.semantic.names.template_names import leading_references, tag_start
+from promptls.semantic.names.variables import has_references
 from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import declared_over, shape_of_schema
 from promptls.semantic.types.shape import (
@@ -28,7 +29,7 @@ from promptls.semantic.types.shape import (
     normalize_shapes,
 )
 from promptls.syntax.chunk import ChunkList
-from promptls.syntax.facts import placed_fact, summary
+from promptls.syntax.facts import placed_fact
 from promptls.text.positions import Span
 from promptls.workspace.include_graph import ancestors
 from promptls.workspace.macro_calls import imported_macros
@@ -125,15 +126,12 @@ def _scopes_before(names: FileNames, end: int, reference: TemplateReference) -> 
     return resolver
 
 
-_has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any)
-
-
 def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:
     """Yield the references of a file, each with the scopes at its position, in one pass.
 
     A resolver is only valid for its reference until the next one is requested.
     """
-    for located, resolver in template.names.scopes_where(_has_references):
+    for located, resolver in template.names.scopes_where(has_references):
         waiting = [
             reference._replace(span=reference.span.shifted(located.start))
             for reference in reversed(template_references(located.chunk))

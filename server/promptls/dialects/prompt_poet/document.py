@@ -31,7 +31,7 @@ REMEDIES = {
 """The remedies, by libyaml's message, if the template's own text is responsible."""
 OTHER_REMEDY = "Look at the quotes, the brackets and the indentation there."
 
-_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Line breaks in YAML 1.1, and thus in libyaml's line numbers."""
 
 _BLOCK_OPENERS = re.compile(r"^[ \-?:]*", re.MULTILINE)
@@ -106,7 +106,7 @@ def first_line(text: str) -> int | None:
 
 def excerpt(text: str, line: int) -> str:
     """Return the rendered lines around the 0-based `line`, numbered from 1, with a mark at it."""
-    lines = _LINE_BREAK.split(text)
+    lines = LINE_BREAK.split(text)
     first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
     return "\n".join(
         f"{'>' if index == line else ' '} {index + 1:>4} | {shorten_text(lines[index], EXCERPT_WIDTH)}"
@@ -191,7 +191,7 @@ def _code_point(character: int | str | bytes) -> str:
 def _place(text: str, offset: int) -> tuple[int, int]:
     """Return the 0-based line and column of `offset`."""
     line, start = 0, 0
-    for match in _LINE_BREAK.finditer(text, 0, offset):
+    for match in LINE_BREAK.finditer(text, 0, offset):
         line, start = line + 1, match.end()
     return line, offset - start
 

@@ -23,7 +23,7 @@ from promptls.ide.completion.items import (
 from promptls.ide.completion.yaml_keys import declared_items, is_one_word
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.header import OPENING
-from promptls.semantic.kind import Kind
+from promptls.semantic.kind import KEY_LINE, Kind
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.tag_context import Expected, expected_in_tag
 from promptls.syntax.source import Layout
@@ -35,7 +35,6 @@ __all__ = ["CompletionItem", "CompletionList", "complete"]
 
 _MAX_UNDECIDED: Final = 400
 """The maximum length of a file whose first part may still be incomplete, in characters."""
-_KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 
 
 def complete(
@@ -80,7 +79,7 @@ def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
         return False
     if not any(chunk.has_content for chunk in source.chunks) or is_one_word(source.text):
         return True
-    keys_there = set(_KEY_LINE.findall(source.text))
+    keys_there = set(KEY_LINE.findall(source.text))
     return source.layout is Layout.LIST and keys_there <= set(PART_KEYS)
 
 

@@ -21,7 +21,7 @@ from promptls.settings.header import Engine, NamedMetric
 from promptls.syntax.yaml.expected import ITEM
 from promptls.text.escape import markdown_prose
 from promptls.tokens import ENCODING_NAMES
-from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.disk import SKIPPED_FOLDERS, has_prompt_name
 from promptls.workspace.python_functions import functions_in
 
 _MAX_VISITED: Final = 4000
@@ -31,7 +31,6 @@ _DATA: Final = frozenset(
 """File name extensions that are never included."""
 _JINJA: Final = frozenset({".j2", ".jinja", ".jinja2"})
 """File name extensions of templates."""
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
 
 
 def template_paths(request: Request, keyword: str = "include") -> Iterator[CompletionItem]:
@@ -92,7 +91,7 @@ def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
             if name.startswith(".") or not name.isprintable():
                 continue
             if is_folder:
-                if name not in _SKIPPED:
+                if name not in SKIPPED_FOLDERS:
                     pending.append(path)
             elif not endings or name.lower().endswith(endings):
                 found += 1

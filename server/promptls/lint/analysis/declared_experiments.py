@@ -99,7 +99,7 @@ def _changed_to(file: File, span: Span, meant: str) -> Fix:
     return Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),), preferred=is_sure)
 
 
-_DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
+METRIC_DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
 """The decorators of a metric's function that do not change its parameters."""
 
 
@@ -148,7 +148,7 @@ def taken_by(use: str, folder: Path) -> MetricParameters | None:
         parameters = metric_parameters(ready)
         return MetricParameters(_without_models(parameters.required), _without_models(parameters.optional))
     for function in functions_in(str(folder / file)) or ():
-        if function.name == attribute and set(function.decorators) <= _DECORATORS:
+        if function.name == attribute and set(function.decorators) <= METRIC_DECORATORS:
             known = [each for each in function.parameters if each.kind in {"any", "keyword"}]
             required = [each.name for each in known if each.is_required]
             optional = [each.name for each in known if not each.is_required]

@@ -8,7 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from promptls.lint.rule import File
-from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.scopes import BINDING_KINDS, Binding
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
@@ -54,7 +54,6 @@ _TEXT_METHODS: Final = frozenset(
 _SPLITTING: Final = frozenset({"rsplit", "split", "splitlines"})
 _CONTAINERS: Final[dict[str, type]] = {"list": list, "tuple": tuple, "dict": dict}
 _CHANGING: Final = frozenset({"append", "extend", "insert"})
-_BINDINGS: Final = ("set", "for", "with", "parameter", "macro", "import")
 
 
 class LiteralTypes:
@@ -98,7 +97,7 @@ class LiteralTypes:
 
     def _find(self, name: str) -> type | None:
         names = self._file.template.names
-        kinds = [kind for kind in _BINDINGS if name in names.bound_names(kind)]
+        kinds = [kind for kind in BINDING_KINDS if name in names.bound_names(kind)]
         if name in names.input_names or kinds not in (["set"], ["for"]):
             return None
         of_binding = self._type_of_value if kinds == ["set"] else self._type_of_element

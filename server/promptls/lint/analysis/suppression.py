@@ -24,7 +24,7 @@ from promptls.text.positions import Span, line_column, line_end
 _MARK: Final = "promptls:"
 _YAML_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
 _COMMENT: Final = re.compile(r"promptls:\s*ignore(-file)?\[([\w\-, ]+)\]")
-_NAME: Final = re.compile(r"[^\s,]+")
+LISTED_NAME: Final = re.compile(r"[^\s,]+")
 
 
 class Silenced(NamedTuple):
@@ -68,7 +68,7 @@ def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
     everywhere: frozenset[str] = frozenset()
     for line, text in comments:
         match = _COMMENT.search(text)
-        names = frozenset(_NAME.findall(match[2])) if match else frozenset()
+        names = frozenset(LISTED_NAME.findall(match[2])) if match else frozenset()
         if match and match[1]:
             everywhere |= names
         elif names:
@@ -142,7 +142,7 @@ def _in_chunk(chunk: Chunk) -> list[_Comment]:
         match = _COMMENT.match(each.text)
         if match:
             by = each.span.start
-            names = _NAME.finditer(each.text, match.start(2), match.end(2))
+            names = LISTED_NAME.finditer(each.text, match.start(2), match.end(2))
             placed = tuple([(name.group(), Span(*name.span()).shifted(by)) for name in names])
             found.append((each.whole, None if match.group(1) else each.lines, placed))
     return found

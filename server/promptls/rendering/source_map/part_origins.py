@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from promptls.dialects.prompt_poet.document import LINE_BREAK
 from promptls.dialects.prompt_poet.prompt_parts import PromptPart
 from promptls.dialects.prompt_poet.vocabulary import clean_content, clean_section
 from promptls.rendering.source_map.mapped_text import MappedText, concatenated, made_of
 from promptls.rendering.source_map.mapping import RenderedMap, Segment
 from promptls.rendering.source_map.pieces import Leaf, SourceFile, leaves_of
 
-_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BLANKS: Final = " \t"
 _SPACES: Final = re.compile("[ \t\r\n\x85\u2028\u2029]+")
 _WORD: Final = {
@@ -117,7 +117,7 @@ def _folded(text: str, start: int, end: int, quote: str) -> Iterator[Run]:
             yield Run("'", at, at + 2)
             at += 2
         elif quote == '"' and text[at] == "\\":
-            behind = _BREAK.match(text, at + 1, end)
+            behind = LINE_BREAK.match(text, at + 1, end)
             if behind:
                 spaces = _SPACES.match(text, behind.end(), end)
                 last = spaces.end() if spaces else behind.end()
@@ -140,7 +140,7 @@ def _fold(text: str, start: int, end: int, *, is_escaped: bool) -> Iterator[Run]
 
     `is_escaped` is true after an escaped line break, which is dropped.
     """
-    breaks = [_break_run(match) for match in _BREAK.finditer(text, start, end)]
+    breaks = [_break_run(match) for match in LINE_BREAK.finditer(text, start, end)]
     if is_escaped:
         yield from breaks
     elif not breaks:
@@ -174,7 +174,7 @@ def _block(text: str, start: int, indent: int) -> Iterator[Run]:
                 yield Run(" ", leading.start, leading.end)
         yield from breaks
         was_blank = is_blank
-        match = _BREAK.search(text, at)
+        match = LINE_BREAK.search(text, at)
         if match is None:
             yield Run(text[at:], at, len(text))
             return
@@ -209,7 +209,7 @@ def _empty_lines(text: str, at: int, column: int) -> tuple[int, int, list[Run]]:
         limit = min(at + column, len(text))
         while last < limit and text[last] == " ":
             last += 1
-        match = _BREAK.match(text, last)
+        match = LINE_BREAK.match(text, last)
         if match is None:
             return at, last, found
         found.append(_break_run(match))

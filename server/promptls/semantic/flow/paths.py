@@ -64,7 +64,7 @@ Path: TypeAlias = tuple[Step, ...]
 """The path from a variable, whose name is the first step's key, to a value."""
 
 _ELEMENTS: Final = (Each.ELEMENT, Each.INDEX)
-_PAIR: Final = (Each.FIRST, Each.SECOND)
+OF_PAIR: Final = (Each.FIRST, Each.SECOND)
 _IN_PAIR: Final = Shape(tested=frozenset({PAIR}))
 _ELEMENT: Final = Step(Each.ELEMENT)
 
@@ -114,7 +114,7 @@ def along(path: Path, *steps: Step) -> Path:
 def without_views(path: Path) -> Path:
     """Return the part of the path before its first view or unpacked pair."""
     for index, step in enumerate(path):
-        if isinstance(step.key, View) or step.key in _PAIR:
+        if isinstance(step.key, View) or step.key in OF_PAIR:
             return path[:index]
     return path
 
@@ -132,9 +132,9 @@ def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
             yield path, shape
         return
     if plain and not any(isinstance(step.key, View) for step in path):
-        elements = tuple([step._replace(key=Each.ELEMENT) if step.key in _PAIR else step for step in path])
+        elements = tuple([step._replace(key=Each.ELEMENT) if step.key in OF_PAIR else step for step in path])
         for index, step in enumerate(path):
-            if step.key in _PAIR:
+            if step.key in OF_PAIR:
                 yield elements[: index + 1], _IN_PAIR
         yield elements, shape
         return

@@ -10,6 +10,7 @@ from promptls.semantic.flow import use
 from promptls.semantic.flow.conditions import conditions_of, is_cut, selected_uses
 from promptls.semantic.flow.paths import (
     NUMBERS_ROOT,
+    OF_PAIR,
     VIEWS,
     Each,
     MacroParameter,
@@ -33,7 +34,6 @@ from promptls.syntax.jinja.statements import parse_tag
 
 _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
 """The names that Jinja itself binds in a block."""
-_PAIR: Final = (Each.FIRST, Each.SECOND)
 
 
 class TagReader:
@@ -116,7 +116,7 @@ class TagReader:
         for index, item in enumerate(items):
             if isinstance(item, Name):
                 yield use.Bind(
-                    item.name, extend_path(element, Step(_PAIR[index])) if index < len(_PAIR) else ()
+                    item.name, extend_path(element, Step(OF_PAIR[index])) if index < len(OF_PAIR) else ()
                 )
 
     def _assignment(self, statement: Statement) -> None:

@@ -126,6 +126,10 @@ INJECTED: Final = frozenset({"escape_special_characters", "token_limit"})
 _SCOPES: Final = frozenset({"for", "macro", "call", "filter", "with", "set", "block"})
 
 
+BINDING_KINDS: Final = ("set", "for", "macro", "import", "with", "parameter")
+"""The ways in which a file binds names."""
+
+
 class Binding(NamedTuple):
     """A name that the file itself binds; `span` counts from the file's start."""
 

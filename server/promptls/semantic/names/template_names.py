@@ -16,6 +16,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Operation, Statement
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.source import NAMING
 from promptls.text.positions import Span
 
 
@@ -37,8 +38,6 @@ def statement_at(template: Template, offset: int) -> Statement | None:
 
 
 _KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
-NAMING: Final = frozenset({"include", "import", "from", "extends"})
-"""The tags that name another template."""
 _ASKING: Final = frozenset({"if", "elif"})
 _MAX: Final = 50
 _DEEPEST: Final = 4

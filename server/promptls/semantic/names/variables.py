@@ -9,14 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from promptls.semantic.names.file_names import outline, pass_outline
 from promptls.semantic.names.mentions import TemplateReference, template_references
-from promptls.semantic.names.scopes import Binding, NameEvent, Resolver, chunk_events
+from promptls.semantic.names.scopes import BINDING_KINDS, Binding, NameEvent, Resolver, chunk_events
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span
 
-BINDING_KINDS: Final = ("set", "for", "macro", "import", "with", "parameter")
-"""The ways in which a file binds names."""
 IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
 """Names that Jinja binds in a block."""
 
@@ -60,7 +58,7 @@ def _chunk_mentions(chunk: Chunk) -> frozenset[str]:
 mentions: Final = summary(_chunk_mentions, union)
 """Every name that a piece reads or binds."""
 
-_has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any)
+has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any)
 """Whether a piece names another template."""
 
 
@@ -76,7 +74,7 @@ def chunk_reads(chunk: Chunk) -> dict[str, tuple[Span, ...]]:
 
 def may_use(piece: Piece, name: str) -> bool:
     """Return whether a piece reads or binds the name, or names files that may see it."""
-    return name in mentions(piece) or _has_references(piece)
+    return name in mentions(piece) or has_references(piece)
 
 
 _OF_FILES = frozenset({"set", "macro", "import"})

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja import nodes
-from promptls.syntax.jinja.tag_tokens import Token, advice_on_pair, advice_on_sign, display_sign
+from promptls.syntax.jinja.tag_tokens import CLOSING_OF, Token, advice_on_pair, advice_on_sign, display_sign
 from promptls.text.positions import Span
 
 
@@ -115,7 +115,6 @@ def string_value(text: str) -> str:
 
 
 _CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
-_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 class OperandParser(TokenCursor, ABC):
@@ -145,7 +144,7 @@ class OperandParser(TokenCursor, ABC):
         if token.kind in {"integer", "float"}:
             self.position += 1
             return nodes.Constant(span, number_value(token))
-        if token.kind == "operator" and token.text in _CLOSING:
+        if token.kind == "operator" and token.text in CLOSING_OF:
             return self._bracketed()
         if token.kind == "unknown":
             self.position += 1
@@ -175,7 +174,7 @@ class OperandParser(TokenCursor, ABC):
             self.expect(")", opened)
             return node
         items: list[nodes.Expression] = []
-        closing = _CLOSING[opened.text]
+        closing = CLOSING_OF[opened.text]
         while not self.at_operator(closing) and self.token.kind != "end":
             if self.at_operator(")", "]", "}"):
                 break

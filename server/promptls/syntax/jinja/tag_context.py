@@ -8,11 +8,9 @@ from typing import Final, Literal, NamedTuple
 
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name, walk
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.tag_tokens import Token, tokenize
+from promptls.syntax.jinja.tag_tokens import CLOSING_OF, Token, tokenize
 from promptls.text.positions import Span
 
-CLOSING_OF: Final = {"(": ")", "[": "]", "{": "}"}
-"""The closing bracket of each opening one."""
 _OPERAND_FOLLOWS: Final = frozenset({"and", "or", "not", "if", "else", "in", "elif", "is", "import"})
 _OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
 

@@ -19,6 +19,10 @@ _TOKEN = re.compile(
 )
 
 
+CLOSING_OF: Final = {"(": ")", "[": "]", "{": "}"}
+"""The bracket that closes each bracket."""
+
+
 class Token(NamedTuple):
     """A token: its kind, its text and its offset from the start of the tag."""
 

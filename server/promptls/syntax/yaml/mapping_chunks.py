@@ -233,15 +233,16 @@ def mapping_yaml(chunks: ChunkList) -> ChunkYaml:
         end = chunks.starts[-2] + len(chunks.chunks[-1].text.rstrip())
         start = len(chunks.chunks[0].text) - len(chunks.chunks[0].text.lstrip("\ufeff \t\r\n"))
         roots = (Mapping(Span(start, end), roots[0].entries),)
-    return ChunkYaml(roots, (), _aliases(chunks), is_plain=_is_plain(chunks))
+    return ChunkYaml(roots, (), loose_aliases(chunks), is_plain=_is_plain(chunks))
 
 
 _first_unsound: Final = file_fact(lambda chunks: first_unsound(chunks.chunks))
 _variants: Final = summary(lambda chunk: len(chunk_yaml(chunk).roots), max)
 _is_plain: Final = summary(lambda chunk: not (yaml := chunk_yaml(chunk)).roots or yaml.is_plain, all)
-_aliases: Final = placed_items(
+loose_aliases: Final = placed_items(
     lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))
 )
+"""The aliases whose anchor is not in their chunk."""
 
 
 def mapping_of(chunks: Row[tuple[Chunk, int]]) -> Mapping:

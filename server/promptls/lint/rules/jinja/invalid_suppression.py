@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.suppression import chunk_suppressions
+from promptls.lint.analysis.suppression import LISTED_NAME, chunk_suppressions
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.lint.rules import rule_modules
@@ -43,7 +43,6 @@ from promptls.syntax.chunk import Chunk
 from promptls.text.positions import Span
 
 _COMMENT: Final = re.compile(r"promptls:\s*(?:ignore(?:-file)?(?![\w-])(?:\[([^\]]*)\])?|([\w-]+)\[)")
-_NAME: Final = re.compile(r"[^\s,]+")
 _IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore(?:-file)?\[[^\]\r\n]*\][^\r\n]*)")
 
 
@@ -74,7 +73,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 def _unknown(listed: str, start: int) -> Iterator[Finding]:
     """Yield the unknown rule names in a list that begins at `start`."""
     known = rule_modules()
-    for name in _NAME.finditer(listed):
+    for name in LISTED_NAME.finditer(listed):
         if name.group() not in known:
             span = Span(*name.span()).shifted(start)
             yield misspelled(span, f"there is no rule `{name.group()}`", name.group(), known)

@@ -84,7 +84,7 @@ from promptls.lint.rule import (
 )
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.scopes import GLOBALS, Binding, NameReference
+from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS, Binding, NameReference
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
@@ -167,9 +167,6 @@ def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
         for declared in declarations.inputs or ():
             if declared.name == name:
                 yield Fix(f"Rename `{name}` in `input_keys` to `{new}`", (Edit(declared.span, new),))
-
-
-_BINDING_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
 
 
 def _lost_after_loops(file: File) -> Iterator[Finding]:
@@ -304,7 +301,7 @@ def _is_in_body(file: File, span: Span, block: OpenBlock) -> bool:
 def _bindings(file: File, name: str) -> list[Binding]:
     """Return the places that bind a name, in order."""
     found = [
-        each for kind in _BINDING_KINDS for each in file.template.names.bindings_of(kind) if each.name == name
+        each for kind in BINDING_KINDS for each in file.template.names.bindings_of(kind) if each.name == name
     ]
     return sorted(found, key=lambda each: each.span)
 
@@ -524,7 +521,7 @@ def _lacking_keys(file: File) -> Iterator[Finding]:
 def _lists_of_mappings(file: File) -> dict[str, Expression]:
     """Return the lists of mappings that variables are set to once and that nothing changes, by variable."""
     names = file.template.names
-    others = union([names.bound_names(kind) for kind in _BINDING_KINDS if kind != "set"])
+    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"])
     used = {each.owner for each in uses_in(file)}
     bindings = list(names.bindings_of("set"))
     counts = Counter(each.name for each in bindings)

@@ -38,6 +38,7 @@ from typing import Final
 
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import LOOP
@@ -54,7 +55,7 @@ def check(file: File) -> Iterator[Finding]:
     if not _unknown(root):
         return
     file_names = file.template.names
-    is_ambiguous = "loop" in union([file_names.bound_names(kind) for kind in _OWN_BINDINGS])
+    is_ambiguous = "loop" in union([file_names.bound_names(kind) for kind in BINDING_KINDS])
     for located, resolver in file_names.scopes_where(_unknown):
         loops = {
             reference.span.start
@@ -116,7 +117,6 @@ _FOREIGN_NAMES: Final = {
     "total": "length",
 }
 """The loop attributes of other template languages, with their names in Jinja."""
-_OWN_BINDINGS: Final = ("set", "for", "macro", "import", "with", "parameter")
 _unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _unknown_attributes(chunk)), union)
 """The unknown attributes of `loop` that a piece uses."""
 

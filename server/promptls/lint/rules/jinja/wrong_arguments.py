@@ -47,7 +47,7 @@ from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.names.file_names import FileNames, chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
-from promptls.semantic.names.scopes import Binding, chunk_events
+from promptls.semantic.names.scopes import BINDING_KINDS, Binding, chunk_events
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -131,9 +131,6 @@ def _unknown(signature: Signature, name: str, span: Span, known: list[str]) -> F
     return misspelled(span, f"`{signature.name}` has no argument `{name}`", name, known)
 
 
-_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
-
-
 @dataclass(frozen=True, slots=True)
 class Callee:
     """The signature of a called name, if it is known, or the macros of an imported file.
@@ -175,14 +172,14 @@ called_names: Final = summary(lambda chunk: frozenset(name for _, name, _ in chu
 
 def bound_names(names: FileNames) -> frozenset[str]:
     """Return all names that the file binds in any way."""
-    return union([names.bound_names(kind) for kind in _KINDS])
+    return union([names.bound_names(kind) for kind in BINDING_KINDS])
 
 
 def callees_of(file: File, called: frozenset[str]) -> Callees:
     """Return the callees of the called names that have a single meaning in the whole file, by name."""
     names = file.template.names
     imported, macros = names.bound_names("import"), _own_macros(file.template.source.root)
-    otherwise = union([names.bound_names(kind) for kind in _KINDS if kind not in {"macro", "import"}])
+    otherwise = union([names.bound_names(kind) for kind in BINDING_KINDS if kind not in {"macro", "import"}])
     found: dict[str, Callee] = {
         name: callee
         for name in (called & macros.keys()) - imported - otherwise
