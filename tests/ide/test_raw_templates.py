@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from promptls.ide.code_actions import apply_edits
 from promptls.ide.python_findings import findings_of_python
 from promptls.ide.raw_templates import hover_in_program
 from promptls.lint.rule import Finding
@@ -55,6 +56,37 @@ def test_a_mistake_is_at_its_place_in_the_text(tmp_path: Path, shape: str) -> No
 def test_escapes_of_python_do_not_move_the_places(tmp_path: Path) -> None:
     program = r'Prompt(raw_template="- name: \"a\"\n  role: systm\n  content: x\n", template_data=data)'
     assert spoken_of(tmp_path, program) == [("systm", "unknown-role")]
+
+
+def test_an_f_string_leaves_single_braces(tmp_path: Path) -> None:
+    program = f"raw = f'''{GOOD.replace('escape_special_characters(name)', 'name')}'''\n"
+    program += "Prompt(raw_template=raw, template_data={'name': 'Ada'})\n"
+    text, (finding,) = checked(tmp_path, program)
+    assert finding.rule == "single-brace"
+    assert text[finding.span.start : finding.span.end] == "{{ name }}"
+    (fix,) = finding.fixes
+    assert apply_edits(text, fix.edits) == text.replace("f'''", "'''")
+
+
+FORMATTED = {
+    "doubled twice": ("{title}: {{{{ name }}}}", "{'name': 1}"),
+    "no data of that name": ("{{ id }}", "{'name': 1}"),
+    "unknown data": ("{{ name }}", "data"),
+}
+
+
+@pytest.mark.parametrize(("content", "data"), FORMATTED.values(), ids=FORMATTED)
+def test_braces_of_an_f_string_that_may_be_meant_are_not_reported(
+    tmp_path: Path, content: str, data: str
+) -> None:
+    program = f"Prompt(raw_template=f'- name: a\\n  content: {content}', template_data={data})"
+    assert spoken_of(tmp_path, program) == []
+
+
+def test_an_f_string_with_values_stays_one(tmp_path: Path) -> None:
+    program = "Prompt(raw_template=f'- name: {a}\\n  content: {{ name }}', template_data={'name': 1})"
+    _, (finding,) = checked(tmp_path, program)
+    assert finding.fixes == ()
 
 
 def test_each_fix_gives_the_template_that_it_is_meant_to(tmp_path: Path) -> None:

@@ -11,11 +11,18 @@ from typing import Final, NamedTuple
 
 from promptls.ide.library_calls import findings_in_library_calls
 from promptls.ide.opencompass_python import broken_configuration, findings_in_configuration
-from promptls.ide.raw_templates import WrittenTemplate, findings_in_template, inside, written_templates
+from promptls.ide.raw_templates import (
+    WrittenTemplate,
+    findings_in_template,
+    halved_braces,
+    inside,
+    written_templates,
+)
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.analysis.suppression import silenced, silenced_by
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
+from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
 from promptls.lint.runner import check, severity_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -121,9 +128,11 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
         for call in calls_in_text(text, path)
         if (target := template_of(snapshot, call)) is not None and snapshot.kind(target) in RULE.kinds
     ]
-    if not (calls or templates) or snapshot.project(path).excludes(path):
+    halved = halved_braces(text, path, severity_of(SINGLE_BRACE, snapshot.project(path).settings))
+    found = dict.fromkeys(halved)
+    if not (calls or templates or found) or snapshot.project(path).excludes(path):
         return None
-    found = {
+    found |= {
         finding.of(RULE.name, finding.severity or own): None
         for target, call in calls
         if own is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
+from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation, Severity
+from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
 from promptls.lint.runner import check, check_rendering
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.samples import CALL_DATA, Sample, default_sample
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from promptls.ide.hover import Hover
 
 _INCLUDES: Final = frozenset({"unresolved-include", "unresolved-import"})
+_DOUBLED: Final = re.compile(r"(?<!\{)\{\{\s*([A-Za-z_]\w*)[^{}]*\}\}(?!\})")
+"""A tag in the source of an f-string, where doubled braces are single ones."""
+_PREFIX: Final = re.compile(r"[fF][rR]?|[rR][fF]")
 _NO_FOLDER: Final = "a `raw_template` has no folder to include files from: load a file with `template_path`"
 
 
@@ -107,6 +112,43 @@ def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, l
             made = _written(inner, scope, places)
             return None if made is None else _dedent(*made)
     return None
+
+
+def halved_braces(text: str, path: str, severity: Severity | None) -> Iterator[Finding]:
+    """Yield the tags in f-strings of which Python leaves single braces, if the call passes what they name."""
+    if severity is None:
+        return
+    begin = int(text.startswith("\ufeff"))
+    places = PythonPlaces(text, begin=begin)
+    for raw in raw_templates_in(text[begin:], path):
+        node = raw.scope.value_of(raw.node.id) if isinstance(raw.node, ast.Name) else raw.node
+        if raw.call is None or not isinstance(node, ast.JoinedStr):
+            continue
+        whole = places.span(node)
+        fixes = tuple(_without_f(text, whole))
+        for match in _DOUBLED.finditer(text, whole.start, whole.end):
+            if match[1] in raw.call.keys:
+                message = (
+                    f"in an f-string, `{match[0]}` becomes `{match[0][1:-1]}`, which Jinja leaves as it is"
+                )
+                yield Finding(Span(*match.span()), message, fixes, rule=SINGLE_BRACE.name, severity=severity)
+
+
+def _without_f(text: str, span: Span) -> Iterator[Fix]:
+    """Yield the removal of the `f` before a string that contains nothing but text."""
+    prefix = _PREFIX.match(text, span.start)
+    if prefix is None:
+        return
+    plain = prefix[0].replace("f", "").replace("F", "")
+    try:
+        ast.literal_eval(plain + text[prefix.end() : span.end])
+        is_text = not any(
+            isinstance(each, ast.FormattedValue) for each in ast.walk(ast.parse(text[span.start : span.end]))
+        )
+    except (SyntaxError, ValueError):
+        return
+    if is_text:
+        yield Fix("Remove the `f`", (Edit(Span(*prefix.span()), plain),))
 
 
 def _strip(text: str, spans: list[Span], method: str) -> tuple[str, list[Span]]:

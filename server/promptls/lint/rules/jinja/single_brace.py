@@ -6,7 +6,8 @@ Reports `{name}`, `${name}` and `name }}` in the text of a content if the file p
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
-third `}` directly after a tag if the content has no `{` that matches it.
+third `}` directly after a tag if the content has no `{` that matches it. In a Python program, reports `{{ name }}` in an
+f-string that is a `raw_template`, of which Python leaves single braces, if the call passes data of that name.
 
 ## Why is this bad?
 
