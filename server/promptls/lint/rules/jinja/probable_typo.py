@@ -12,7 +12,8 @@ In a file that declares no inputs, reports
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
 
 In every file with samples, reports a key that no sample has and, as an information, a text that a value is
-compared with, if it is a typo of one that the samples have.
+compared with, if it is a typo of one that the samples have. In every file, reports a key of one mapping of a
+list that the file writes, if it is a typo of a key that all other mappings of the list have.
 
 Names that differ in a digit, in a plural ending or in a part of one or two letters are not reported, and
 neither are names that a Python call, a sample or another template passes.
@@ -70,7 +71,8 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Rule
+from promptls.lint.analysis.written_lists import has_lists_of_mappings, odd_keys
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -110,6 +112,7 @@ def _found(file: File) -> Iterator[Finding]:
         return
     yield from _namespaces(file)
     yield from _unsampled(file)
+    yield from _odd(file)
     if declared_names(file) is not None:
         if file.kind in OBJECT_KINDS:  # its inputs are fields, and none of Jinja's variables
             yield from _names(file)
@@ -128,6 +131,15 @@ def _unsampled(file: File) -> Iterator[Finding]:
     for each in unsampled_names(file):
         finding = _finding(each.span, each.name, each.meant, each.message)
         yield finding if each.is_key else replace(finding, severity="information")
+
+
+def _odd(file: File) -> Iterator[Finding]:
+    """Yield the keys of one mapping of a written list that are typos of a key of all the others."""
+    for located in file.chunks.where(has_lists_of_mappings):
+        for each in odd_keys(located.chunk):
+            message = f"every other mapping of the list has `{each.meant}`"
+            fix = Fix.change_to(each.span, each.meant)
+            yield Finding(each.span, message, (fix,)).shifted(located.start)
 
 
 def _names(file: File) -> Iterator[Finding]:

@@ -70,6 +70,7 @@ from promptls.lint.analysis.unmatched_names import (
     undeclared_references,
     unprovided_references,
 )
+from promptls.lint.analysis.written_lists import has_lists_of_mappings, mappings_in
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import (
     JINJA_KINDS,
@@ -88,8 +89,8 @@ from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS, Binding, Name
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
-from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Test
+from promptls.syntax.facts import union
+from promptls.syntax.jinja.nodes import Constant, Expression, Item, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
@@ -465,23 +466,10 @@ def _django_counters(file: File) -> Iterator[Finding]:
             yield Finding(reference.span, message, (Fix(f"Change to `loop.{meant}`", (edit,)),))
 
 
-def _mappings_in(node: Expression) -> tuple[Collection, ...]:
-    """Return the mappings of a list that contains nothing else; nothing for other expressions."""
-    if not isinstance(node, Collection) or node.kind not in {"list", "tuple"}:
-        return ()
-    mappings = [item for item in node.items if isinstance(item, Collection) and item.kind == "dict"]
-    return tuple(mappings) if len(mappings) == len(node.items) else ()
-
-
-_has_lists_of_mappings: Final = summary(
-    lambda chunk: any(_mappings_in(node) for _, node in expressions_in(chunk)), any
-)
-
-
 def _lacking_keys(file: File) -> Iterator[Finding]:
     """Yield the attributes that no mapping has in a list that the file writes, where a loop over it reads them."""
     names = file.template.names
-    if not names.bound_names("for") or not _has_lists_of_mappings(file.chunks):
+    if not names.bound_names("for") or not has_lists_of_mappings(file.chunks):
         return
     lists = _lists_of_mappings(file)
     keys: dict[str, frozenset[str] | None] = {}
@@ -533,16 +521,16 @@ def _lists_of_mappings(file: File) -> dict[str, Expression]:
         statement = statement_at(file.template, binding.span.start)
         if statement is None or len(statement.expressions) != 1 or not isinstance(statement.targets[0], Name):
             continue
-        if _mappings_in(statement.expressions[0]):
+        if mappings_in(statement.expressions[0]):
             found[name] = statement.expressions[0]
     return found
 
 
 def _written_keys(source: Expression) -> frozenset[str] | None:
     """Return the keys of the mappings in a list; None if it is no list of mappings, or if a key is computed."""
-    written = [key for mapping in _mappings_in(source) for key in mapping.items[::2]]
+    written = [key for mapping in mappings_in(source) for key in mapping.items[::2]]
     keys = [key.value for key in written if isinstance(key, Constant) and isinstance(key.value, str)]
-    return frozenset(keys) if _mappings_in(source) and len(keys) == len(written) else None
+    return frozenset(keys) if mappings_in(source) and len(keys) == len(written) else None
 
 
 def _binds_loop(file: File, path: str) -> bool:
