@@ -209,6 +209,19 @@ def plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
+_SYNONYMS: Final = {
+    "bool": "boolean",
+    "dict": "object",
+    "float": "number",
+    "int": "integer",
+    "list": "array",
+    "map": "object",
+    "mapping": "object",
+    "str": "string",
+    "text": "string",
+    "tuple": "array",
+}
+"""Names of types in Python and prose."""
 _KEYWORDS: Final = (
     "type", "description", "default", "enum", "const", "examples", "items", "properties", "required",
     "additionalProperties", "patternProperties", "minimum", "maximum", "minLength", "maxLength", "pattern",
@@ -232,6 +245,10 @@ def keywords_problems(schema: Node | None) -> Iterator[Finding]:
 
 def _wrong_type(node: Node) -> Finding:
     written = scalar_text(node) or ""
+    meant = _SYNONYMS.get(written.lower())
+    if meant is not None:
+        message = f"JSON Schema has no type `{written}`; did you mean `{meant}`?"
+        return Finding(node.span, message, (Fix.change_to(node.span, meant, preferred=True),))
     found = misspelled(node.span, f"JSON Schema has no type `{written}`", written, _TYPES)
     return _quote(found) if nearest(written, _TYPES) == "null" else found
 

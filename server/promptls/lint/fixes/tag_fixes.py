@@ -129,6 +129,9 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         yield Fix.change_to(whole, f"{{%{tag.text[2:-2]}%}}", preferred=True)
     elif opening := _HANDLEBARS_IF.fullmatch(tag.text):
         yield Fix.change_to(whole, f"{{% if {opening[1]} %}}")
+    elif half := _HALF_END.match(problem.message):
+        title = "Insert `}`" if half[1] == "}}" else f"Change `}}` to `{half[1]}`"
+        yield Fix(title, (Edit(problem.span, half[1]),), preferred=True)
     elif _TRIPLED.fullmatch(tag.text):
         yield Fix.change_to(whole, tag.text[1:-1], preferred=True)
     else:
@@ -139,6 +142,7 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
             yield from _of_statement(source, problem, located, tag)
 
 
+_HALF_END: Final = re.compile(r"expected `(\}\}|%\})`, found `\}`")
 _TRIPLED: Final = re.compile(r"\{{3}[^{}]+\}{3}")
 _LOOP_HEAD: Final = re.compile(r"\{\{\s*for\s+\w+(?:\s*,\s*\w+)?\s+in\s+[\w.()]+\s*\}\}")
 _HANDLEBARS_IF: Final = re.compile(r"\{\{\s*#\s*if\s+([A-Za-z_][\w.]*)\s*\}\}")

@@ -159,6 +159,8 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
         token = parser.token
         is_doubled = token.text == "&" and text.startswith("&", token.end)
         message = f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}"
+        if token.text == "}" and text[:2] in text[token.end :]:  # the end of this tag is that of the next one
+            message = f"expected `{'}}' if text[1] == '{' else '%}'}`, found `}}`"
         is_invisible = len(token.text) == 1 and not token.text.isprintable()
         parser.problem(
             Span(token.start, token.end + is_doubled),
