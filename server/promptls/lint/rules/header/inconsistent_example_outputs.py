@@ -3,7 +3,8 @@
 ## What it does
 
 Reports an example whose output has a different type than that of the first example, or is a mapping with
-different keys.
+different keys. Inside of outputs, reports a single number in quotes among three or more numbers without;
+any other text among numbers is a hint.
 
 ## Why is this bad?
 
@@ -44,11 +45,11 @@ examples:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.semantic.header import Example, example_fact
-from promptls.syntax.yaml.nodes import key_text
+from promptls.syntax.yaml.nodes import key_text, node_at
 from promptls.text.errors import parse_json
 
 
@@ -74,6 +75,60 @@ def check(file: File) -> Iterator[Finding]:
             entry = next(entry for entry in example.entries if key_text(entry) == output)
             message = f"the output of example {example.number} has {form}; that of example {first_number} has {first}"
             yield Finding(entry.value.span, message)
+    if not has_schema:
+        yield from _odd_texts(file, output)
+
+
+_MIN_NUMBERS: Final = 3
+"""The minimum number of numbers for a text in the same place to be an exception."""
+_MAX_DEPTH: Final = 10
+
+
+class _Leaf(NamedTuple):
+    """A text or number in an output: its path, and the same path with None for each index of a list."""
+
+    path: tuple[str | int, ...]
+    place: tuple[str | None, ...]
+    value: str | float
+
+
+def _odd_texts(file: File, output: str) -> Iterator[Finding]:
+    """Yield the only text in a place of the outputs where all others are numbers."""
+    found: dict[tuple[str | None, ...], list[tuple[Example, _Leaf]]] = {}
+    for example in file.template.declarations.examples:
+        for leaf in _leaves_of_output(example, output):
+            found.setdefault(leaf.place, []).append((example, leaf))
+    for leaves in found.values():
+        texts = [(example, leaf) for example, leaf in leaves if isinstance(leaf.value, str)]
+        if len(texts) != 1 or len(leaves) <= _MIN_NUMBERS:
+            continue
+        example, leaf = texts[0]
+        entry = next(entry for entry in example.entries if key_text(entry) == output)
+        named = next((key for key in reversed(leaf.path) if isinstance(key, str)), output)
+        message = f"`{named}` is a text here, and a number in all other outputs"
+        is_number = isinstance(leaf.value, str) and leaf.value.strip().isdecimal()
+        yield Finding(node_at(entry.value, leaf.path).span, message, severity=None if is_number else "hint")
+
+
+@example_fact
+def _leaves_of_output(example: Example, output: str) -> tuple[_Leaf, ...]:
+    """Return the texts and numbers inside of the example's output; none if it contains Jinja or is JSON."""
+    if example.is_printed(output) or not isinstance(example.data.get(output), dict | list):
+        return ()
+    return tuple(_leaves(example.data.get(output), (), ()))
+
+
+def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Leaf]:
+    if len(path) > _MAX_DEPTH or isinstance(value, bool):
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, str(key)), (*place, str(key)))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, (*path, index), (*place, None))
+    elif isinstance(value, str | int | float):
+        yield _Leaf(path, place, value)
 
 
 @example_fact

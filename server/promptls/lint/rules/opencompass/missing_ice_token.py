@@ -103,7 +103,14 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     for place, body in _bodies(template):
         if isinstance(body, Scalar):
             if not body.dynamic and body.tag == "str" and mark not in body.text:
-                yield Finding(place or token.span, f"`{mark}`, the `ice_token`, is not in this text")
+                message = f"`{mark}`, the `ice_token`, is not in this text"
+                written = chunk.text[token.span.start : token.span.end]
+                if USUAL_ICE_MARK not in body.text or written.count(mark) != 1:
+                    yield Finding(place or token.span, message)
+                    continue
+                start = token.span.start + written.index(mark)
+                fix = Fix.change_to(Span(start, start + len(mark)), USUAL_ICE_MARK)
+                yield Finding(place or token.span, f"{message}; did you mean `{USUAL_ICE_MARK}`?", (fix,))
         elif (
             template is evaluation.question_template
             and body in used
