@@ -49,7 +49,7 @@ from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.security.files import current_scope, is_file, join_path
 from promptls.semantic.header import CLOSING, OPENING, HeaderProblem
 from promptls.semantic.kind import Kind, top_keys
-from promptls.syntax.yaml.nodes import Mapping
+from promptls.syntax.yaml.nodes import Mapping, Node, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.contract import functions_path
@@ -67,6 +67,7 @@ def check(file: File) -> Iterator[Finding]:
     for entry in experiments.entries if isinstance(experiments, Mapping) else ():
         if isinstance(entry.value, Mapping):
             yield from keywords_problems(entry.value.value("json_schema"))
+            yield from _hot(entry.value.value("temperature"))
     yield from _unknown_encoding(file)
     yield from _unknown_output_type(file)
     yield from _large_step(file)
@@ -79,6 +80,21 @@ def check(file: File) -> Iterator[Finding]:
             yield NameObjection(f"there is no file `{functions}` next to this template", meant).finding(
                 file, span
             )
+
+
+_MAX_TEMPERATURE: Final = 2
+"""The highest temperature of most providers."""
+
+
+def _hot(node: Node | None) -> Iterator[Finding]:
+    """Yield a temperature that most providers refuse, such as 7 for 0.7."""
+    try:
+        is_hot = float(scalar_text(node) or 0) > _MAX_TEMPERATURE
+    except ValueError:
+        return
+    if node is not None and is_hot:
+        message = f"most providers refuse a `temperature` above {_MAX_TEMPERATURE}"
+        yield Finding(node.span, message, severity="warning")
 
 
 def _misopened(file: File) -> Iterator[Finding]:

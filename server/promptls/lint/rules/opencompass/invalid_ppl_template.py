@@ -7,7 +7,8 @@ an unexpected key turns into such a mapping: OpenCompass only treats a mapping a
 is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template gives it nothing to compare
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
-`ice_template` lacks is reported at `ice_template`. If the file of the dataset is known, an answer in it that
+`ice_template` lacks is reported at `ice_template`. Reports a turn of one label whose role differs from that
+of the same turn in the other labels. If the file of the dataset is known, an answer in it that
 is not a label is reported too.
 
 ## Why is this bad?
@@ -44,12 +45,14 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
+from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, DIALOGUE_ROLES, LABEL_INFERENCERS
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.evaluation_file import (
@@ -60,9 +63,10 @@ from promptls.semantic.evaluation_file import (
     evaluation_of,
     fields_in,
     scalars_in,
+    turns_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
@@ -104,6 +108,7 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
     if evaluation.question_template is not None:
         yield from _compared(chunk, evaluation, evaluation.question_template)
         yield from _same_labels(chunk, evaluation, evaluation.question_template)
+        yield from _other_role(evaluation, evaluation.question_template)
         yield from _without_label(evaluation, evaluation.question_template, answers)
     yield from _without_example(evaluation)
 
@@ -208,6 +213,31 @@ def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempl
             place = span if isinstance(label.entry.value, Scalar) else label.entry.key.span
             yield Finding(place, message, severity="warning")
         seen.setdefault(text, label.name)
+
+
+def _other_role(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the only turn of a label whose role is not that of this turn in the other labels."""
+    if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) <= 1:
+        return
+    turns = [tuple(turns_in(label.entry.value, "round")) for label in question.labels]
+    roles = [tuple(scalar_text(turn.value("role")) for turn in each) for each in turns]
+    if not {role for each in roles for role in each} <= DIALOGUE_ROLES.keys():
+        return  # `unknown-dialogue-role` reports others
+    if len({len(each) for each in roles}) != 1:
+        return
+    usual, times = Counter(roles).most_common(1)[0]
+    if times == 1:  # of two labels, the one in which a role speaks twice
+        usual = next((each for each in roles if all(one != next_ for one, next_ in pairwise(each))), usual)
+    others = [index for index, each in enumerate(roles) if each != usual]
+    different = [index for index, role in enumerate(usual) if others and role != roles[others[0]][index]]
+    if len(others) != 1 or len(different) != 1:
+        return
+    value = turns[others[0]][different[0]].value("role")
+    role = usual[different[0]]
+    if value is not None:
+        label = question.labels[roles.index(usual)].name
+        message = f"this turn has the role `{role}` in the template of `{label}`"
+        yield Finding(value.span, message, severity="warning")
 
 
 def _without_label(
