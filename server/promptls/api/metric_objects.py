@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from inspect import Parameter, Signature
 from string import Formatter
 from typing import Any, ClassVar, Final
@@ -264,15 +265,7 @@ class ReadyMetric(MetricObject):
                     f"{type(self).__name__} takes no `{option}`{did_you_mean(option, sorted(known))}",
                     remedy=f"it takes {', '.join(f'`{each}`' for each in sorted(known))}",
                 )
-        chosen = Metric(
-            name or metric.name,
-            metric.kind,
-            metric.allowed_values,
-            metric.function,
-            metric.lower_is_better,
-            options,
-        )
-        super().__init__(chosen, llm, embeddings)
+        super().__init__(replace(metric, name=name or metric.name, options=options), llm, embeddings)
 
     def get_prompts(self) -> dict[str, str]:
         """Return the instructions of Ragas's prompts by name; requires the package ragas."""

@@ -311,21 +311,13 @@ def _unsaved(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _compare(found: Comparison) -> dict[str, Any]:
+    sentences = [f"{metric.metric}: {metric.message}" for metric in found.metrics]
     return {
         "before": {"run": str(found.before.results), "name": found.before.name},
         "after": {"run": str(found.after.results), "name": found.after.name},
-        "sentences": [*(f"{metric.metric}: {metric.message}" for metric in found.metrics), *found.notes],
-        "changes": [
-            {
-                "id": change.id,
-                "metric": change.metric,
-                "before": change.before,
-                "after": change.after,
-                "better": change.better,
-            }
-            for change in found.changes[:_MAX_CHANGES]
-        ],
-        "message": "; ".join(f"{metric.metric}: {metric.message}" for metric in found.metrics),
+        "sentences": [*sentences, *found.notes],
+        "changes": [change._asdict() for change in found.changes[:_MAX_CHANGES]],
+        "message": "; ".join(sentences),
     }
 
 
