@@ -82,7 +82,8 @@ def load_functions(
     try:
         source = unsaved[path] if path in unsaved else read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        return RenderFailure("functions", f"The functions file {path} cannot be read: {error}.", path)
+        reason = error.strerror if isinstance(error, OSError) else error
+        return RenderFailure("functions", f"The functions file {path} cannot be read: {reason}.", path)
     known = _loaded.get(path)
     if known and known.source == source and known.imported == _times(known.imported):
         return known.names

@@ -370,7 +370,8 @@ def _read(file: Path) -> ProjectFile | None:
         if file.name == SETTINGS_FILE and not isinstance(
             error, FileNotFoundError | NotADirectoryError | OutsideScopeError
         ):
-            problem = SettingsProblem(FilePlace(file), f"the settings cannot be read: {error}")
+            reason = error.strerror if isinstance(error, OSError) else error
+            problem = SettingsProblem(FilePlace(file), f"the settings cannot be read: {reason}")
             return ProjectFile(file.parent, file, Project(), (problem,))
         return None
     return project_in(file, text)
