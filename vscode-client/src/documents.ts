@@ -47,7 +47,7 @@ export function hasPromptText(document: vscode.TextDocument): boolean {
 }
 
 /** `raw_template="…"` in a program, and the keys of OpenCompass configurations. */
-const TEMPLATE_IN_PYTHON = /raw_template|infer_cfg|meta_template|read_base/;
+const TEMPLATE_IN_PYTHON = /raw_template|infer_cfg|meta_template|read_base|opencompass\.models/;
 
 /** Whether a document is a Python file that may contain a template. */
 export function mayContainTemplate(document: vscode.TextDocument): boolean {
