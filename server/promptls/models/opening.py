@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -172,10 +173,10 @@ def _check_packages(reference: ModelReference, provider: Provider) -> None:
         parent = package.partition(".")[0]
         if find_spec(parent) is None or (parent != package and find_spec(package) is None):
             extra = "remote" if provider.route == "chat" else "providers"
-            raise ModelError(
-                f"the model `{reference.name}` needs the package `{package}`",
-                f'run `pip install "promptls[{extra}]"`',
-            )
+            remedy = f'run `pip install "promptls[{extra}]"`'
+            if extra == "providers" and sys.version_info < (3, 11):
+                remedy = f"use Python 3.11 or later, and {remedy}"
+            raise ModelError(f"the model `{reference.name}` needs the package `{package}`", remedy)
 
 
 def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelReference:
