@@ -174,6 +174,37 @@ async def test_results_are_read_worst_first(experiment: Experiment) -> None:
     assert answer.structured_content["total"] == 4
 
 
+SHORT = """
+@discrete_metric(name="short", allowed_values=["yes", "no"])
+def short(response):
+    return "no" if response.endswith("4") else "yes"
+"""
+
+
+async def test_rows_that_fail_more_metrics_are_read_first(experiment: Experiment, folder: Path) -> None:
+    experiment.write(metrics="metrics.py:right, metrics.py:short")
+    with (folder / "metrics.py").open("a") as file:
+        file.write(SHORT)
+    answer = await run()
+    assert [row["row"] for row in answer.structured_content["worst"]] == ["4", "2"]
+
+
+async def test_a_number_of_rows_may_be_a_number(experiment: Experiment) -> None:
+    assert (await run(rows=2)).structured_content["rows"] == 2
+
+
+async def test_a_page_behind_the_last_row_says_how_many_there_are(experiment: Experiment) -> None:
+    await run()
+    answer = await call("read_results", run="ask.yml.j2", start=50)
+    assert "no rows after row 50 of 4" in answer.content[0].text
+
+
+async def test_a_prompt_without_a_run_is_answered_with_the_tool(experiment: Experiment) -> None:
+    answer = await call("read_results", run="ask.yml.j2")
+    assert answer.is_error
+    assert "run_experiment makes one" in answer.content[0].text
+
+
 async def test_rows_with_numbers_alone_are_all_read_the_lowest_first(folder: Path) -> None:
     Experiment(folder).write(metrics="metrics.py:length")
     await run()

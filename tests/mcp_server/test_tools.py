@@ -69,6 +69,22 @@ async def test_the_inputs_are_listed_with_their_places(folder: Path) -> None:
     assert "read at a.yml.j2:3" in await text_of("show_contract", file="a.yml.j2")
 
 
+async def test_the_text_of_a_prompt_is_read_as_it_is_edited(folder: Path) -> None:
+    (folder / "a.yml.j2").write_text(BROKEN)
+    assert await text_of("read_prompt", file="a.yml.j2") == BROKEN
+    error = await error_of("edit_prompt", file="a.yml.j2", old="role: user", new="role: system")
+    assert "read_prompt shows the text" in error
+
+
+async def test_an_unknown_argument_is_answered_with_the_right_one(folder: Path) -> None:
+    error = await error_of("edit_prompt", file="a.yml.j2", olds="a", new="b")
+    assert "edit_prompt has no argument `olds`; did you mean `old`?" in error
+
+
+async def test_an_unknown_tool_is_answered_with_the_tools(folder: Path) -> None:
+    assert "check_prompts, explain_rule" in await error_of("improve")
+
+
 async def test_a_prompt_renders_with_the_given_data(folder: Path) -> None:
     (folder / "a.yml.j2").write_text("- name: a\n  role: user\n  content: Hi {{ user }}\n")
     assert "Hi Ada" in await text_of("render_prompt", file="a.yml.j2", data={"user": "Ada"})

@@ -193,6 +193,15 @@ def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
     return _found(index, query, _not_good(run))
 
 
+def failures_at(run: RunSummary, places: Sequence[int]) -> list[int]:
+    """Return how many metrics consider each of the rows with these indices not good."""
+    not_good = _not_good(run)
+    return [
+        sum(cells.get(metric) not in {good, "", None} for metric, good in not_good)
+        for cells in rows_at(run, places)
+    ]
+
+
 def rows_at(run: RunSummary, places: Sequence[int]) -> Iterator[dict[str, str]]:
     """Yield the cells of the rows with these indices; raises `UsageError` if the table has no such row."""
     index = table_of(run)

@@ -83,6 +83,14 @@ TOOLS: Final = (
         ("file",),
     ),
     AgentTool(
+        "read_prompt",
+        "Read a prompt",
+        "Show the text of a prompt file or of a file that prompts include, as edit_prompt changes it.",
+        {"file": _FILE},
+        ("file",),
+        in_editor=False,
+    ),
+    AgentTool(
         "render_prompt",
         "Render a prompt",
         "Show the messages that a model receives, part by part with token counts, for a sample, a row of "
@@ -119,7 +127,10 @@ TOOLS: Final = (
         "exactly once.",
         {
             "file": _FILE,
-            "old": {**_text("The text to replace, with enough context to be unique."), "minLength": 1},
+            "old": {
+                **_text("The text to replace, as read_prompt shows it, with enough context to be unique."),
+                "minLength": 1,
+            },
             "new": _text("The new text."),
         },
         ("file", "old", "new"),

@@ -109,6 +109,20 @@ def _contract_lines(contract: Mapping[str, Any]) -> Iterator[str]:
         yield "an include is not known, so there may be more"
 
 
+async def read_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    """Return the text of a prompt file."""
+    text = await asyncio.to_thread(prompt_text, folder, arguments["file"])
+    return Answer(text, {"text": text})
+
+
+def prompt_text(folder: Folder, name: str) -> str:
+    """Return the text of the prompt file with this name."""
+    chosen, path = folder.choose_prompt(name)
+    template = chosen.snapshot.template(path)
+    assert template is not None
+    return template.source.text
+
+
 async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     """Return the parts of the rendered prompt."""
     snapshot, job, sample = await asyncio.to_thread(_job, folder, arguments)
@@ -275,7 +289,7 @@ def _edit(folder: Folder, name: str, old: str, new: str) -> Answer:
         raise UsageError(
             "the file does not contain the old text" if not count else f"the old text occurs {count} times",
             FilePlace(path),
-            "read the file again, and copy the text exactly" if not count else "give more of its context",
+            "read_prompt shows the text; copy it exactly" if not count else "give more of its context",
         )
     after = text.replace(old, new)
     rewrite(path, text, after)

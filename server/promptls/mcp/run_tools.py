@@ -213,8 +213,12 @@ def _finished(run: RunSummary) -> Answer:
     worst = readable_rows(run, chosen_places(run, "failing")[:3])
     if worst:
         lines += ["worst rows:", *row_lines(worst)]
-    compare = f"; compare_runs shows whether it is better than {before.name}" if before else ""
-    lines.append(f"read_results shows its rows{compare}")
+    lines.append("read_results shows its rows")
+    if before:
+        lines.append(
+            f"compare_runs shows whether it is better than {before.name}, the last run; if you took the "
+            "change of that run back, name the run of the version that you kept"
+        )
     data = {
         "run": run.name,
         "table": shown_path(run.results),
@@ -283,6 +287,8 @@ def _compare(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
         f"{'better' if each.better else 'worse'}: row {each.id} {each.metric} {each.before} → {each.after}"
         for each in shown
     ]
+    if len(changes) > len(shown):
+        lines.append(f"… and {len(changes) - len(shown)} more: raise `count`")
     return Answer("\n".join(lines), {**data, "changes": [each._asdict() for each in shown]})
 
 
@@ -290,7 +296,11 @@ def _run_named(folder: Folder, name: str, *, complete: bool = False) -> RunSumma
     """Return the run of a name, a table or a prompt file; raises UsageError for a file outside."""
     from promptls.experiments.history import find_run
 
-    run = find_run(str(folder.file(name)) if Path(name).name != name else name, complete=complete)
+    try:
+        run = find_run(str(folder.file(name)) if Path(name).name != name else name, complete=complete)
+    except UsageError as error:
+        remedy = "run_experiment makes one" if "promptls run" in (error.remedy or "") else error.remedy
+        raise UsageError(error.message, error.place, remedy) from None
     folder.file(str(run.results.absolute()))
     return run
 

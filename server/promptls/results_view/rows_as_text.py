@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from promptls.experiments.history import RunSummary
-from promptls.experiments.result_pages import RowQuery, found_places, rows_at
+from promptls.experiments.result_pages import RowQuery, failures_at, found_places, rows_at
 from promptls.experiments.results_table import (
     JUDGING_COLUMNS,
     PREDICTED_PREFIX,
@@ -21,6 +21,10 @@ _MAX_CELL: Final = 300
 """The number of characters of a cell in an answer."""
 
 
+_MAX_RANKED: Final = 5000
+"""The number of failing rows that are sorted by how many metrics they fail."""
+
+
 def chosen_places(run: RunSummary, show: str, search: str = "") -> Sequence[int]:
     """Return the indices of the rows in the run's table, in the order to show them.
 
@@ -31,9 +35,12 @@ def chosen_places(run: RunSummary, show: str, search: str = "") -> Sequence[int]
         return found_places(run, RowQuery(search=search))
     if show == "error":
         return found_places(run, RowQuery("error", search))
+    wrong = found_places(run, RowQuery("failing", search))[:_MAX_RANKED]
+    ranked = sorted(zip(failures_at(run, wrong), wrong, strict=True), key=lambda each: -each[0])
     failing = [
         *found_places(run, RowQuery("error", search)),
         *found_places(run, RowQuery("problem", search)),
+        *(place for _, place in ranked),
         *found_places(run, RowQuery("failing", search)),
     ]
     numeric = next((metric for metric in run.metrics if metric.kind == "numeric"), None)
@@ -89,4 +96,6 @@ def row_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def page_line(start: int, count: int, total: int) -> str:
     """Return which rows are shown: `rows 1 to 10 of 50`."""
-    return f"rows {start + 1} to {start + count} of {total}" if count else "no rows"
+    if not count:
+        return f"no rows after row {start} of {total}" if total else "no rows"
+    return f"rows {start + 1} to {start + count} of {total}"
