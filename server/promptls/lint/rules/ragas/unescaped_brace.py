@@ -3,7 +3,8 @@
 ## What it does
 
 Reports braces in the `instruction` of a prompt object that do not contain one of its `input_keys`, and,
-if `output_type` is `str`, braces in its examples: Ragas only escapes them if the output is JSON.
+if `output_type` is `str`, braces in its examples, also those of mappings: Ragas only escapes them if the
+output is JSON.
 
 ## Why is this bad?
 
@@ -57,12 +58,32 @@ def check(file: File) -> Iterator[Finding]:
     instruction = root.value("instruction")
     if isinstance(instruction, Scalar):
         scalars.append(instruction)
-    if scalar_text(root.value("output_type")) == "str":
+    kind = root.value("output_type")
+    if kind is not None and scalar_text(kind) == "str":
         scalars += _scalars(root.value("examples"))
+        yield from _mappings(file, kind)
     for scalar in scalars:
         located = file.template.source.located(scalar.span.start)
         for finding in _in_text(located.chunk, scalar.moved(-located.start), inputs):
             yield finding.shifted(located.start)
+
+
+def _mappings(file: File, kind: Node) -> Iterator[Finding]:
+    """Yield an output type for which the braces of mappings in examples are not escaped."""
+    declared = file.template.declarations
+    values = [value for example in declared.examples for value in example.data.values()]
+    if not any(map(_has_mapping, values)):
+        return
+    message = "the braces of mappings in examples are read as inputs, so formatting the prompt fails"
+    output = str(declared.data.get("output_key"))
+    if all(isinstance(example.data.get(output), dict | list) for example in declared.examples):
+        yield Finding.suggest(kind.span, message, "json")
+    else:
+        yield Finding(kind.span, message)
+
+
+def _has_mapping(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_mapping, value)))
 
 
 def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Finding]:
