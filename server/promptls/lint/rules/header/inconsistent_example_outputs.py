@@ -4,7 +4,8 @@
 
 Reports an example whose output has a different type than that of the first example, or is a mapping with
 different keys. Inside of outputs, reports a single number in quotes among three or more numbers without;
-any other text among numbers is a hint.
+any other text among numbers is a hint. There, it also reports a key that is a typo of one that all others
+have.
 
 ## Why is this bad?
 
@@ -44,13 +45,16 @@ examples:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.semantic.header import Example, example_fact
-from promptls.syntax.yaml.nodes import key_text, node_at
+from promptls.syntax.yaml.nodes import Mapping, Scalar, key_text, node_at
 from promptls.text.errors import parse_json
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -77,10 +81,11 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(entry.value.span, message)
     if not has_schema:
         yield from _odd_texts(file, output)
+        yield from _odd_keys(file, output)
 
 
-_MIN_NUMBERS: Final = 3
-"""The minimum number of numbers for a text in the same place to be an exception."""
+_MIN_OTHERS: Final = 3
+"""The minimum number of values in the same place for another one to be an exception."""
 _MAX_DEPTH: Final = 10
 
 
@@ -92,6 +97,14 @@ class _Leaf(NamedTuple):
     value: str | float
 
 
+class _Keys(NamedTuple):
+    """The keys of a mapping in an output, with its path as in `_Leaf`."""
+
+    path: tuple[str | int, ...]
+    place: tuple[str | None, ...]
+    names: tuple[str, ...]
+
+
 def _odd_texts(file: File, output: str) -> Iterator[Finding]:
     """Yield the only text in a place of the outputs where all others are numbers."""
     found: dict[tuple[str | None, ...], list[tuple[Example, _Leaf]]] = {}
@@ -100,7 +113,7 @@ def _odd_texts(file: File, output: str) -> Iterator[Finding]:
             found.setdefault(leaf.place, []).append((example, leaf))
     for leaves in found.values():
         texts = [(example, leaf) for example, leaf in leaves if isinstance(leaf.value, str)]
-        if len(texts) != 1 or len(leaves) <= _MIN_NUMBERS:
+        if len(texts) != 1 or len(leaves) <= _MIN_OTHERS:
             continue
         example, leaf = texts[0]
         entry = next(entry for entry in example.entries if key_text(entry) == output)
@@ -108,6 +121,48 @@ def _odd_texts(file: File, output: str) -> Iterator[Finding]:
         message = f"`{named}` is a text here, and a number in all other outputs"
         is_number = isinstance(leaf.value, str) and leaf.value.strip().isdecimal()
         yield Finding(node_at(entry.value, leaf.path).span, message, severity=None if is_number else "hint")
+
+
+def _odd_keys(file: File, output: str) -> Iterator[Finding]:
+    """Yield the keys of a mapping inside of the outputs that are typos of a key of all others in its place."""
+    found: dict[tuple[str | None, ...], list[tuple[Example, _Keys]]] = {}
+    for example in file.template.declarations.examples:
+        for keys in _keys_of_output(example, output):
+            found.setdefault(keys.place, []).append((example, keys))
+    for mappings in found.values():
+        times = Counter(name for _, keys in mappings for name in keys.names)
+        usual = {name for name in times if times[name] == len(mappings) - 1}
+        for example, keys in mappings if len(mappings) >= _MIN_OTHERS else ():
+            for name in keys.names:
+                meant = [each for each in usual - {*keys.names} if times[name] == 1 and is_typo(name, each)]
+                if len(meant) == 1:
+                    entry = next(entry for entry in example.entries if key_text(entry) == output)
+                    node = node_at(entry.value, keys.path)
+                    key = node.entry(name) if isinstance(node, Mapping) else None
+                    if key is not None and isinstance(key.key, Scalar):
+                        quote = int(key.key.style in {"'", '"'})
+                        place = Span(key.key.span.start + quote, key.key.span.end - quote)
+                        yield Finding.suggest(place, f"no other output has `{name}` here", meant[0])
+
+
+@example_fact
+def _keys_of_output(example: Example, output: str) -> tuple[_Keys, ...]:
+    """Return the keys of the mappings below the top of the output; none if it contains Jinja or is JSON."""
+    if example.is_printed(output) or not isinstance(example.data.get(output), dict | list):
+        return ()
+    return tuple(each for each in _mappings(example.data.get(output), (), ()) if each.path)
+
+
+def _mappings(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Keys]:
+    if len(path) > _MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        yield _Keys(path, place, tuple(map(str, value)))
+        for key, inner in value.items():
+            yield from _mappings(inner, (*path, str(key)), (*place, str(key)))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _mappings(inner, (*path, index), (*place, None))
 
 
 @example_fact

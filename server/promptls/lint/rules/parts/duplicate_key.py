@@ -125,11 +125,24 @@ def _in_list(file: File, names: Sequence) -> Iterator[Finding]:
     for item in names.items:
         name = scalar_text(item)
         if name is not None and name in seen:
+            message = f"`{name}` appears twice in `input_keys`"
+            others = _undeclared_in_examples(file)
+            if len(others) == 1:
+                yield Finding.suggest(item.span, message, *others)
+                continue
             removed = removed_item(file.template.source.text, names, item)
             fixes = (Fix(f"Remove the second `{name}`", (removed,), preferred=True),) if removed else ()
-            yield Finding(item.span, f"`{name}` appears twice in `input_keys`", fixes)
+            yield Finding(item.span, message, fixes)
         elif name is not None:
             seen.add(name)
+
+
+def _undeclared_in_examples(file: File) -> frozenset[str]:
+    """Return the keys that all examples have, and that are neither inputs nor the output."""
+    declared = file.template.declarations
+    names = {key.name for key in declared.inputs or ()} | {str(declared.data.get("output_key"))}
+    keys = [frozenset(map(str, example.data)) - names for example in declared.examples]
+    return frozenset.intersection(*keys) if keys else frozenset()
 
 
 RULE = Rule(check, severity="warning", kinds=YAML_KINDS)
