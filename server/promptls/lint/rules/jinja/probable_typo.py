@@ -54,6 +54,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from promptls.lint.analysis.loop_names import typos_of_loop_variables
 from promptls.lint.analysis.namespaces import (
     MIN_LENGTH,
     AttributeUse,
@@ -153,11 +154,14 @@ def _names(file: File) -> Iterator[Finding]:
     if not any(doubtful.values()):
         return
     passed = _passed(file)
+    of_loops = {each.reference.span for each in typos_of_loop_variables(file) if each.is_certain}
     for name in sorted(doubtful.keys() - passed):
         references = list(names.references_of(name)) if doubtful[name] else []
         if len(references) != 1 or binding_of(names, name) is not None:
             continue
         span = references[0].span
+        if span in of_loops:
+            continue  # `undefined-variable` reports it
         is_called = references[0].how == "call"
         in_scope = names_in_scope(names, span.start)
         meant = [
