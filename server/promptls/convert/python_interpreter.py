@@ -193,6 +193,8 @@ class Interpreter:
                 self._bind(target, made, names)
             case ast.FunctionDef(name=name):
                 names[name] = _Function(statement, names)
+            case ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names[name] = PythonSymbol(name)
             case ast.ImportFrom():
                 self._import(statement, names, folder)
             case ast.Expr(value=node):
