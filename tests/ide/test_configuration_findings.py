@@ -330,7 +330,7 @@ def test_a_misspelled_name_of_a_base_is_reported_where_it_is_imported() -> None:
 
 
 def test_a_class_of_an_imported_module_is_no_typo_of_a_variable_in_it() -> None:
-    text = "from .a import Scorer\nmeta_template = dict(round=[dict(role='HUMAN'), dict(role='BOT', generate=True)])\n"
+    text = "from .a import Scorer\nmeta_template = dict(round=[dict(role='BOT', generate=True)])\n"
     base = "class Scorer:\n    def score(self):\n        scorer = 1\n"
     assert found(text, {"a.py": base}) == []
 
