@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds what a release publishes, and installs each in an environment of its own: the wheel, the sdist, the
 # extension's server with its locked packages, and the extension in an editor. The results are in dist/ and
-# vscode-client/promptls.vsix. No Node.js is on the PATH while Python packages are installed.
+# vscode-client/promptls.vsix. No Node.js is on the PATH while Python packages are installed. The requirements of
+# each extra are resolved for each Python version, too.
 #
 # Environment: PYTHON, a Python with venv and pip, by default python3.
 source "$(dirname "$0")/steps.sh"
@@ -61,10 +62,25 @@ build() {
   .venv/bin/python -m build
 }
 
-export -f install try_out install_extension install_server_of_extension build
+# Resolves the requirements of each extra for each Python version; nothing is installed.
+resolve_extras() {
+  local version extra extras
+  extras="$(.venv/bin/python -c 'import importlib.metadata as m; print(*m.metadata("promptls").get_all("Provides-Extra"))')"
+  for version in 3.10 3.11 3.12 3.13 3.14; do
+    for extra in $extras; do
+      echo "promptls[$extra] in Python $version"
+      UV_PYTHON_DOWNLOADS=never uv pip compile --quiet --only-binary :all: --python-version "$version" \
+        --extra "$extra" --output-file "$work/resolved.txt" pyproject.toml
+    done
+  done
+}
+
+export -f install try_out install_extension install_server_of_extension build resolve_extras
 export work version python without_node root
 in_bash() { bash -euo pipefail -c "$*"; }
 
+use_uv
+step "extras in each Python version" "1 to 4 minutes" in_bash resolve_extras
 step "wheel and sdist" "a minute" in_bash build
 step "VS Code extension" "a minute" scripts/build-extension.sh
 step "installing the wheel" "30 seconds" in_bash install wheel "dist/promptls-$version-py3-none-any.whl"

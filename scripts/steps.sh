@@ -57,6 +57,23 @@ use_node() {
   fi
 }
 
+install_uv() {
+  "${PYTHON:-python3}" -m venv --clear "$1"
+  "$1/bin/python" -m pip install --quiet "uv==$2"
+}
+
+# use_uv: puts uv on the PATH, in an environment of its own.
+use_uv() {
+  local version=0.13.9
+  local folder="$cache/uv-$version"
+  if [[ ! -x "$folder/bin/uv" ]]; then
+    # `step` tests the result, which would switch `set -e` off inside a function: a script of its own keeps it.
+    export -f install_uv
+    step "uv $version" "10 seconds" bash -euo pipefail -c 'install_uv "$@"' - "$folder" "$version"
+  fi
+  PATH="$PATH:$folder/bin"
+}
+
 # npm_packages: installs the npm packages of vscode-client, unless they are those of the lock file.
 # It holds a lock until the script ends: two at once would write the same files.
 npm_packages() {
