@@ -263,7 +263,7 @@ def _changes(job: RenderJob, sample: Sample, commit: Commit, old: Rendering, new
         "changed": bool(diff),
         "diff": diff,
     }
-    return Answer(f"{heading}\n{diff or 'the rendered prompt is the same'}", data)
+    return Answer(f"{heading}\n{diff or 'the rendered prompt is the same with this data'}", data)
 
 
 def _messages(rendering: Rendering) -> list[str]:

@@ -97,7 +97,7 @@ export const TOOLS: Record<string, Tool> = {
       return `the prompt does not render: ${failure.message}`;
     }
     const difference = [...gone, ...come].join("\n");
-    return `since ${before.commit.name} (${before.commit.subject})\n${difference || "the rendered prompt is the same"}`;
+    return `since ${before.commit.name} (${before.commit.subject})\n${difference || "the rendered prompt is the same with this data"}`;
   },
 
   run_experiment: async (input, { execute, run, uriOf, shown }) => {
