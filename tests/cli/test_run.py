@@ -49,11 +49,13 @@ def test_a_run_prints_its_scores_and_where_they_are(folder: Path, capsys: pytest
 
 
 def test_the_commands_that_a_run_suggests_find_it_from_a_folder_above(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / ".git").mkdir()
-    monkeypatch.chdir(folder.parent)
-    assert main(["run", f"{folder.name}/ask.yml.j2", "--rows", "1"]) == 0
+    prompts = folder / "prompts"
+    (prompts / ".git").mkdir(parents=True)
+    for name in ("ask.yml.j2", "rows.csv"):
+        (folder / name).rename(prompts / name)
+    assert main(["run", "prompts/ask.yml.j2", "--rows", "1"]) == 0
     suggested = re.search(r"promptls (run --complete \S+)", capsys.readouterr().out)
     assert suggested is not None
     assert main(suggested[1].split()) == 0, capsys.readouterr().err

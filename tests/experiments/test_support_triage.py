@@ -45,6 +45,7 @@ def test_no_example_occurs_in_the_dataset() -> None:
     assert not texts & set(examples)
 
 
+@pytest.mark.model
 @pytest.mark.parametrize("version", ["triage_v1.yml.j2", "triage_v2.yml.j2"])
 async def test_every_ticket_renders_within_the_limit(project: Path, version: str) -> None:
     plan = await plan_run(define_experiment(project / version))

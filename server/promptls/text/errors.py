@@ -79,3 +79,15 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def trailing_comma(error: json.JSONDecodeError) -> int | None:
+    """Return the offset of a comma after the last entry of a list or mapping; None for another error.
+
+    Python reports the closing bracket before 3.13, and the comma since.
+    """
+    if error.msg.startswith("Illegal trailing comma"):
+        return error.pos
+    before = error.doc[: error.pos].rstrip()
+    is_last = before.endswith(",") and error.doc[error.pos : error.pos + 1] in {"}", "]"}
+    return len(before) - 1 if is_last else None

@@ -56,7 +56,7 @@ from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
-from promptls.text.errors import parse_json
+from promptls.text.errors import parse_json, trailing_comma
 
 _OWN: Final = "`output_schema`"
 
@@ -115,6 +115,9 @@ def _value_node(example: Example, key: str) -> Node | None:
 
 def _reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
+        comma = trailing_comma(error)
+        if comma is not None:
+            return f"a comma after the last entry at character {comma}"
         return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}"
     return str(error)
 

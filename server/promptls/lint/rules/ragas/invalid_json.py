@@ -42,6 +42,7 @@ from typing import Final
 
 from promptls.lint.rule import EVALUATION_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
+from promptls.text.errors import trailing_comma
 from promptls.text.filenames import is_json_file
 from promptls.text.positions import Span
 
@@ -71,13 +72,14 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _finding(text: str, error: json.JSONDecodeError) -> Finding:
-    offset = error.pos + len(text) - len(text.removeprefix("\ufeff"))
-    before = text[:offset].rstrip()
-    end = len(before)
-    if before.endswith(",") and text[offset : offset + 1] in {"}", "]"}:
-        span = Span(end - 1, end)
+    start = len(text) - len(text.removeprefix("\ufeff"))
+    comma = trailing_comma(error)
+    if comma is not None:
+        span = Span(start + comma, start + comma + 1)
         fix = Fix("Remove the comma", (Edit(span, ""),), preferred=True)
         return Finding(span, "JSON allows no comma after the last entry", (fix,))
+    offset = start + error.pos
+    end = len(text[:offset].rstrip())
     if error.msg.startswith("Expecting ',' delimiter") and text[offset : offset + 1] in {'"', "{", "["}:
         if _wants_key(f"{text[:end]},{text[end:]}", offset + 1):
             message = "this cannot be here: a `}` is missing above, or the name of a key"
