@@ -43,11 +43,12 @@ class Frame:
     """An open block: the values of its names, and what its conditions test.
 
     `holds` is known in the current branch, `fails` if all conditions up to here fail; `tested` are the type
-    tests of all branches. `recorded_uses` are the variables whose use has been recorded in it since a name
-    was last rebound, each with the identity of its shape.
+    tests of all branches, and `around` is what this block and the enclosing ones know. `recorded_uses` are
+    the variables whose use has been recorded in it since a name was last rebound, each with the identity of
+    its shape.
     """
 
-    __slots__ = ("fails", "holds", "keyword", "names", "recorded_uses", "tested")
+    __slots__ = ("around", "fails", "holds", "keyword", "names", "recorded_uses", "tested")
 
     def __init__(self, keyword: str, holds: Tested = NOTHING_TESTED, fails: Tested = NOTHING_TESTED) -> None:
         self.keyword = keyword
@@ -55,6 +56,7 @@ class Frame:
         self.holds = holds
         self.fails = fails
         self.tested = holds.typed + fails.typed
+        self.around = NOTHING_TESTED
         self.recorded_uses: dict[tuple[str, int], Shape] = {}
 
     def copied(self) -> Frame:
@@ -62,6 +64,7 @@ class Frame:
         other = Frame(self.keyword, self.holds, self.fails)
         other.names = self.names.copy()
         other.tested = self.tested
+        other.around = self.around
         return other
 
 
@@ -94,18 +97,20 @@ class FlowAnalysis:
         self.passes: Final[dict[Pass, None]] = {}
         self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
         """The uses of values under keys that may be the elements of an enclosing loop."""
-        self._around = NOTHING_TESTED
 
     @property
     def where(self) -> Conditions:
         """What the enclosing conditions reveal about values at the current position."""
         return self._around.where
 
+    @property
+    def _around(self) -> Tested:
+        return self.frames[-1].around
+
     def copied(self) -> FlowAnalysis:
         """Return an independent walk from the current position, without any shapes."""
         other = FlowAnalysis()
         other.frames[:] = [frame.copied() for frame in self.frames]
-        other._around = self._around
         return other
 
     def take(self, pieces: tuple[Piece, ...]) -> None:
@@ -215,9 +220,8 @@ class FlowAnalysis:
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
             while self._leave(self.frames.pop()) != event.keyword:
                 pass
-        self._around = NOTHING_TESTED
-        for frame in self.frames:
-            self._around = self._around.joined(frame.holds)
+        outer = self.frames[-2].around if len(self.frames) > 1 else NOTHING_TESTED
+        self.frames[-1].around = outer.joined(self.frames[-1].holds)
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         paths = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
