@@ -60,7 +60,7 @@ class Files(Protocol):
 
 
 class NoFiles:
-    """The files of a configuration that is read by itself: none."""
+    """The files of a configuration that is read without any others."""
 
     def text(self, _name: str, /) -> str | None:
         """Return None."""

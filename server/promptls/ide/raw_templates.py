@@ -115,7 +115,7 @@ def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, l
 
 
 def halved_braces(text: str, path: str, severity: Severity | None) -> Iterator[Finding]:
-    """Yield the tags in f-strings of which Python leaves single braces, if the call passes what they name."""
+    """Yield the tags in f-strings that Python reduces to single braces, if the call passes what they name."""
     if severity is None:
         return
     begin = int(text.startswith("\ufeff"))

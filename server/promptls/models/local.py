@@ -119,7 +119,7 @@ LONGEST_LINE = 64 * 1024 * 1024
 # Maximum number of characters of the process's error output that an error quotes.
 QUOTED = 300
 
-# A small model may never stop by itself, and loses its thread if it does not take the likeliest token.
+# A small model may never stop by itself, and its answers get worse and differ if tokens are sampled.
 _DEFAULTS: Final[Mapping[str, Any]] = {"max_tokens": 1024, "temperature": 0}
 
 

@@ -75,7 +75,7 @@ def load_functions(
     """Return the public functions of the file at `path` by name; the file is rerun only after a change.
 
     The public functions are those in `__all__`, or else those defined in the file whose names do not begin
-    with an underscore. The file can import modules beside it. There are none without a path.
+    with an underscore. The file can import modules beside it. Without a path, the result is empty.
     """
     if path is None:
         return {}

@@ -268,7 +268,7 @@ def _declared(request: Request, path: KeyPath) -> Iterator[CompletionItem]:
 
 
 def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
-    """Return the JSON Schema of a value in an example, by its path; empty if there is none."""
+    """Return the JSON Schema of a value in an example, by its path; empty if it is unknown."""
     if not path:
         return {}
     key = declared_inputs(request).get(path[0])

@@ -85,7 +85,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 _MIN_OTHERS: Final = 3
-"""The minimum number of values in the same place for another one to be an exception."""
+"""The minimum number of values in the same place that make a different one an exception."""
 _MAX_DEPTH: Final = 10
 
 

@@ -7,7 +7,7 @@ that name, or a caller passes one; if the file reads a key of that name, or if t
 single braces, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag if the content has no `{` that matches it. In a Python program, reports `{{ name }}` in an
-f-string that is a `raw_template`, of which Python leaves single braces, if the call passes data of that name.
+f-string that is a `raw_template`, which Python reduces to single braces, if the call passes data of that name.
 
 ## Why is this bad?
 
