@@ -131,4 +131,4 @@ def test_data_files_of_an_open_prompt_are_checked_wherever_they_are(
     workbench.open_file("greet.yml.j2")
     expect(workbench.lens("Preview")).to_be_visible()
     workbench.open_file("customers.json")
-    expect(workbench.problem("nmae")).to_be_visible()
+    expect(workbench.problem("nmae")).to_have_count(2)  # in the header of the prompt and in the data file
