@@ -133,6 +133,36 @@ CASES = {
         },
         ["missing-template-data"],
     ),
+    "a Python caller with unsaved edits": Case(
+        {
+            "main.yml.j2": PART.replace("x", "'{{ question }}'"),
+            "app.py": (
+                "from prompt_poet import Prompt\n"
+                'Prompt(template_path="main.yml.j2", template_data={"question": "why"})\n'
+            ),
+        },
+        ("main.yml.j2", "app.py"),
+        [],
+        {
+            "app.py": (
+                "from prompt_poet import Prompt\n"
+                'Prompt(template_path="main.yml.j2", template_data={"query": "why"})\n'
+            ),
+        },
+        ["missing-template-data"],
+    ),
+    "a chain of includes that is cut in the middle": Case(
+        {
+            "main.yml.j2": f"{{% include 'first.yml.j2' %}}\n{PART.replace('x', '{{ tone }}')}",
+            "first.yml.j2": "{% include 'second.yml.j2' %}\n",
+            "second.yml.j2": "{% include 'third.yml.j2' %}\n",
+            "third.yml.j2": f"{{% set tone = 'kind' %}}\n{PART}",
+        },
+        ("third.yml.j2", "second.yml.j2", "first.yml.j2"),
+        [],
+        {"second.yml.j2": PART},
+        ["unused-variable"],
+    ),
     "an include that is deleted": Case(
         {"main.yml.j2": f"{{% include 'tail.yml.j2' %}}\n{PART}", "tail.yml.j2": PART.replace("a", "tail")},
         ("main.yml.j2",),

@@ -173,6 +173,7 @@ class Session:
         self.auxiliary.on_change(self.program_findings.on_did_change)
         self.auxiliary.on_close(self.program_findings.on_did_close)
         self.auxiliary.on_close(self.data_findings.on_did_close)
+        self.auxiliary.on_calls_change(self.scheduler.on_did_change)
         self.trust.on_change(documents.on_invalidate.emit)
         self.scan.on_found(documents.on_invalidate.emit)
         self.scan.on_experiments(self.runs.refresh)

@@ -5,7 +5,7 @@ An edit processes only the lines that it touches. Nothing is parsed until a symb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from promptls.server.context import Context, Event
 from promptls.server.to_proto import is_file
 from promptls.text.positions import ClientPosition, EditedLines
 from promptls.workspace.disk import source_of
+from promptls.workspace.python_calls import TemplateCall
 
 _NEVER_PROMPTS: Final = frozenset({".py", ".csv", ".jsonl", ".ndjson", ".yml", ".yaml"})
 _JSON: Final = ".json"
@@ -33,6 +34,8 @@ class AuxiliaryDocuments:
         """A document was opened or has a new text: its path."""
         self.on_close: Event[[str]] = Event()
         """A document was closed: its path."""
+        self.on_calls_change: Event[[]] = Event()
+        """Programs load prompts in another way than before."""
         self._texts: Final[dict[str, EditedLines]] = {}
         self._versions: Final[dict[str, int]] = {}
         self._waiting: Final[set[str]] = set()
@@ -78,9 +81,11 @@ class AuxiliaryDocuments:
         """Use the text of the file on disk again."""
         del self._texts[path], self._versions[path]
         self._waiting.discard(path)
+        calls = self._context.snapshot.calls
         if path in self._context.snapshot.auxiliary:
             self._context.workspace.let_go(path)
         self.on_close.emit(path)
+        self._compare(calls)
 
     def is_waiting(self, path: str) -> bool:
         """Return whether the document was edited since the last flush."""
@@ -88,6 +93,13 @@ class AuxiliaryDocuments:
 
     def flush(self, ending: str = "") -> None:
         """Pass the pending texts of files whose names end in `ending` to the workspace."""
+        calls = self._context.snapshot.calls
         for path in sorted(path for path in self._waiting if path.endswith(ending)):
             self._context.workspace.hold(path, self._texts[path].text, self._versions[path])
             self._waiting.remove(path)
+        self._compare(calls)
+
+    def _compare(self, before: Mapping[str, tuple[TemplateCall, ...]]) -> None:
+        calls = self._context.snapshot.calls
+        if calls is not before and calls != before:
+            self.on_calls_change.emit()
