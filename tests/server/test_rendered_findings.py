@@ -89,7 +89,29 @@ async def test_what_other_data_shows_stays_while_the_file_is_rendered_again(edit
     uri = editor.open("changing.yml.j2", CHANGING)
     await editor.diagnostics(uri, lambda found: "unstable-prefix" in codes(found))
 
-    editor.replace(uri, "Thank you.", "  Thank you.")  # the next rendering strips it
+    editor.replace(uri, "Thank you.", "Thank you.  ")  # the next rendering strips it
+    editor.replace(uri, "name: end", "name: last")
     found = await editor.diagnostics(uri, lambda found: "stripped-whitespace" in codes(found))
 
     assert "unstable-prefix" in codes(found)
+
+
+@pytest.mark.parametrize("then", ["the file is saved", "another part is edited"])
+async def test_white_space_at_the_cursor_is_not_reported_until(editor: Editor, then: str) -> None:
+    def stripped(found: list[types.Diagnostic]) -> bool:
+        return any(each.code == "stripped-whitespace" for each in found)
+
+    text = "- name: task\n  content: |\n    Answer.\n- name: end\n  content: Bye.\n"
+    uri = editor.open(f"typed {then}.yml.j2", text)
+    await editor.hints(uri, lambda found: [str(each.label) for each in found][:1] == ["2 tokens"])
+
+    editor.replace(uri, "Answer.", "Answer in one word. ")
+    await editor.hints(uri, lambda found: [str(each.label) for each in found][:1] == ["5 tokens"])
+    assert not stripped(await editor.diagnostics(uri, lambda _found: True))
+
+    if then == "the file is saved":
+        identifier = types.TextDocumentIdentifier(uri)
+        editor.client.text_document_did_save(types.DidSaveTextDocumentParams(identifier))
+    else:
+        editor.replace(uri, "Bye.", "Good bye.")
+    await editor.diagnostics(uri, stripped)

@@ -315,7 +315,11 @@ def _is_reported(context: Context, path: str) -> bool:
 
 
 class RenderedFindings:
-    """The findings of the last rendering of each open file, mapped to the current text."""
+    """The findings of the last rendering of each open file, mapped to the current text.
+
+    White space that was just typed is not reported until the next edit elsewhere or until the file is saved:
+    usually a word follows.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
@@ -324,13 +328,24 @@ class RenderedFindings:
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._of_others: dict[str, tuple[Finding, ...]] = {}
         """The findings of renderings with other data, which are made after the chosen one."""
+        self._typed: dict[str, int] = {}
+        """Where the last edit of each file ended."""
 
     def latest(self, path: str) -> tuple[Finding, ...]:
         """Return the findings of the last rendering of a file."""
-        return self._found.get(path, ())
+        found, typed = self._found.get(path, ()), self._typed.get(path)
+        if all(finding.span.end != typed for finding in found):
+            return found
+        source = self._context.snapshot.open_files[path].template.source
+        return tuple(
+            finding
+            for finding in found
+            if finding.span.end != typed or source.slice(finding.span).strip(" \t")
+        )
 
     def on_did_edit(self, path: str, span: Span, length: int) -> None:
         """Shift the findings after an edit, and drop those that it touches until the next rendering."""
+        self._typed[path] = span.start + length
         for findings in (self._found, self._of_others):
             if path in findings:
                 findings[path] = tuple(_move(findings[path], span, length))
@@ -363,10 +378,17 @@ class RenderedFindings:
             self._found[path] = found
             self.on_change.emit([path])
 
+    def on_files_change(self, paths: list[str]) -> None:
+        """Report white space at the end of the last edit of files that were saved."""
+        for path in paths:
+            if self._typed.pop(path, None) is not None and path in self._found:
+                self.on_change.emit([path])
+
     def on_did_close(self, path: str) -> None:
         """Forget the file."""
         self._found.pop(path, None)
         self._of_others.pop(path, None)
+        self._typed.pop(path, None)
 
 
 def _move(findings: Iterable[Finding], span: Span, length: int) -> Iterator[Finding]:

@@ -163,6 +163,7 @@ class Session:
             self.folds,
         ):
             documents.on_close(closed.on_did_close)
+        documents.on_files_change(self.rendered_findings.on_files_change)
         documents.on_files_change(self.scan.on_files_change)
         documents.on_files_change(self.symbol_index.on_files_change)
         documents.on_settings_change(partial(report_problems, self.context))
