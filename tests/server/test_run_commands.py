@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -182,3 +183,19 @@ async def test_the_files_of_a_new_prompt_can_be_had(code: Editor) -> None:
     assert list(vars(made.files)) == ["reviews.yml.j2", "samples/reviews.yml", "datasets/reviews.csv"]
     with pytest.raises(JsonRpcException, match="there is no kind `poem`"):
         await code.command("newPrompt", prompt="reviews", kind="poem")
+
+
+async def test_a_run_that_stopped_is_resumed_by_the_name_in_its_message(
+    code: Editor, server: ModelServer
+) -> None:
+    server.reply = lambda _body: Reply("fine")
+    uri = opened(code, server)
+    code.replace(uri, "concurrency: 1", "concurrency: 1, budget: {calls: 4}")
+    with pytest.raises(JsonRpcException, match="the budget of 4 calls is spent") as stopped:
+        await code.command("runExperiment", uri=uri)
+    named = re.search(r"`promptls run --resume (\S+) --max-calls …`", str(stopped.value))
+    assert named is not None
+
+    result = await code.command("runExperiment", uri=uri, resume=named[1])
+
+    assert (result.rows, result.failed, len(server.requests)) == (6, 0, 6)

@@ -24,7 +24,7 @@ export function remedyOf(message: string): Remedy | undefined {
   if (message.includes("declares no experiment")) {
     return { kind: "experiment", button: "Add Experiment and Run" };
   }
-  const run = /`promptls run --resume ([^`]+)`/.exec(message)?.[1];
+  const run = /`promptls run --resume ([^`]+?)( --max-calls …)?`/.exec(message)?.[1];
   if (run !== undefined) {
     return { kind: "resume", button: "Resume", run };
   }

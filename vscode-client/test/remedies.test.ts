@@ -23,6 +23,13 @@ it("resumes a run that has ended in the middle", () => {
   expect(remedyOf(message)).toMatchObject({ kind: "resume", run: "/w/experiments/a run" });
 });
 
+it("resumes a run whose budget is spent", () => {
+  const message =
+    "the budget of 4 calls is spent after 4 of 9 results; continue with a larger one: " +
+    "`promptls run --resume 20261121-101500-ask --max-calls …`, `--max-tokens …` or `--max-cost …`";
+  expect(remedyOf(message)).toMatchObject({ kind: "resume", run: "20261121-101500-ask" });
+});
+
 it("installs packages that are missing", () => {
   const message = 'ROUGE needs a package; run `pip install "rouge-score>=0.1" promptls[ray]`';
   expect(remedyOf(message)).toMatchObject({ packages: ["rouge-score>=0.1", "promptls[ray]"] });
