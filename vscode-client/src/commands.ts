@@ -11,8 +11,8 @@ import { hasPrompts, promptToUse } from "./documents";
 import { askForDataset, type DatasetArgument } from "./generateDataset";
 import type { Keys } from "./keys";
 import { newPrompt } from "./newPrompt";
+import { offerRemedy } from "./offerRemedy";
 import type { PreviewPanel } from "./preview/panel";
-import { remedyOf } from "./remedies";
 import type { ResultsPanel } from "./results/panel";
 import type { ServerManager } from "./serverManager";
 import { setKey } from "./setKey";
@@ -30,8 +30,6 @@ export const PANEL_COMMANDS = [
   "promptls.compareRuns",
   "promptls.debugInformation",
 ] as const;
-
-const SHOW_LOG = "Show Log";
 
 export interface CommandContext {
   manager: ServerManager;
@@ -180,45 +178,6 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
     if ((await offerRemedy(errorMessage(error), { uri: argument.output }, context)) !== undefined) {
       await generateDataset(argument, context);
     }
-  }
-}
-
-/** Shows why a run failed, with a button for its remedy; resolves with what to run after that. */
-async function offerRemedy(
-  message: string,
-  argument: CommandArgument,
-  { client, manager, keys, log }: CommandContext,
-): Promise<CommandArgument | undefined> {
-  log.error(message);
-  const remedy = remedyOf(message);
-  const told = remedy?.kind === "key" ? remedy.problem : message;
-  // VS Code cuts a message short that has no button, and the end says what to do.
-  const answer = await vscode.window.showErrorMessage(
-    `promptls: ${told}`,
-    ...(remedy === undefined ? [] : [remedy.button]),
-    SHOW_LOG,
-  );
-  if (answer === SHOW_LOG) {
-    log.show();
-    return undefined;
-  }
-  if (answer === undefined || remedy === undefined) {
-    return undefined;
-  }
-  switch (remedy.kind) {
-    case "key":
-      return (await setKey(keys, remedy.variable)) ? argument : undefined;
-    case "trust":
-      await vscode.commands.executeCommand("workbench.trust.manage");
-      return undefined;
-    case "experiment":
-      await client.execute("promptls.saveData", { uri: argument.uri, to: "experiment" });
-      return argument;
-    case "resume":
-      return { uri: argument.uri, experiment: argument.experiment, resume: remedy.run };
-    case "install":
-      manager.installPackages(remedy.packages);
-      return undefined;
   }
 }
 

@@ -16,6 +16,7 @@ import {
   visiblePrompt,
 } from "./documents";
 import { Keys, redactSecrets } from "./keys";
+import { offerRemedy } from "./offerRemedy";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
 import { onSelectedPython } from "./python";
@@ -37,7 +38,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const server = new ServerManager(context, { log, trace }, status, PANEL_COMMANDS);
   const client = new Client(server, keys);
   manager = server;
-  const preview = new PreviewPanel(client, context);
+  const preview = new PreviewPanel(
+    client,
+    (message, argument) => offerRemedy(message, argument, { manager: server, client, keys, log }),
+    context,
+  );
   const truncation = new TruncationPanel(client, context);
   const results = new ResultsPanel(client, context);
   const isProject = isPromptProject();

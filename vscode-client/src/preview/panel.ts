@@ -8,19 +8,25 @@ import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { AskResult, PreviewArguments, PreviewChoice, PreviewResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
+import type { CommandArgument } from "../arguments";
 import type { Client } from "../client";
 import { coalesce } from "../debounce";
 import { activePrompt, visiblePrompt } from "../documents";
 import { fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
+import { remedyOf } from "../remedies";
 
 export const PREVIEW_VIEW = "promptls.preview";
 
 /** Milliseconds that the page waits for what it shows first: VS Code takes longer to make its frame. */
 const FIRST_MILLISECONDS = 60;
 
+/** Shows a failure with a button for its remedy; resolves with what to do again once that is done. */
+type OfferRemedy = (message: string, argument: CommandArgument) => Promise<CommandArgument | undefined>;
+
 /** One panel a window, which follows the prompt that is edited. */
 export class PreviewPanel implements vscode.Disposable {
   readonly #client: Client;
+  readonly #offerRemedy: OfferRemedy;
   readonly #extension: vscode.Uri;
   readonly #kept: vscode.Memento;
   readonly #refresh: { request(): void; dispose(): void };
@@ -40,8 +46,9 @@ export class PreviewPanel implements vscode.Disposable {
   /** The request to a model that is being answered. */
   #asking: vscode.CancellationTokenSource | undefined;
 
-  constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
+  constructor(client: Client, offer: OfferRemedy, { extensionUri, workspaceState }: vscode.ExtensionContext) {
     this.#client = client;
+    this.#offerRemedy = offer;
     this.#extension = extensionUri;
     this.#kept = workspaceState;
     this.#refresh = coalesce((token) => this.#ask(token));
@@ -239,7 +246,19 @@ export class PreviewPanel implements vscode.Disposable {
           : await this.#client.execute<unknown>(command, request);
       this.#post({ type: "answer", id, result });
     } catch (error) {
-      this.#post({ type: "answer", id, error: errorMessage(error) });
+      const message = errorMessage(error);
+      this.#post({ type: "answer", id, error: message });
+      if (command === QUESTIONS.model && remedyOf(message) !== undefined) {
+        await this.#askAfterRemedy(message);
+      }
+    }
+  }
+
+  /** Offers what lets the model be asked, such as a key, and has the page ask it again. */
+  async #askAfterRemedy(message: string): Promise<void> {
+    const uri = this.#uri;
+    if (uri !== undefined && (await this.#offerRemedy(message, { uri })) !== undefined && uri === this.#uri) {
+      this.#post({ type: "askAgain" });
     }
   }
 

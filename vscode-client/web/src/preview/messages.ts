@@ -12,6 +12,8 @@ export type ToPage =
   | { type: "answerText"; text: string }
   /** A question to the user before a model is asked, with the label of the button that agrees. */
   | { type: "confirm"; question: string; action: string }
+  /** What kept the model from being asked was put right. */
+  | { type: "askAgain" }
   | { type: "answer"; id: number; result?: unknown; error?: string };
 
 /** What the page may ask; each is answered by the server. */

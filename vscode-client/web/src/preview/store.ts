@@ -127,6 +127,9 @@ function receive(message: Exclude<ToPage, Answer>): void {
     case "confirm":
       asking.value = { ...asking.value, question: { text: message.question, action: message.action } };
       return;
+    case "askAgain":
+      void askModel();
+      return;
     case "cursor":
       cursor.value = { uri: message.uri, line: message.line, character: message.character };
   }

@@ -142,6 +142,19 @@ describe("asking the model", () => {
     expect(find(".answer [role=alert]")).toBeUndefined();
   });
 
+  it("asks again once what was missing is there", async () => {
+    await click(find("#ask"));
+    const asked = posted.findLast(({ question }) => question === "model");
+    await receive({ type: "answer", id: asked?.id, error: "the key is not set" });
+    await act(() => new Promise((resolve) => setTimeout(resolve)));
+    expect(textOf(".answer [role=alert]")).toBe("The key is not set");
+
+    await receive({ type: "askAgain" });
+    expect(find(".answer [role=alert]")).toBeUndefined();
+    await reply("model", { answer: null, message: "" });
+    expect(posted.filter(({ question }) => question === "model")).toHaveLength(2);
+  });
+
   it("compares an answer with the last one", async () => {
     const second = { ...FIRST, response: "Good evening to you." };
     await click(find("#ask"));

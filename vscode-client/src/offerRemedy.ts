@@ -1,0 +1,58 @@
+/** Messages about failures of models and runs, with buttons that do something about them. */
+
+import * as vscode from "vscode";
+
+import type { CommandArgument } from "./arguments";
+import type { Client } from "./client";
+import type { Keys } from "./keys";
+import { remedyOf } from "./remedies";
+import type { ServerManager } from "./serverManager";
+import { setKey } from "./setKey";
+
+const SHOW_LOG = "Show Log";
+
+export interface RemedyContext {
+  manager: ServerManager;
+  client: Client;
+  keys: Keys;
+  log: vscode.LogOutputChannel;
+}
+
+/** Shows why a run failed, with a button for its remedy; resolves with what to run after that. */
+export async function offerRemedy(
+  message: string,
+  argument: CommandArgument,
+  { client, manager, keys, log }: RemedyContext,
+): Promise<CommandArgument | undefined> {
+  log.error(message);
+  const remedy = remedyOf(message);
+  const told = remedy?.kind === "key" ? remedy.problem : message;
+  // VS Code cuts a message short that has no button, and the end says what to do.
+  const answer = await vscode.window.showErrorMessage(
+    `promptls: ${told}`,
+    ...(remedy === undefined ? [] : [remedy.button]),
+    SHOW_LOG,
+  );
+  if (answer === SHOW_LOG) {
+    log.show();
+    return undefined;
+  }
+  if (answer === undefined || remedy === undefined) {
+    return undefined;
+  }
+  switch (remedy.kind) {
+    case "key":
+      return (await setKey(keys, remedy.variable)) ? argument : undefined;
+    case "trust":
+      await vscode.commands.executeCommand("workbench.trust.manage");
+      return undefined;
+    case "experiment":
+      await client.execute("promptls.saveData", { uri: argument.uri, to: "experiment" });
+      return argument;
+    case "resume":
+      return { uri: argument.uri, experiment: argument.experiment, resume: remedy.run };
+    case "install":
+      manager.installPackages(remedy.packages);
+      return undefined;
+  }
+}
