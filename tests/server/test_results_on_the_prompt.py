@@ -101,6 +101,23 @@ async def test_the_scores_of_all_rows_stay_when_some_rows_are_run(code: Editor, 
     assert (await code.lenses(uri))[2] == "exact_match 33 % · other dataset"
 
 
+async def test_the_results_of_a_prompt_are_those_of_its_last_complete_run(
+    code: Editor, server: ModelServer
+) -> None:
+    uri = opened(code, server)
+    some = await code.command("runExperiment", uri=uri, rows="2")
+    assert [each.path for each in (await code.command("showResults", uri=uri)).runs] == [some.run]
+    first = await code.command("runExperiment", uri=uri)
+    second = await code.command("runExperiment", uri=uri)
+    await code.command("runExperiment", uri=uri, rows="1")
+    await code.command("runExperiment", uri=uri, experiment="answers", rows="example 1")
+
+    view = await code.command("showResults", uri=uri)
+
+    assert [each.path for each in view.runs] == [first.run, second.run]
+    assert [each.isComparable for each in view.history] == [False, True, True, False, False]
+
+
 @pytest.mark.parametrize(
     ("dataset", "rows", "places"),
     [("rows.csv", ROWS, [(2, 3), (4, 4)]), ("rows.jsonl", JSON_ROWS, [(1, 1)])],

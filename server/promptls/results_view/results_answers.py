@@ -194,10 +194,10 @@ _MAX_CHANGES: Final = 200
 def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
     """Return the view of the requested runs; with `quick`, only the data in their manifests.
 
-    These are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`,
-    preceded by those of the tables `against`, or by its baseline: the previous complete run of the same
-    experiment and data, else the latest run of another prompt over the same data. `unsaved` are texts of
-    files by their path.
+    These are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`
+    (with `complete`, the last complete one, if any), preceded by those of the tables `against`, or by its
+    baseline: the previous complete run of the same experiment and data, else the latest run of another prompt
+    over the same data. `unsaved` are texts of files by their path.
     """
     from promptls.results_view.view import results_view
 
@@ -262,6 +262,8 @@ def _of_prompt(arguments: Mapping[str, Any]) -> history.RunSummary:
         what = f"the experiment `{experiment}`" if experiment else "the prompt"
         remedy = f"run it by the lens over it, or with `promptls run {path.name}`"
         raise UsageError(f"{what} has not been run yet", FilePlace(path), remedy)
+    if arguments.get("complete") is True and not run.is_complete:
+        return history.last_runs(path, run.experiment, unsaved=_unsaved(arguments)).scored or run
     return run
 
 

@@ -21,7 +21,7 @@ from promptls.text.escape import markdown_prose, markdown_text
 async def show_results(
     context: Context, results: ResultsProcess, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the view of the run whose table is `run`, or of the last run of the prompt.
+    """Return the view of the run whose table is `run`, or of the prompt's last complete run, if any.
 
     It is shown beside the previous run, or the runs in `against`, the first of which is the baseline of the
     comparison. With `quick`, the view contains what is known without reading the tables. For a prompt without
@@ -32,7 +32,7 @@ async def show_results(
 
     named = optional(arguments, "run", str)
     path = prompt_path(context, arguments) if named is None else named
-    question = {**arguments, "path": path, "unsaved": context.snapshot.unsaved()}
+    question = {**arguments, "path": path, "complete": True, "unsaved": context.snapshot.unsaved()}
     if context.capabilities.panels:
         if named is None and last_run(Path(path)) is None:
             return {"runs": [], "prompt": path, "name": Path(path).name}
