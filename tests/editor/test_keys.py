@@ -31,3 +31,23 @@ def test_a_key_is_requested_and_stored_and_never_displayed(
     workbench.run_command("promptls: Set the Key of a Model Provider")
     expect(quick.get_by_text("saved")).to_be_visible()
     assert KEY not in workbench.page.content()
+
+
+def test_a_key_that_the_preview_misses_is_requested_and_the_model_asked_again(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "promptls.toml").write_text('default_model = "mistral:mistral-small"\n', "utf-8")
+    (tmp_path / "greet.yml.j2").write_text("- name: a\n  role: user\n  content: Good morning.\n", "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("greet.yml.j2")
+    workbench.click_lens("Preview")
+    preview = workbench.panel("Good morning.")
+    preview.locator("#ask").click()
+    expect(preview.get_by_role("alert")).to_contain_text("MISTRAL_API_KEY")
+    workbench.screenshot("no key")
+    workbench.notification("save the key").get_by_role("button", name="Set Key and Run").click()
+    field = workbench.page.locator(".quick-input-widget:visible input[type=password]")
+    field.fill(KEY)
+    workbench.page.keyboard.press("Enter")
+    expect(workbench.notification("saved MISTRAL_API_KEY")).to_be_visible()
+    expect(preview.get_by_role("alert")).not_to_contain_text("MISTRAL_API_KEY")
