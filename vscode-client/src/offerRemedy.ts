@@ -52,7 +52,7 @@ export async function offerRemedy(
     case "resume":
       return { uri: argument.uri, experiment: argument.experiment, resume: remedy.run };
     case "install":
-      manager.installPackages(remedy.packages);
+      manager.installInTerminal(remedy.module, remedy.args);
       return undefined;
   }
 }

@@ -5,7 +5,8 @@ export type Remedy = { button: string } & (
   | { kind: "trust" }
   | { kind: "experiment" }
   | { kind: "resume"; run: string }
-  | { kind: "install"; packages: readonly string[] }
+  /** A Python module that installs what is missing, and its arguments. */
+  | { kind: "install"; module: "pip" | "promptls"; args: readonly string[] }
 );
 
 /** A requirement as pip takes it, and nothing that a shell could read otherwise. */
@@ -28,8 +29,12 @@ export function remedyOf(message: string): Remedy | undefined {
   if (run !== undefined) {
     return { kind: "resume", button: "Resume", run };
   }
+  const model = /`promptls models --install (local:[\w.-]+)`/.exec(message)?.[1];
+  if (model !== undefined) {
+    return { kind: "install", button: "Install", module: "promptls", args: ["models", "--install", model] };
+  }
   const packages = /`pip install ([^`]+)`/.exec(message)?.[1]?.replaceAll(/["']/g, "").split(/\s+/) ?? [];
   return packages.length > 0 && packages.every((each) => REQUIREMENT.test(each))
-    ? { kind: "install", button: "Install", packages }
+    ? { kind: "install", button: "Install", module: "pip", args: ["install", ...packages] }
     : undefined;
 }

@@ -49,6 +49,15 @@ export function isSameServer(one: ServerCommand, other: ServerCommand): boolean 
   return one.command === other.command && one.args.join("\0") === other.args.join("\0");
 }
 
+/** Returns the command that runs a module of Python in the environment of a server. */
+export function moduleBeside({ command, args }: ServerCommand, module: string): [string, ...string[]] {
+  if (args[0] === "-m") {
+    return [command, "-m", module];
+  }
+  const system = command.includes("\\") ? path.win32 : path.posix;
+  return module === "promptls" ? [command] : [system.join(system.dirname(command), "python"), "-m", module];
+}
+
 /** The setting may name the promptls command or a Python interpreter that holds it. */
 function commandOf(configured: string): Pick<ServerCommand, "command" | "args"> {
   const name = path.basename(configured.replaceAll("\\", "/"));

@@ -12,7 +12,7 @@ import { modelsFeature } from "./models/feature";
 import { runProcess } from "./process";
 import { choosePython, selectedPython } from "./python";
 import { oneAtATime } from "./restart";
-import { isSameServer, resolveServer, type ServerCommand } from "./server";
+import { isSameServer, moduleBeside, resolveServer, type ServerCommand } from "./server";
 import type { ServerStatus } from "./status";
 
 const SECONDS = 1000;
@@ -107,16 +107,16 @@ export class ServerManager implements vscode.Disposable {
     return canHaveModel && (await this.#installer.offerModel());
   }
 
-  /** Installs packages into the server's environment, in a terminal that shows it and can be interrupted. */
-  installPackages(packages: readonly string[]): void {
-    const python = this.#server?.command;
-    if (python === undefined) {
+  /** Runs a module that installs something beside the server, in a terminal that shows it and can be interrupted. */
+  installInTerminal(module: string, args: readonly string[]): void {
+    if (this.#server === undefined) {
       return;
     }
+    const [shellPath, ...shellArgs] = moduleBeside(this.#server, module);
     const terminal = vscode.window.createTerminal({
       name: "promptls: install packages",
-      shellPath: python,
-      shellArgs: ["-m", "pip", "install", ...packages],
+      shellPath,
+      shellArgs: [...shellArgs, ...args],
       cwd: this.#storage(),
     });
     terminal.show();

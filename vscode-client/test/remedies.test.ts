@@ -32,7 +32,19 @@ it("resumes a run whose budget is spent", () => {
 
 it("installs packages that are missing", () => {
   const message = 'ROUGE needs a package; run `pip install "rouge-score>=0.1" promptls[ray]`';
-  expect(remedyOf(message)).toMatchObject({ packages: ["rouge-score>=0.1", "promptls[ray]"] });
+  expect(remedyOf(message)).toMatchObject({
+    module: "pip",
+    args: ["install", "rouge-score>=0.1", "promptls[ray]"],
+  });
+});
+
+it("installs the embedded model where it is missing", () => {
+  const message =
+    "the model `local:smollm2` is not installed; run `promptls models --install local:smollm2` (127 MB, once)";
+  expect(remedyOf(message)).toMatchObject({
+    module: "promptls",
+    args: ["models", "--install", "local:smollm2"],
+  });
 });
 
 it.each(["pip install a; rm -rf ~", "pip install $(id)", "pip install --index-url http://x y"])(

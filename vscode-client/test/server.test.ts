@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import { isSameServer, resolveServer, type ServerCommand, type ServerInputs } from "../src/server";
+import {
+  isSameServer,
+  moduleBeside,
+  resolveServer,
+  type ServerCommand,
+  type ServerInputs,
+} from "../src/server";
 
 function inputs(given: Partial<ServerInputs>): ServerInputs {
   return {
@@ -86,4 +92,13 @@ describe("the server that is started", () => {
     expect(isSameServer(one, { ...one })).toBe(true);
     expect(isSameServer(one, { ...one, args: ["server", "--tcp"] })).toBe(false);
   });
+});
+
+it.each([
+  ["/venv/bin/python", "pip", ["/venv/bin/python", "-m", "pip"]],
+  ["/venv/bin/promptls", "pip", ["/venv/bin/python", "-m", "pip"]],
+  ["C:\\venv\\Scripts\\promptls.exe", "pip", ["C:\\venv\\Scripts\\python", "-m", "pip"]],
+  ["/venv/bin/promptls", "promptls", ["/venv/bin/promptls"]],
+])("installs packages with the Python of the server %s", async (configuredPath, module, command) => {
+  expect(moduleBeside(await found({ configuredPath }), module)).toEqual(command);
 });
