@@ -46,6 +46,12 @@ def test_thresholds_are_cases_that_decide(folder: Folder) -> None:
     assert (suite.tests, suite.failures, suite.errors) == (5, 1, 0)
 
 
+def test_declared_thresholds_are_those_of_all_rows(folder: Folder) -> None:
+    folder.write(settings="thresholds: {right: 0.9}")
+    assert main(["run", str(folder.prompt), "--rows", "2"]) == 0
+    assert main(["run", str(folder.prompt)]) == 1
+
+
 def test_a_row_without_an_answer_is_an_error_of_the_report(folder: Folder) -> None:
     text = folder.prompt.read_text("utf-8")
     folder.prompt.write_text(text.replace("{{ escape", "{{ 1 // (text[-1] | int - 2) }}{{ escape"), "utf-8")

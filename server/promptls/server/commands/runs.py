@@ -301,8 +301,8 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
 
     Raises `UsageError` if a folder of the run is not trusted.
 
-    `uri` is the prompt; `resume` and `retryErrors` specify a run instead. With `uri`, `resume` may be the name
-    of a run of the prompt, as messages about stopped runs give it. `secrets` are variables with keys
+    `uri` is the prompt; `resume` and `retryErrors` specify a run instead. With `uri`, `resume` may be the
+    name of a run of the prompt, as messages about stopped runs give it. `secrets` are variables with keys
     from the editor's secret storage: they are passed to the process of the run and nowhere else.
     """
     from promptls.experiments.folder_code import code_of_run, files_of_run
