@@ -29,6 +29,7 @@ WRONG = {
     "two templates": ("Prompt(raw_template='', template_path='main.yml.j2')", "template_path"),
     "an ignored field": ("Prompt(name='a', instruction='b', outputkey='c')", "outputkey"),
     "a misspelled backend": ("Dataset.load('d', backend='local/cvs', root_dir='.')", "'local/cvs'"),
+    "a backend without `local/`": ("Dataset.load('d', backend='csv', root_dir='.')", "'csv'"),
     "a backend without its folder": ("Dataset('d', 'local/csv')", "'local/csv'"),
     "a decorator without a call": ("@numeric_metric\ndef f(response): return 1", "numeric_metric"),
     "a value that is not allowed": (METRIC.replace('else "bad"', 'else "bda"'), '"bda"'),
@@ -96,6 +97,37 @@ def test_what_only_ragas_rejects_is_reported_in_its_programs(tmp_path: Path, tex
     assert found(tmp_path, text.replace("ragas.metrics", "promptls").replace("ragas", "promptls")) == []
 
 
+@pytest.mark.parametrize("package", ["ragas", "promptls"])
+@pytest.mark.parametrize("name", ["discrete_metric", "DiscreteMetric", "NumericMetric"])
+def test_allowed_values_in_one_text_are_reported(tmp_path: Path, package: str, name: str) -> None:
+    text = f"from {package}.metrics import {name}\nmetric = {name}(name='a', allowed_values='yes, no')\n"
+    assert found(tmp_path, text) == ["'yes, no'"]
+    assert found(tmp_path, text.replace("'yes, no'", "values")) == []
+
+
+JUDGED = """from ragas.metrics import DiscreteMetric
+metric = DiscreteMetric(name="a", prompt="Is {response} like {notes}? {{so}}", allowed_values=["yes", "no"])
+metric.score(llm=llm, response="b", notes="c", more="d")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("notes=", "note=", ["note"]),
+        (', notes="c"', "", ["metric.score"]),
+        (', notes="c"', ", **more", []),
+        ("metric = ", "metric = other()\nmetric = ", []),
+        ("{notes}", "{notes.text}", []),
+    ],
+)
+def test_the_fields_of_a_metrics_prompt_are_given(
+    tmp_path: Path, old: str, new: str, places: list[str]
+) -> None:
+    assert found(tmp_path, JUDGED) == []
+    assert found(tmp_path, JUDGED.replace(old, new, 1)) == places
+
+
 def test_the_metrics_of_a_file_beside_the_program_are_known(tmp_path: Path) -> None:
     (tmp_path / "scores.py").write_text(IMPORTS + METRIC)
     program = f"{IMPORTS}from scores import quality\nquality.score(response='a', expectd='b')"
@@ -130,6 +162,16 @@ prompt.format(ticket="It broke")
 def test_a_wrong_prompt_object_is_reported(tmp_path: Path, old: str, new: str, place: str) -> None:
     assert found(tmp_path, OBJECT) == []
     assert found(tmp_path, OBJECT.replace(old, new)) == [place]
+
+
+@pytest.mark.parametrize("module", ["ragas.llms.prompt", "ragas.prompt"])
+def test_a_prompt_object_of_ragas_is_known_by_its_keys(tmp_path: Path, module: str) -> None:
+    text = OBJECT.replace("import promptls", f"from {module} import Prompt").replace(
+        "promptls.Prompt", "Prompt"
+    )
+    assert found(tmp_path, text) == []
+    assert found(tmp_path, text.replace('{"ticket"', '{"tiket"')) == ['"tiket"']
+    assert found(tmp_path, f"from {module} import Prompt\nPrompt(instruction='a', response_model=B)") == []
 
 
 @pytest.mark.parametrize(

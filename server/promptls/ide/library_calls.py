@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from string import Formatter
 from typing import Final, NamedTuple, TypeGuard
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.ide.poet_calls import findings_in_poet_calls
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -26,6 +28,7 @@ from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS, text_on_disk
 from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
 
+_LIBRARIES: Final = (*PACKAGES, "prompt_poet")
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
 KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
     "load": frozenset(
@@ -38,6 +41,12 @@ KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """The keyword arguments of functions of promptls that accept no others."""
 _OBJECT_KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
+_PROMPTED: Final[Mapping[str, str]] = {
+    "DiscreteMetric": "discrete_metric",
+    "NumericMetric": "numeric_metric",
+    "RankingMetric": "ranking_metric",
+}
+"""The classes of metrics with a prompt, and the decorators of the same kind."""
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
     "numeric_metric": (ast.List,),
@@ -66,7 +75,7 @@ class _Metric(NamedTuple):
 def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[Finding, ...]:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order."""
     severity = severity_of(RULE, project)
-    if severity is None or not any(package in text for package in PACKAGES):
+    if severity is None or not any(package in text for package in _LIBRARIES):
         return ()
     try:
         tree = ast.parse(text.removeprefix("\ufeff"))
@@ -90,17 +99,18 @@ class _Library:
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         for node in imports:
             for alias in node.names:
-                if isinstance(node, ast.Import) and alias.name in PACKAGES:
+                if isinstance(node, ast.Import) and alias.name in _LIBRARIES:
                     self._modules[alias.asname or alias.name] = alias.name
                 elif isinstance(node, ast.ImportFrom) and not node.level:
                     package = (node.module or "").partition(".")[0]
-                    if package in PACKAGES:
+                    if package in _LIBRARIES:
                         self._names[alias.asname or alias.name] = (package, alias.name)
         self.metrics = self._metrics_in(tree)
         for node in imports:
             if isinstance(node, ast.ImportFrom) and node.module and self._names:
                 self._import_metrics(node, folder)
         self._objects = self._prompt_objects()
+        self._prompts = self._metric_prompts()
         self._experiments = {
             node.name: node
             for node in tree.body
@@ -111,11 +121,12 @@ class _Library:
         """Yield the wrong uses."""
         if not self._names and not self._modules:
             return
+        yield from findings_in_poet_calls(self._tree, self._places, self._meaning)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
                 for check in (self._keywords, self._encoding, self._paths, self._prompt, self._format):
                     yield from check(node)
-                for check in (self._kind, self._backend, self._score, self._run):
+                for check in (self._kind, self._backend, self._score, self._prompted_score, self._run):
                     yield from check(node)
             elif isinstance(node, _Function):
                 yield from self._in_function(node)
@@ -236,13 +247,14 @@ class _Library:
             yield Finding(span, message, (fix,), severity="warning")
 
     def _prompt(self, call: ast.Call) -> Iterator[Finding]:
-        if self._meaning(call.func) != ("promptls", "Prompt"):
+        package, called = self._meaning(call.func)
+        if called != "Prompt":
             return
         given = {keyword.arg: keyword for keyword in call.keywords}
         if {"raw_template", "template_path"} <= given.keys():
             message = "a prompt has one template: `raw_template` or `template_path`"
             yield Finding(self._places.span(given["template_path"]), message)
-        if None in given or call.args or "instruction" not in given:
+        if None in given or call.args or not _is_prompt_object(package, call):
             return
         for name, keyword in given.items():
             if name is not None and name not in _OBJECT_KEYWORDS:
@@ -296,20 +308,12 @@ class _Library:
 
     def _prompt_objects(self) -> dict[str, list[str]]:
         """Return the literal input keys of the prompt objects in variables that the module binds once."""
-        bound = Counter(
-            node.id
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        )
-        bound.update(node.arg for node in ast.walk(self._tree) if isinstance(node, ast.arg))
         found = {}
-        for node in self._tree.body:
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if bound[name] == 1:
-                    keys = _texts(_keyword(call, "input_keys"))
-                    has_instruction = _keyword(call, "instruction") is not None
-                    if self._meaning(call.func) == ("promptls", "Prompt") and has_instruction and keys:
-                        found[name] = keys
+        for name, call in self._bound_calls():
+            keys = _texts(_keyword(call, "input_keys"))
+            package, called = self._meaning(call.func)
+            if called == "Prompt" and _is_prompt_object(package, call) and keys:
+                found[name] = keys
         changed = {
             node.value.id
             for node in ast.walk(self._tree)
@@ -321,14 +325,19 @@ class _Library:
 
     def _kind(self, call: ast.Call) -> Iterator[Finding]:
         package, name = self._meaning(call.func)
-        allowed = (
-            _keyword(call, "allowed_values") if package == "ragas" and name in METRIC_DECORATORS else None
-        )
-        if allowed is not None and isinstance(allowed, _LITERALS[name]):
-            message = (
-                f"the `allowed_values` of `{name}` are {_WRITTEN[name]}: with these, Ragas scores nothing"
-            )
-            yield Finding(self._places.span(allowed), message)
+        kind = _PROMPTED.get(name, name)
+        allowed = _keyword(call, "allowed_values") if kind in METRIC_DECORATORS else None
+        if allowed is None:
+            return
+        span, message = self._places.span(allowed), f"the `allowed_values` of `{name}` are {_WRITTEN[kind]}"
+        match allowed:
+            case ast.Constant(value=str() as text) if kind != "ranking_metric":
+                is_list = kind == "discrete_metric" and "," in text
+                values = ", ".join(f'"{each.strip()}"' for each in text.split(","))
+                fixes = (Fix("Write a list", (Edit(span, f"[{values}]"),)),) if is_list else ()
+                yield Finding(span, f"{message}, and not one text", fixes)
+            case _ if package == "ragas" and isinstance(allowed, _LITERALS[kind]):
+                yield Finding(span, f"{message}: with these, Ragas scores nothing")
 
     def _backend(self, call: ast.Call) -> Iterator[Finding]:
         made = call.func
@@ -340,7 +349,8 @@ class _Library:
         if not isinstance(backend, ast.Constant) or not isinstance(backend.value, str):
             return
         names = backend_names()
-        meant = nearest(backend.value, names)
+        local = f"local/{backend.value}"
+        meant = local if local in names else nearest(backend.value, names)
         if backend.value not in names and meant is not None:
             span = self._places.span(backend)
             fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
@@ -372,6 +382,55 @@ class _Library:
         if missing and not unknown:
             names = ", ".join(f"`{each}`" for each in missing)
             yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
+
+    def _prompted_score(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the fields of a metric's prompt that a call of its `score` does not give."""
+        is_score = isinstance(call.func, ast.Attribute) and call.func.attr in {"score", "ascore"}
+        made = call.func.value if is_score and isinstance(call.func, ast.Attribute) else None
+        fields = self._prompts.get(made.id) if isinstance(made, ast.Name) else None
+        if fields is None or call.args or any(keyword.arg is None for keyword in call.keywords):
+            return
+        given = [keyword.arg for keyword in call.keywords]
+        missing = [field for field in fields if field not in given]
+        unread = [each for each in call.keywords if each.arg not in {*fields, "llm"}]
+        for field in missing:
+            meant = nearest(field, [each.arg or "" for each in unread])
+            wrong = next((each for each in unread if each.arg == meant), None)
+            message = f"the prompt of the metric needs `{field}`"
+            if wrong is None:
+                yield Finding(self._places.span(call.func), message)
+                continue
+            span = self._places.span(wrong)
+            fix = Fix.change_to(span, field, preferred=True)
+            yield Finding(span, f"{message}; this is `{wrong.arg}`", (fix,))
+
+    def _metric_prompts(self) -> dict[str, list[str]]:
+        """Return the fields of the literal prompts of metrics in variables that the module binds once."""
+        found: dict[str, list[str]] = {}
+        for name, call in self._bound_calls():
+            prompt = _keyword(call, "prompt")
+            is_metric = self._meaning(call.func)[1] in _PROMPTED
+            if is_metric and isinstance(prompt, ast.Constant) and isinstance(prompt.value, str):
+                try:
+                    parsed = [field for _, field, _, _ in Formatter().parse(prompt.value) if field]
+                except ValueError:
+                    continue
+                if all(field.isidentifier() for field in parsed):
+                    found[name] = list(dict.fromkeys(parsed))
+        return found
+
+    def _bound_calls(self) -> Iterator[tuple[str, ast.Call]]:
+        """Yield the variables that the module binds once, at its top level, to the result of a call."""
+        bound = Counter(
+            node.id
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        )
+        bound.update(node.arg for node in ast.walk(self._tree) if isinstance(node, ast.arg))
+        for node in self._tree.body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if bound[name] == 1:
+                    yield name, call
 
     def _scored(self, node: ast.expr) -> _Metric | None:
         """Return the metric whose `score` an expression calls."""
@@ -476,6 +535,12 @@ class _Library:
                     fixes = (Fix(f"Change to `{meant}`", (edit,), preferred=True),) if meant else ()
                     message = f"the metric allows {allowed}, and not `{branch.value!s}`: it has no score"
                     yield Finding(span, message, fixes)
+
+
+def _is_prompt_object(package: str, call: ast.Call) -> bool:
+    """Return whether a call makes a prompt object; later releases of Ragas have another class `Prompt`."""
+    names = {keyword.arg for keyword in call.keywords}
+    return "instruction" in names and (package == "promptls" or bool(names & {"input_keys", "output_key"}))
 
 
 def _keyword(call: ast.Call, name: str) -> ast.expr | None:
