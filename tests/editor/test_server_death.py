@@ -45,3 +45,29 @@ def test_a_server_that_is_killed_is_started_again_with_what_was_typed(
     workbench.page.keyboard.press("Backspace")
     expect(workbench.problem("unknown-part-key").first).to_be_visible()
     assert not set(servers_of(code_server)) & set(killed)
+
+
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+
+
+def test_typing_while_the_server_is_killed_does_not_stop_the_client(
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    workbench = open_folder(code_server, project)
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    lines = (project / PROMPT).read_text("utf-8").splitlines()
+    workbench.go_to(lines.index("- name: ticket") + 2, 3)
+    killed = list(servers_of(code_server))
+    # The host of the extensions learns of the death and of the typed text at about the same time.
+    hosts = {parent_of(process) for process in killed} - {1, *killed}
+    for host in hosts:
+        os.kill(host, signal.SIGSTOP)
+    workbench.page.keyboard.press("Delete")
+    for process in killed:
+        os.kill(process, signal.SIGKILL)
+    for host in hosts:
+        os.kill(host, signal.SIGCONT)
+    expect(workbench.problem("unknown-part-key").first).to_be_visible()
+    assert not set(servers_of(code_server)) & set(killed)

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import {
   type ClientCapabilities,
   CloseAction,
+  ErrorAction,
   LanguageClient,
   type Middleware,
   RevealOutputChannelOn,
@@ -47,7 +48,8 @@ export function createClient(
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       middleware: ownSettings(settings),
       errorHandler: {
-        error: (...given) => errorHandler.error(...given),
+        // By default the client stops for good when it writes to a server that has just died: `closed` decides.
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
         // A server that ended before it ever answered would end again; the server manager says so, once.
         closed: async () => {
           if (!hasRun) {
