@@ -64,10 +64,13 @@ def unsampled_names(file: File) -> Iterator[UnsampledName]:
 
 
 def _has_other_keys(schema: Mapping[str, Any], shape: Shape) -> bool:
-    """Return whether a template reads a key that the samples do not have, without analyzing the file."""
+    """Return whether a template reads a typo of a key of the samples, without analyzing the file."""
     properties = schema.get("properties", {})
     return any(
-        any(name not in properties or _has_other_keys(properties[name], inner) for name, inner in each.keys)
+        any(
+            _has_other_keys(properties[name], inner) if name in properties else lacks_property(schema, name)
+            for name, inner in each.keys
+        )
         or (each.element is not None and _has_other_keys(schema.get("items", {}), each.element))
         for each in alternatives_of(shape)
     )
