@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from promptls.dialects import KeyFact, optional, required_key, table
@@ -553,6 +554,12 @@ def saved_key(form: Form, keys: tuple[str, ...]) -> KeyFact | None:
 def saved_keys(form: Form, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     """Return the keys of the mapping at `path`; empty if they are user-defined."""
     return _TABLES[form].get(path, {})
+
+
+@lru_cache
+def has_keys_below(form: Form, path: tuple[str, ...]) -> bool:
+    """Return whether there are keys, other than user-defined ones, at or below `path`."""
+    return any(known[: len(path)] == path for known in _TABLES[form])
 
 
 def saved_prompt_in(data: Any) -> SavedPrompt | None:

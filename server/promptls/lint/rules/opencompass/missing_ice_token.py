@@ -82,7 +82,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         )
         yield Finding(template.entry.key.span, message, _adding_token(chunk.text, template))
         return
-    if template is not evaluation.question_template:
+    if template is not evaluation.question_template or USUAL_ICE_MARK not in chunk.text:
         return
     # `invalid-ppl-template` reports the key in the template.
     misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]

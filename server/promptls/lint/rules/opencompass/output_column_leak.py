@@ -62,7 +62,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the places of the answer's column where it is not masked."""
     evaluation = evaluation_of(chunk)
     template = evaluation.question_template if evaluation else None
-    if evaluation is None or template is None or not evaluation.output_column:
+    if evaluation is None or template is None or f"{{{evaluation.output_column}}}" not in chunk.text:
         return
     why = _why(evaluation, template)
     for body in template.bodies if why else ():

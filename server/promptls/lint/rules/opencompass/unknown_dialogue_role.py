@@ -104,12 +104,10 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 def _lacks_role(turn: Mapping) -> bool:
     """Return whether a turn has a `prompt` and no `role`, not even a misspelled one."""
+    if "prompt" not in turn.indexes or "role" in turn.indexes:
+        return False
     keys = [key_text(entry) for entry in turn.entries]
-    return (
-        "prompt" in keys
-        and "role" not in keys
-        and not any(key is None or is_close(key, "role") for key in keys)
-    )
+    return not any(key is None or is_close(key, "role") for key in keys)
 
 
 def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:

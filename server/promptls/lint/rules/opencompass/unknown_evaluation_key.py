@@ -37,7 +37,7 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from promptls.dialects.opencompass.vocabulary import (
     API_MODELS,
@@ -114,17 +114,17 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
 
 
 def _typos(
-    node: Node | None, known: Iterable[str], others: frozenset[str] = frozenset()
+    node: Node | None, known: Collection[str], others: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
     """Yield the keys that are a typo of a known key that is not present; `others` are no typos."""
-    if not isinstance(node, Mapping):
+    keys = node.indexes.keys() if isinstance(node, Mapping) else frozenset[str]()
+    if not isinstance(node, Mapping) or all(key in known for key in keys):
         return
-    keys = [key_text(entry) for entry in node.entries]
-    names = tuple(known)
-    for entry, key in zip(node.entries, keys, strict=True):
-        if not key or key in names or key in others:
+    for entry in node.entries:
+        key = key_text(entry)
+        if not key or key in known or key in others:
             continue
-        meant = [each for each in names if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
+        meant = [each for each in known if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
         if meant:
             found = misspelled(entry.key.span, f"unknown key `{key}`", key, meant)
             yield Finding(found.span, found.message, found.fixes, severity="warning")

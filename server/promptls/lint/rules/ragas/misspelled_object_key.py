@@ -38,7 +38,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.dialects.ragas.saved_prompt import Form, form_of, saved_keys
+from promptls.dialects.ragas.saved_prompt import Form, form_of, has_keys_below, saved_keys
 from promptls.lint.rule import OBJECT_KINDS, File, Finding, Rule, Severity
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
@@ -65,15 +65,18 @@ def _in_saved(node: Node, form: Form, path: tuple[str, ...]) -> Iterator[Finding
             yield from _in_saved(item, form, (*path, "-"))
     elif isinstance(node, MappingNode) and (keys := saved_keys(form, path)):
         yield from _in_mapping(node, keys, () if path else (*PROMPT_KEYS, *HEADER_KEYS))
-        for entry in node.entries:
-            if (key := key_text(entry)) in keys:
-                yield from _in_saved(entry.value, form, (*path, str(key)))
+        for key in keys.keys() & node.indexes.keys():
+            value = node.value(key) if has_keys_below(form, (*path, key)) else None
+            if value is not None:
+                yield from _in_saved(value, form, (*path, key))
 
 
 def _in_mapping(node: MappingNode, keys: Mapping[str, KeyFact], others: Iterable[str]) -> Iterator[Finding]:
+    present = node.indexes.keys()
+    if present <= keys.keys():
+        return
     known = {*keys, *others}
-    present = {key_text(entry) for entry in node.entries}
-    for entry in node.entries if present - known else ():
+    for entry in node.entries:
         key = key_text(entry)
         if key is None or key in known:
             continue
