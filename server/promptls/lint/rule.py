@@ -237,7 +237,7 @@ def each_chunk_given(
             def in_chunk(chunk: Chunk) -> tuple[Finding, ...]:
                 """Return the findings in a chunk, which caches them for the last `value`."""
                 known = chunk.facts.get(find)
-                if not isinstance(known, _Found) or known.value != value:
+                if not isinstance(known, _Found) or (known.value is not value and known.value != value):
                     findings = unrecorded(lambda: tuple(islice(find(chunk, value), MAX_FINDINGS + 1)))
                     known = chunk.facts[find] = _Found(value, findings)
                 return known.findings

@@ -87,8 +87,10 @@ class Chunk:
 
     def tags_at(self, span: Span) -> tuple[Tag, ...]:
         """Return the tags that overlap a span."""
-        first = bisect_right(self.tags, span.start, key=_tag_end)
-        return self.tags[first : bisect_left(self.tags, span.end, lo=first, key=_tag_start)]
+        tags = self.tags  # the read is recorded here, because places would make every edit a change
+        starts, ends = unrecorded(_tag_edges, self)
+        first = bisect_right(ends, span.start)
+        return tags[first : bisect_left(starts, span.end, lo=first)]
 
     @property
     def has_content(self) -> bool:
@@ -99,14 +101,6 @@ class Chunk:
     def has_printed_content(self) -> bool:
         """`has_content`, ignoring macros and `set` blocks, whose text is printed elsewhere."""
         return _has_printed_content(self)
-
-
-def _tag_start(tag: Tag) -> int:
-    return tag.span.start
-
-
-def _tag_end(tag: Tag) -> int:
-    return tag.span.end
 
 
 Fact = TypeVar("Fact")
@@ -152,6 +146,12 @@ def text_of(chunks: Iterable[Chunk]) -> str:
 def set_fact(chunk: Chunk, fact: Callable[[Chunk], Fact], value: Fact) -> None:
     """Store the value of a chunk fact that was obtained in a different way."""
     chunk.facts[fact.__wrapped__] = value  # type: ignore[attr-defined]  # set by `wraps`
+
+
+@chunk_fact
+def _tag_edges(chunk: Chunk) -> tuple[list[int], list[int]]:
+    """Return where the chunk's tags start, and where they end."""
+    return [tag.span.start for tag in chunk.tags], [tag.span.end for tag in chunk.tags]
 
 
 @chunk_fact

@@ -166,12 +166,15 @@ def _is_same_column(step: EditStep, column: Callable[[Chunk], object]) -> bool:
     """Return whether an edit left a chunk fact unchanged in all chunks."""
     same = step.same.get(column)
     if same is None:
-        same = step.same[column] = len(step.old) == len(step.new) and all(
-            (before := column(old)) is (now := column(new))
-            or before == now
-            or (step.keeps_lines and equal_but_places(before, now))
-            for old, new in zip(step.old, step.new, strict=True)
-        )
+        same = len(step.old) == len(step.new)
+        for old, new in zip(step.old, step.new, strict=False) if same else ():
+            before, now = column(old), column(new)
+            if before is now or before == now:
+                continue
+            if not (step.keeps_lines and equal_but_places(before, now)):
+                same = False
+                break
+        step.same[column] = same
     return same
 
 

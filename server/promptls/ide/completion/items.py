@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
@@ -280,7 +280,7 @@ def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhe
         if tag.kind in _TAGS or tag.kind == "comment":
             if inside > tag.span.end:
                 written = located.chunk.text[tag.span.start : inside]
-                tag = replace(tag, text=written, inner_end=len(written))
+                tag = tag._replace(text=written, inner_end=len(written))
             return TagPlace(tag, located.start + tag.span.start, inside - tag.span.start, tag.text)
         return NOWHERE
     comment = _unclosed_comment(located.chunk, inside)

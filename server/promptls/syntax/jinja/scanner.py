@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -43,8 +42,7 @@ _SIMPLE: Final = re.compile(r"[\w \t.,|=<>:~*/]+")
 """The inside of a tag in which nothing could open or close anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """One Jinja tag: `{{ … }}`, `{% … %}`, `{# … #}`, or a whole raw block.
 
     `span` counts from the start of the scanned text; `inner_start` and `inner_end` bound

@@ -111,12 +111,19 @@ class Mapping:
         made._entries, made._unmoved, made._by = None, self._unmoved or self, self._by + by
         return made
 
-    def entry(self, key: str) -> Entry | None:
-        """Return the last entry with this key, which is the one that YAML uses."""
+    @property
+    def indexes(self) -> dict[str, int]:
+        """The index of the last entry with each key, which is the one that YAML uses."""
+        if self._unmoved is not None:
+            return self._unmoved.indexes
         if self._indexes is None:
             texts = ((key_text(entry), index) for index, entry in enumerate(self.entries))
             self._indexes = {text: index for text, index in texts if text is not None}
-        index = self._indexes.get(key)
+        return self._indexes
+
+    def entry(self, key: str) -> Entry | None:
+        """Return the last entry with this key."""
+        index = self.indexes.get(key)
         return None if index is None else self.entries[index]
 
     def value(self, key: str) -> Node | None:
