@@ -28,15 +28,13 @@ _SETTINGS_SECONDS: Final = 2.0
 """How long messages wait for a client that does not send its settings."""
 _SCAN_SECONDS: Final = 0.3
 """How long messages wait for the scan of the workspace."""
-_FIRST_MODULES: Final = (
-    "promptls.semantic.header",
-    "promptls.lint.registry",
-    "promptls.lint.runner",
-    "promptls.server.state.latest_renderings",
-    "promptls.ide.experiments",
-)
-"""What the first diagnostics need, then what the first pause in typing needs."""
+_FIRST_MODULES: Final = ("promptls.lint.registry", "promptls.lint.runner")
+"""What the first diagnostics need."""
+_LATER_MODULES: Final = ("promptls.server.state.latest_renderings", "promptls.ide.experiments")
+"""What the first pause in typing needs."""
 _HANDLER_PACKAGES: Final = ("requests", "commands")
+_LOADING_PAUSE: Final = 0.02
+"""The pause before each of the later modules, so that a file that is opened meanwhile is checked first."""
 
 
 async def initialized(context: Context, scan: WorkspaceScan) -> None:
@@ -69,13 +67,13 @@ async def _preload() -> None:
 
     `initialize` is answered before any of it is imported. Clients take a while before they open a file.
     """
-    names = [
-        *_FIRST_MODULES,
-        *(name for package in _HANDLER_PACKAGES for name in _modules_in(package)),
-    ]
+    handlers = [name for package in _HANDLER_PACKAGES for name in _modules_in(package)]
     try:
-        for name in names:
+        for name in _FIRST_MODULES:
             await asyncio.sleep(0)
+            import_module(name)
+        for name in (*_LATER_MODULES, *handlers):
+            await asyncio.sleep(_LOADING_PAUSE)
             import_module(name)
         gc.freeze()  # loaded modules stay, so garbage collection can skip their objects
     except ImportError:
