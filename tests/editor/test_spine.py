@@ -246,3 +246,27 @@ def test_another_sample_renders_another_ticket(workbench: Workbench) -> None:
     preview.get_by_role("button", name="Sample data").click()
     preview.get_by_role("option").nth(1).click()
     expect(ticket).not_to_have_text(before)
+
+
+def test_the_status_bar_counts_the_chosen_sample_and_none_that_does_not_render(
+    workbench: Workbench, example: Path
+) -> None:
+    header = "{#---\nsamples: greet.json\n---#}\n"
+    (example / "greet.yml.j2").write_text(
+        header + "- name: a\n  role: user\n  content: {{ text }}\n", "utf-8"
+    )
+    samples = {"one": {"text": "Hello"}, "two": {"text": "Hello to all"}, "wrong": {"text": "a: b"}}
+    (example / "greet.json").write_text(json.dumps(samples), "utf-8")
+    workbench.open_file("greet.yml.j2")
+    workbench.click_lens("Preview")
+    preview = workbench.panel("Hello")
+    expect(workbench.status(re.compile(r"\b1 / 1,000 tokens"))).to_be_visible()
+    for place, count in ((1, 3), (2, None)):
+        preview.get_by_role("button", name="Sample data").click()
+        preview.get_by_role("option").nth(place).click()
+        if count is None:
+            expect(preview.get_by_role("alert")).to_contain_text("Cannot render")
+            expect(preview.locator("#view.outdated")).to_have_count(0)
+            expect(workbench.status("1,000 tokens")).to_have_count(0)
+        else:
+            expect(workbench.status(re.compile(rf"\b{count} / 1,000 tokens"))).to_be_visible()

@@ -68,7 +68,7 @@ export function activate(context: vscode.ExtensionContext): void {
       results.restore(panel);
     }),
     registerAgentTools(client),
-    countTokens(client),
+    countTokens(client, preview),
     startWhenNeeded(server, isProject),
     whenPrompts(client, log, isProject, () => {
       void vscode.commands.executeCommand("setContext", "promptls.isActive", true);
@@ -196,7 +196,7 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
 }
 
 /** Keeps the token count of the active prompt in the status bar, requested when typing pauses. */
-function countTokens(client: Client): vscode.Disposable {
+function countTokens(client: Client, preview: PreviewPanel): vscode.Disposable {
   const status = new TokenStatus();
   let counted: string | undefined;
   // A panel has the focus while a sample is chosen in it, and after a reload of the window.
@@ -216,7 +216,7 @@ function countTokens(client: Client): vscode.Disposable {
       status.show(result);
       counted = uri;
     } else if (counted !== uri) {
-      // While a prompt is broken, its last count stays; a file that is not a prompt has none.
+      // While a prompt is broken, its last count with the same data stays; a file that is not a prompt has none.
       status.hide();
     }
   }, TYPING_PAUSE_MILLISECONDS);
@@ -228,6 +228,9 @@ function countTokens(client: Client): vscode.Disposable {
     }),
     client.onChanged(() => {
       refresh.request();
+    }),
+    preview.onChosen(() => {
+      counted = undefined;
     }),
     vscode.window.onDidChangeActiveTextEditor(() => {
       // A panel that takes the focus is no other file: the count of the prompt beside it stays.

@@ -43,6 +43,9 @@ export class PreviewPanel implements vscode.Disposable {
   /** Runs until the page is loaded. */
   #loading: NodeJS.Timeout | undefined;
   #isReady = false;
+  readonly #chosen = new vscode.EventEmitter<void>();
+  /** Other data was chosen in the page. */
+  readonly onChosen = this.#chosen.event;
   /** The request to a model that is being answered. */
   #asking: vscode.CancellationTokenSource | undefined;
 
@@ -126,6 +129,7 @@ export class PreviewPanel implements vscode.Disposable {
 
   dispose(): void {
     this.#refresh.dispose();
+    this.#chosen.dispose();
     clearTimeout(this.#loading);
     this.#panel?.dispose();
     vscode.Disposable.from(...this.#always).dispose();
@@ -210,6 +214,7 @@ export class PreviewPanel implements vscode.Disposable {
       case "choose":
         this.#choice = message.choice;
         this.#refresh.request();
+        this.#chosen.fire();
         return;
       case "copy":
         await vscode.env.clipboard.writeText(message.text);

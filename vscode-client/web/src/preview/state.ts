@@ -7,7 +7,7 @@ export type View = (typeof VIEWS)[number];
 
 export interface Shown {
   result: PreviewResult | undefined;
-  /** The last rendering of this file that succeeded. */
+  /** The last rendering of this file with this sample that succeeded. */
   rendering: Rendering | undefined;
   /** True when `rendering` is of an earlier text than the failure. */
   outdated: boolean;
@@ -21,13 +21,21 @@ export const NOTHING: Shown = {
   failure: undefined,
 };
 
-/** A rendering replaces the last; a failure leaves the last one of the same file standing, outdated. */
+/** A rendering replaces the last; a failure leaves the last one with the same sample standing, outdated. */
 export function withResult(shown: Shown, result: PreviewResult): Shown {
   if (result.rendering !== null) {
     return { result, rendering: result.rendering, outdated: false, failure: result.failure ?? undefined };
   }
-  const last = shown.result?.uri === result.uri ? shown.rendering : undefined;
+  const last = isOfSameSample(shown.result, result) ? shown.rendering : undefined;
   return { result, rendering: last, outdated: last !== undefined, failure: result.failure ?? undefined };
+}
+
+function isOfSameSample(before: PreviewResult | undefined, after: PreviewResult): boolean {
+  return (
+    before?.uri === after.uri &&
+    before.sample?.name === after.sample?.name &&
+    before.sample?.source === after.sample?.source
+  );
 }
 
 /** The server gave no answer: as a failure of the rendering. */

@@ -46,6 +46,15 @@ describe("the preview", () => {
     expect(other.outdated).toBe(false);
   });
 
+  it("never shows the rendering with one sample under the error of another", () => {
+    const sample = (name: string) => ({ sample: { name, source: "samples.yml" } });
+    const good = withResult(NOTHING, answer({ ...sample("short"), rendering: RENDERING }));
+    const other = withResult(good, answer({ ...sample("long"), failure: FAILURE }));
+    expect(other).toMatchObject({ rendering: undefined, outdated: false, failure: FAILURE });
+    const same = withResult(good, answer({ ...sample("short"), failure: FAILURE }));
+    expect(same).toMatchObject({ rendering: RENDERING, outdated: true });
+  });
+
   it("keeps the last rendering also where the server does not answer", () => {
     const good = withResult(NOTHING, answer({ rendering: RENDERING }));
     const silent = withoutAnswer(good, "file:///a.yml.j2", "the server has stopped");
