@@ -77,10 +77,12 @@ async def test_an_example_runs_from_its_lens_and_keeps_its_verdict(code: Editor,
 
     result = await code.command("runExperiment", uri=uri, experiment="answers", rows="example 2")
     await code.command("runExperiment", uri=uri, experiment="answers", rows="example 1")
+    await code.command("runExperiment", uri=uri, experiment="answers")
 
     assert result.rows == 1
     assert await code.lenses(uri) == [
-        "Preview", "Run answers", "Run", "exact_match pass", "Run", "exact_match fail",
+        "Preview", "Run answers", "exact_match 33 %",
+        "Run", "exact_match pass", "Run", "exact_match fail",
     ]  # fmt: skip
     hover = await code.hover(uri, "{text: b|ad")
     assert hover is not None
@@ -99,6 +101,20 @@ async def test_the_scores_of_all_rows_stay_when_some_rows_are_run(code: Editor, 
     assert (failing.rows, failing.calls) == (2, 0)
     Path(beside(uri, "rows.csv").removeprefix("file://")).write_text(f"{ROWS}d,four,four\n", "utf-8")
     assert (await code.lenses(uri))[2] == "exact_match 33 % · other dataset"
+
+
+async def test_the_rows_that_a_partial_run_left_out_are_run(code: Editor, server: ModelServer) -> None:
+    uri = opened(code, server)
+    partial = await code.command("runExperiment", uri=uri, rows="2,3,")
+    assert await actions(code, uri, "promptls.run.complete") == [
+        "Run the rows that the partial run of answers left out"
+    ]
+
+    result = await code.command("runExperiment", uri=uri, experiment="answers", complete=partial.run)
+
+    assert (result.rows, len(server.requests)) == (3, 3)
+    assert (await code.lenses(uri))[2] == "exact_match 33 % · 2 from the cache"
+    assert await actions(code, uri, "promptls.run.complete") == []
 
 
 async def test_the_results_of_a_prompt_are_those_of_its_last_complete_run(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -417,17 +417,21 @@ def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]
 
 # Maximum number of partial runs whose verdicts override older ones.
 MAX_LATER = 5
+_OLDER: Final = 20
+"""The number of runs before the latest complete one in which those over examples are looked for."""
 
 
 class LastRuns(NamedTuple):
     """The last runs; `scored` is the latest complete run, with its baseline as `previous`.
 
     Without a complete run, it is the latest partial one. `later` are more recent runs, over some rows or
-    over the prompt's examples, latest first. `scored` is None before the first run over rows.
+    over the prompt's examples, latest first. `scored` is None before the first run over rows. `of_examples`
+    are runs over the prompt's examples that are older than `scored`, latest first.
     """
 
     scored: RunSummary | None
     later: tuple[RunSummary, ...]
+    of_examples: tuple[RunSummary, ...] = ()
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
@@ -445,7 +449,10 @@ def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | Non
     later: list[RunSummary] = []
     for run in islice(runs, LOOKED_BACK):
         if run.is_complete:
-            return LastRuns(with_baseline(run, runs), tuple(later[:MAX_LATER]))
+            older = list(islice(runs, _OLDER))
+            of_examples = [each for each in older if is_of_examples(each.rows_chosen)]
+            scored = with_baseline(run, chain(older, runs))
+            return LastRuns(scored, tuple(later[:MAX_LATER]), tuple(of_examples[:MAX_LATER]))
         later.append(run)
     latest = next((each for each in later if not is_of_examples(each.rows_chosen)), None)
     newer = later if latest is None else later[: later.index(latest)]

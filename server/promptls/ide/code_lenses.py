@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.ide.experiments import ExperimentRuns, change_text, shows_examples
@@ -170,7 +171,7 @@ def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ..
         chosen = {"experiment": runs[0].name, "rows": one_example(number)}
         yield Lens(start, Action("Run", RUN, chosen, f"Run {runs[0].name} on this example"))
         for each in runs:
-            found = example_result(number, example.data, output, each.newest_first)
+            found = example_result(number, example.data, output, each.with_examples)
             if found is None:
                 continue
             text = verdict_text(found.run, found.cells)
@@ -254,7 +255,7 @@ FIRST_ROWS = 5
 class RunAction:
     """An action, and the suffix of its kind.
 
-    That is `example`, `failing`, `fresh`, `first`, `compare` or `leaveOneOut`.
+    That is `example`, `failing`, `complete`, `fresh`, `first`, `compare` or `leaveOneOut`.
     """
 
     kind: str
@@ -275,6 +276,10 @@ def run_actions(
         if each.last is not None:
             title = f"Run the failing rows of {each.name}"
             yield RunAction("failing", Action(title, RUN, {**named, "rows": "failing"}))
+        if (partial := _partial_run(each)) is not None:
+            title = f"Run the rows that the partial run of {each.name} left out"
+            yield RunAction("complete", Action(title, RUN, {**named, "complete": str(partial.results)}))
+        if each.last is not None:
             title = f"Run {each.name} again, and ask the models for known answers too"
             yield RunAction("fresh", Action(title, RUN, {**named, "fresh": True}))
         title = f"Run the first {FIRST_ROWS} rows of {each.name}"
@@ -284,6 +289,14 @@ def run_actions(
         if examples:
             title = f"Find the examples that earn their tokens in {each.name}"
             yield RunAction("leaveOneOut", Action(title, LEAVE_ONE_OUT, named))
+
+
+def _partial_run(runs: ExperimentRuns) -> RunSummary | None:
+    """Return the latest run over some rows of the dataset, if it is newer than the last complete run."""
+    from promptls.experiments.row_choice import is_of_examples
+
+    newer = takewhile(lambda run: not run.is_complete, runs.newest_first)
+    return next((run for run in newer if not run.stale and not is_of_examples(run.rows_chosen)), None)
 
 
 def _on_example(

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class ExperimentRuns:
     """An experiment with its last complete run, which is compared with the previous one.
 
-    `last` is None before the first run. `later` are newer runs over some rows or examples, the latest first.
+    `last` is None before the first run. `later` are newer runs over some rows or examples, the latest first,
+    and `of_examples` older runs over examples.
     """
 
     name: str
@@ -35,11 +36,17 @@ class ExperimentRuns:
     later: tuple[RunSummary, ...] = ()
     has_other_dataset: bool = False
     """Whether the dataset has changed since the last run, if that can be checked quickly."""
+    of_examples: tuple[RunSummary, ...] = ()
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
         """All of its runs, the latest first."""
         return (*self.later, *([self.last] if self.last is not None else []))
+
+    @property
+    def with_examples(self) -> tuple[RunSummary, ...]:
+        """The runs that may have a result of an example, the latest first."""
+        return (*self.newest_first, *self.of_examples)
 
 
 @question
@@ -66,7 +73,8 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     unsaved = snapshot.unsaved()
     found = ((name, last_runs(Path(path), name, unsaved=unsaved)) for name in names)
     return tuple(
-        ExperimentRuns(name, runs.scored, runs.later, _has_other_dataset(runs.scored)) for name, runs in found
+        ExperimentRuns(name, runs.scored, runs.later, _has_other_dataset(runs.scored), runs.of_examples)
+        for name, runs in found
     )
 
 
@@ -159,7 +167,7 @@ def _hash(snapshot: Snapshot, path: str) -> str | None:
 
 def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) -> tuple[Finding, ...]:
     """Return the findings in the file from the last runs of its experiments; none from stale runs."""
-    newest_first = [run for each in runs for run in each.newest_first]
+    newest_first = [run for each in runs for run in each.with_examples]
     if not newest_first:
         return ()
     from promptls.lint.runner import check_runs

@@ -237,7 +237,7 @@ def _last_result(template: Template, number: int, example: Example, runs: Experi
     from promptls.experiments.examples import example_result
 
     output = template.declarations.settings.output_key
-    found = example_result(number, example.data, output, runs.newest_first)
+    found = example_result(number, example.data, output, runs.with_examples)
     if found is not None:
         yield result_text(found.run, found.cells, runs.name)
 

@@ -301,16 +301,17 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
 
     Raises `UsageError` if a folder of the run is not trusted.
 
-    `uri` is the prompt; `resume` and `retryErrors` specify a run instead. With `uri`, `resume` may be the
-    name of a run of the prompt, as messages about stopped runs give it. `secrets` are variables with keys
-    from the editor's secret storage: they are passed to the process of the run and nowhere else.
+    `uri` is the prompt; `resume`, `retryErrors` and `complete` specify a run instead. With `uri`, `resume`
+    may be the name of a run of the prompt, as messages about stopped runs give it. `secrets` are variables
+    with keys from the editor's secret storage: they are passed to the process of the run and nowhere else.
     """
     from promptls.experiments.folder_code import code_of_run, files_of_run
 
     resume = optional(arguments, "resume", str)
     if resume and Path(resume).parent == Path() and optional(arguments, "uri", str):
         resume = str(results_folder(Path(prompt_path(context, arguments))) / resume)
-    retry = optional(arguments, "retryErrors", str)
+    complete = optional(arguments, "complete", str)
+    retry = complete or optional(arguments, "retryErrors", str)
     path = "" if resume or retry else prompt_path(context, arguments)
     models = optional(arguments, "models", list) or []
     rows = arguments.get("rows")
@@ -330,6 +331,7 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
         max_cost=optional({"cost": float(cost) if isinstance(cost, int) else cost}, "cost", float),
         resume=resume,
         retry_errors=retry,
+        complete=complete is not None,
         fresh=arguments.get("fresh") is True,
         yes=arguments.get("yes") is True,
         engine="ray" if engine == "ray" else "local" if engine == "local" else None,
