@@ -35,6 +35,20 @@ def test_without_any_server_one_is_installed_where_the_user_says_so(
         assert "(from the own environment)" in server.logs()
 
 
+def test_without_an_extension_for_python_the_setting_of_the_machine_names_one(
+    code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    with running(code_server_command, tmp_path / "home", extension, machine_settings={}) as server:
+        workbench = open_folder(server, project)
+        workbench.open_file(PROMPT)
+        question = workbench.notification("promptls needs its Python server")
+        question.get_by_role("button", name="Choose Python").click()
+        setting = workbench.page.locator(".settings-editor .setting-item-contents")
+        expect(setting).to_have_count(1)
+        expect(setting).to_contain_text("The Python interpreter")
+        workbench.screenshot("setting")
+
+
 def test_in_restricted_mode_nothing_is_installed_without_an_answer(
     code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
 ) -> None:

@@ -25,7 +25,9 @@ export async function onSelectedPython(changed: () => void): Promise<vscode.Disp
 /** Opens the Python extension's picker, or the setting that names an interpreter. */
 export async function choosePython(): Promise<void> {
   if (vscode.extensions.getExtension(PVSC_EXTENSION_ID) === undefined) {
-    await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server.python");
+    // The setting is one of the machine that the server runs on.
+    const settings = vscode.env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
+    await vscode.commands.executeCommand(`workbench.action.${settings}`, { query: "promptls.server.python" });
   } else {
     await vscode.commands.executeCommand("python.setInterpreter");
   }
