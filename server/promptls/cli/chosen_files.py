@@ -176,7 +176,7 @@ def rewrite(path: str, before: str, after: str) -> None:
     target = Path(os.path.realpath(path))
     state = target.stat()
     if not state.st_mode & _WRITABLE:
-        raise UserError("the file is read-only, and left as it is", FilePlace(path), "make it writable first")
+        raise UserError("the file is read-only", FilePlace(path), "make it writable first")
     if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
         raise UserError(
             "the file is left as it is: it is not UTF-8, or was changed in the meantime",
