@@ -76,7 +76,7 @@ vsix: setup ## build vscode-client/promptls.vsix
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/build-extension.sh
 
 vscode: setup ## open the example in VS Code, or in code-server where there is no `code`
-	@scripts/vscode.sh $(EXAMPLE)
+	@scripts/vscode.sh $(EXAMPLE) triage_v2.yml.j2
 
 lock: ## write the lock files: what the extension installs, and the embedded model, with hashes
 	@scripts/lock.sh

@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Opens a folder in VS Code with the extension installed: in the user's own where there is a
-# `code`, else in code-server, which is VS Code in the browser. Usage: vscode.sh FOLDER
+# `code`, else in code-server, which is VS Code in the browser. A prompt of the folder is shown.
+# Usage: vscode.sh FOLDER PROMPT
 #
 # Who opens code-server can run any command as you, and every user of this machine reaches its port: so it asks
 # for a password, which is made once and kept where nobody else may read it.
 source "$(dirname "$0")/steps.sh"
 
 folder="$root/$1"
+prompt="$folder/$2"
 extension="$root/vscode-client/promptls.vsix"
 step "VS Code extension" "40 seconds" scripts/build-extension.sh
 
 if command -v code >/dev/null; then
   step "extension into your VS Code" "10 seconds" code --install-extension "$extension" --force
   echo "Opening $1 in VS Code."
-  exec code "$folder"
+  exec code "$folder" "$prompt"
 fi
 
 echo "There is no \`code\` here, so this uses code-server, VS Code in the browser."
@@ -32,7 +34,8 @@ if [[ ! -s "$config" ]]; then
 fi
 
 port="${PORT:-$(.venv/bin/python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}"
-address="http://127.0.0.1:$port/?folder=$folder"
+opened="%5B%5B%22openFile%22,%22vscode-remote://127.0.0.1:$port$prompt%22%5D%5D"
+address="http://127.0.0.1:$port/?folder=$folder&payload=$opened"
 echo "VS Code is at $address (Ctrl+C ends it)."
 echo "Its password is $(sed -n 's/^password: //p' "$config"), kept in $config."
 open="$(command -v xdg-open || command -v open || true)"

@@ -250,7 +250,7 @@ def test_everything_that_is_read_is_recorded(folder: Path, audit: Audit) -> None
     shutil.copytree(EXAMPLE, folder / "example", ignore=shutil.ignore_patterns("experiments", "__pycache__"))
     rules = {rule.name for rule in RULES}
     prompts = sorted(map(str, (folder / "example").rglob("*.yml.j2")))
-    assert len(prompts) == 5
+    assert len(prompts) == 6
     for prompt in prompts:
         snapshot = choose([prompt]).snapshot
         with facts.recording() as reads, audit.during(on=True):
