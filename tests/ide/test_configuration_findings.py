@@ -465,3 +465,66 @@ def test_rows_of_the_inferencer(source: str, rules: list[str]) -> None:
     module = "opencompass/openicl/icl_retriever/icl_fix_k_retriever.py"
     assert [rule for rule, _ in found(text, {module: f"def retrieve({source}): ..."})] == rules
     assert [rule for rule, _ in found(text)] == ["retriever-mismatch"]
+
+
+VALUES = """from opencompass.openicl.icl_evaluator import AccEvaluator
+from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.openicl.icl_retriever import ZeroRetriever
+from opencompass.utils.text_postprocessors import first_option_postprocess
+
+a_reader_cfg = dict(input_columns=['question', 'A', 'B', 'C', 'D'], output_column='answer')
+a_infer_cfg = dict(
+    prompt_template=dict(template='{question}'),
+    retriever=dict(type=ZeroRetriever),
+    inferencer=dict(type=GenInferencer),
+)
+a_eval_cfg = dict(
+    evaluator=dict(type=AccEvaluator),
+    pred_postprocessor=dict(type=first_option_postprocess, options='ABCD'),
+)
+a_datasets = [
+    dict(abbr='a', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
+    dict(abbr='b', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("type=GenInferencer),\n)", "type=GenInferencer),\n),", ","),
+        ("evaluator=dict(type=AccEvaluator)", "evaluator=AccEvaluator", "AccEvaluator"),
+        ("retriever=dict(type=ZeroRetriever)", "retriever=ZeroRetriever", "ZeroRetriever"),
+        ("infer_cfg=a_infer_cfg", "infer_cfg=a_reader_cfg", "a_reader_cfg"),
+        ("eval_cfg=a_eval_cfg", "eval_cfg=a_infer_cfg", "a_infer_cfg"),
+        ("'ABCD'", "'ABC'", "'ABC'"),
+        ("abbr='b'", "abbr='a'", "'a'"),
+    ],
+)
+def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str) -> None:
+    assert found(VALUES) == []
+    assert found(VALUES.replace(old, new, 1)) == [("unknown-evaluation-key", place)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("evaluator=dict(type=AccEvaluator)", "evaluator=EVALUATOR"),
+        ("'ABCD'", "'ABCDE'"),
+        ("'ABCD'", "options"),
+        ("'C', 'D']", "'C', 'D', *more]"),
+        ("abbr='b'", "abbr=name"),
+        ("infer_cfg=a_infer_cfg", "infer_cfg=other_cfg"),
+    ],
+)
+def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:
+    assert found(VALUES.replace(old, new, 1)) == []
+
+
+def test_a_text_that_lacks_its_f_is_one_finding_with_a_fix() -> None:
+    right = one("f'{T}: {{question}} {{A}}'", before="T = 'Task'\n")
+    text = right.replace("=f'", "='")
+    (finding,) = findings_in_configuration(text, lambda _path: None, Project()) or ()
+    assert finding.message == "without an `f` before this text, `{T}` reaches the model as it is"
+    assert apply_edits(text, finding.fixes[0].edits) == right
+    assert found(text.replace("{{A}}'", "{{A}}'.format(T=T)")) == []

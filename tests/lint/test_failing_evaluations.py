@@ -36,9 +36,10 @@ ROWS = "q,a\none,A\ntwo,B\n"
         (BY_WORDS, ROWS, [(0, "The dataset has no column `z`")]),
         (PROMPT.replace("FixK", "MDL").replace(", fix_id_list: [0, 1]", ""), ROWS, []),
         (PROMPT.replace(', ice_token: "</E>"', ""), "q,a\none,C\n", []),
+        (PROMPT.replace("prompt_template", "promt_template"), ROWS, []),
         (PROMPT.replace("rows.csv", "hub/name"), ROWS, []),
     ],
-    ids=["right", "answer", "row", "column", "unknown to promptls", "found without rows", "no rows"],
+    ids=["right", "answer", "row", "column", "unknown to promptls", "found without rows", "typo", "no rows"],
 )  # fmt: skip
 def test_what_the_rows_make_fail_is_found(
     tmp_path: Path, text: str, rows: str, found: list[tuple[int, str]]

@@ -11,6 +11,7 @@ from typing import Final
 
 from promptls.convert.python_interpreter import Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
+from promptls.ide.configuration_values import value_problems
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
@@ -32,11 +33,12 @@ _MIN_DATASET_KEYS: Final = 2
 def program_problems(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the wrong keys of datasets, repeated keys, missing commas, and names that nothing defines."""
+    """Yield wrong and repeated keys, missing commas, undefined names, and values of the wrong kind."""
     yield from _wrong_keys(own, places)
     yield from _repeated_keys(own, places)
     yield from _joined_columns(own, places)
     yield from _undefined_names(own, places, names, interpreter)
+    yield from value_problems(own, places)
 
 
 def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:

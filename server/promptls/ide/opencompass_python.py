@@ -20,6 +20,7 @@ from promptls.convert.python_interpreter import (
     parse_configuration,
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
+from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.ide.configuration_program import (
     KNOWN_CLASSES,
     absent_names,
@@ -30,6 +31,7 @@ from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
 from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
+from promptls.lint.rules.opencompass.unknown_field import RULE as UNKNOWN_FIELD
 from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
 from promptls.lint.runner import severity_of
 from promptls.semantic.kind import Kind
@@ -398,9 +400,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
     wrong = [*program_problems(own, places, names, interpreter)]
-    wrong_values = {finding.span.start for finding in wrong}
-    for finding in [each for each in found if each.span.end + len("=") in wrong_values]:
-        del found[finding]  # at the key of an undefined name
+    _drop_consequences(found, wrong)
     absent = [*absent_names(interpreter, own, places)]
     if not prompts and not interpreter.missing and not wrong and not absent:
         return None
@@ -413,6 +413,19 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         missing = [*absent, *missing_imports(interpreter, own, places, is_empty=is_empty)]
         found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+
+
+def _drop_consequences(found: dict[Finding, None], wrong: list[Finding]) -> None:
+    """Remove the findings at the key of a wrong value, and about the fields of a text that lacks its `f`."""
+    starts = {each.span.start for each in wrong}
+    for finding in [*found]:
+        span = finding.span
+        is_at_key = span.end + len("=") in starts
+        is_field = finding.rule == UNKNOWN_FIELD.name and any(
+            each.span.start < span.start and span.end < each.span.end for each in wrong
+        )
+        if is_at_key or is_field:
+            del found[finding]
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
@@ -486,7 +499,7 @@ class _Classes:
         if not isinstance(infer, dict):
             models = prompt.get("models", ())
             known = [
-                _of_unknown_class(each) if self._is_foreign(each.get("type")) else each for each in models
+                _of_unknown_class(each) if self._is_other_model(each.get("type")) else each for each in models
             ]
             return {**prompt, "models": known} if models else dict(prompt)
         infer = self._with_rows(infer)
@@ -515,10 +528,13 @@ class _Classes:
             return infer
         return {**infer, "retriever": {_ROWS: inferencer[_ROWS], **retriever}}
 
-    def _is_foreign(self, kind: object) -> bool:
-        """Return whether a model's class is imported from outside of OpenCompass."""
-        name = kind.text.partition(".")[0] if isinstance(kind, PythonSymbol) else ""
-        return not self._imports.get(name, "opencompass.").startswith("opencompass.")
+    def _is_other_model(self, kind: object) -> bool:
+        """Return whether a model's class is not one of OpenCompass that promptls knows."""
+        if not isinstance(kind, PythonSymbol):
+            return False
+        is_known = kind.text.rpartition(".")[2] in MODEL_CLASSES
+        module = self._imports.get(kind.text.partition(".")[0], "opencompass.")
+        return not is_known or not module.startswith("opencompass.")
 
     def _is_own(self, kind: PythonSymbol) -> bool:
         """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""

@@ -82,6 +82,9 @@ BASE_MODELS: frozenset[str] = frozenset(
 )  # fmt: skip
 """Model classes that receive one text."""
 
+MODEL_CLASSES: frozenset[str] = API_MODELS | BASE_MODELS | CHAT_MODELS
+"""All model classes."""
+
 CHAT_MODEL_TEMPLATE: Mapping[str, object] = {
     "round": [
         {"role": "HUMAN", "api_role": "HUMAN"},

@@ -224,10 +224,6 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
                 yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
 
 
-_MIN_AGREEING: Final = 2
-"""How many other examples must have a key for it to count as a field of the model."""
-
-
 def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
     """Yield the keys that an example of a prompt with models lacks, although all others have them.
 
@@ -240,7 +236,7 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
             if isinstance(each, Mapping) and isinstance(each.get(side), Mapping)
         }
         others = len(shown) - 1
-        if others < _MIN_AGREEING:
+        if not others:
             continue
         counts = Counter(key for each in shown.values() for key in each)
         usual = [key for key, count in counts.items() if count == others]
@@ -248,13 +244,13 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
             for field in (key for key in usual if key not in own):
                 strange = (key for key in own if counts[key] == 1)
                 typo = next((key for key in strange if is_typo(str(key), str(field))), None)
-                if typo is None:
+                if typo is None and others > 1:
                     message = (
                         f"Example {index + 1} has no `{field}`, which the {side} of all others has: "
                         "Ragas fails to load the file if the model requires it."
                     )
                     yield ObjectProblem(message, ("examples", index, side, field), "information")
-                else:
+                elif typo is not None and (others > 1 or index):  # of two, the second is reported
                     message = f"No other example has `{typo}`."
                     place = ("examples", index, side, typo)
                     yield ObjectProblem(message, place, "warning", known=(str(field),), at_key=True)

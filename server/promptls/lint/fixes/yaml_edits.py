@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
+from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
@@ -293,7 +294,24 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     unmarked = _unmarked_block(source, text, line.start) if "quote the value" in problem.message else None
     if unmarked is not None:
         return (unmarked,)
-    return (*_indented(source, text, line.start), *_fixes(text, line.start, problem.message))
+    fixes = (*_indented(source, text, line.start), *_fixes(text, line.start, problem.message))
+    mark = _MARK_ALONE.match(_line_above(source, line))
+    if fixes and mark is not None and "tab" in problem.message:
+        # The first line of a block must be deeper than its key.
+        indent = len(text) - len(text.lstrip())
+        least = len(mark["indent"]) + len(mark["dash"] or "") + 2
+        (edit,) = fixes[0].edits
+        if len(edit.text) < least and edit.span == Span(line.start, line.start + indent):
+            return (replace(fixes[0], edits=(Edit(edit.span, " " * least),)),)
+    return fixes
+
+
+_MARK_ALONE: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?[\w-]+[ ]*:[ ]+[|>][-+]?[ ]*$")
+
+
+def _line_above(source: Source, line: Span) -> str:
+    number = source.line_column(line.start).line
+    return source.slice(source.line_span(number - 1)) if number else ""
 
 
 _KEY_ALONE: Final = re.compile(r"[ ]*(?:- )?(?:content|instruction):[ ]*$")

@@ -3,9 +3,9 @@
 ## What it does
 
 Reports an example whose output has a different type than that of the first example, or is a mapping with
-different keys. Inside of outputs, reports a single number in quotes among three or more numbers without;
-any other text among numbers is a hint. There, it also reports a key that is a typo of one that all others
-have.
+different keys. Inside of outputs, and for outputs that are JSON, reports a single number in quotes among
+numbers without; any other text among three or more numbers is a hint, and so is a text where other outputs
+have a list. There, it also reports a key that is a typo of one that all others have.
 
 ## Why is this bad?
 
@@ -51,7 +51,7 @@ from typing import Any, Final, NamedTuple
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.semantic.header import Example, example_fact
-from promptls.syntax.yaml.nodes import Mapping, Scalar, key_text, node_at
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text, node_at
 from promptls.text.errors import parse_json
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
@@ -80,21 +80,24 @@ def check(file: File) -> Iterator[Finding]:
             message = f"the output of example {example.number} has {form}; that of example {first_number} has {first}"
             yield Finding(entry.value.span, message)
     if not has_schema:
-        yield from _odd_texts(file, output)
+        yield from _odd_texts(file, output, is_json=is_json)
         yield from _odd_keys(file, output)
 
 
 _MIN_OTHERS: Final = 3
 """The minimum number of values in the same place that make a different one an exception."""
+_MIN_NUMBERS: Final = 2
+"""The minimum number of numbers in the same place that make a number in quotes an exception."""
 _MAX_DEPTH: Final = 10
 
 
 class _Leaf(NamedTuple):
-    """A text or number in an output: its path, and the same path with None for each index of a list."""
+    """A text, number or list in an output: its path, and the same path with None for each index."""
 
     path: tuple[str | int, ...]
     place: tuple[str | None, ...]
-    value: str | float
+    value: str | float | None
+    """None for a list."""
 
 
 class _Keys(NamedTuple):
@@ -105,22 +108,32 @@ class _Keys(NamedTuple):
     names: tuple[str, ...]
 
 
-def _odd_texts(file: File, output: str) -> Iterator[Finding]:
-    """Yield the only text in a place of the outputs where all others are numbers."""
+def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
+    """Yield the only text in a place of the outputs where all others are numbers, or lists."""
     found: dict[tuple[str | None, ...], list[tuple[Example, _Leaf]]] = {}
     for example in file.template.declarations.examples:
-        for leaf in _leaves_of_output(example, output):
+        for leaf in _leaves_of_output(example, output, is_json):
             found.setdefault(leaf.place, []).append((example, leaf))
     for leaves in found.values():
         texts = [(example, leaf) for example, leaf in leaves if isinstance(leaf.value, str)]
-        if len(texts) != 1 or len(leaves) <= _MIN_OTHERS:
+        lists = sum(leaf.value is None for _, leaf in leaves)
+        others = len(leaves) - 1
+        if len(texts) != 1 or not others or lists not in {0, others}:
             continue
         example, leaf = texts[0]
+        is_number = not lists and isinstance(leaf.value, str) and leaf.value.strip().isdecimal()
+        if not lists and others < (_MIN_NUMBERS if is_number else _MIN_OTHERS):
+            continue
         entry = next(entry for entry in example.entries if key_text(entry) == output)
         named = next((key for key in reversed(leaf.path) if isinstance(key, str)), output)
-        message = f"`{named}` is a text here, and a number in all other outputs"
-        is_number = isinstance(leaf.value, str) and leaf.value.strip().isdecimal()
-        yield Finding(node_at(entry.value, leaf.path).span, message, severity=None if is_number else "hint")
+        message = f"`{named}` is a text here, and a {'list' if lists else 'number'} in all other outputs"
+        is_sure = is_number or lists >= _MIN_OTHERS
+        yield Finding(_node_in(entry.value, leaf.path).span, message, severity=None if is_sure else "hint")
+
+
+def _node_in(node: Node, path: tuple[str | int, ...]) -> Node:
+    """Return the node at a path; the whole text if the output is JSON in a text."""
+    return node if isinstance(node, Scalar) else node_at(node, path)
 
 
 def _odd_keys(file: File, output: str) -> Iterator[Finding]:
@@ -166,11 +179,23 @@ def _mappings(value: Any, path: tuple[str | int, ...], place: tuple[str | None, 
 
 
 @example_fact
-def _leaves_of_output(example: Example, output: str) -> tuple[_Leaf, ...]:
-    """Return the texts and numbers inside of the example's output; none if it contains Jinja or is JSON."""
-    if example.is_printed(output) or not isinstance(example.data.get(output), dict | list):
+def _leaves_of_output(example: Example, output: str, is_json: bool) -> tuple[_Leaf, ...]:
+    """Return the texts, numbers and lists inside of the example's output; none if it contains Jinja.
+
+    Of an output that is JSON in a text, those of the JSON are returned; a number is returned as the text.
+    """
+    value = example.data.get(output)
+    if example.is_printed(output):
         return ()
-    return tuple(_leaves(example.data.get(output), (), ()))
+    if is_json and isinstance(value, str):
+        try:
+            parsed = parse_json(value)
+        except ValueError:
+            return ()
+        value = value if isinstance(parsed, int | float) else parsed
+    if isinstance(value, dict | list):
+        return tuple(each for each in _leaves(value, (), ()) if each.path)
+    return tuple(_leaves(value, (), ())) if is_json else ()
 
 
 def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Leaf]:
@@ -180,6 +205,7 @@ def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ..
         for key, inner in value.items():
             yield from _leaves(inner, (*path, str(key)), (*place, str(key)))
     elif isinstance(value, list):
+        yield _Leaf(path, place, None)
         for index, inner in enumerate(value):
             yield from _leaves(inner, (*path, index), (*place, None))
     elif isinstance(value, str | int | float):

@@ -74,6 +74,10 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         return  # These use the messages of a column instead of a template.
     if any(is_typo(key_text(entry) or "", "ice_token") for entry in template.mapping.entries):
         return  # `unknown-evaluation-key` reports it.
+    if evaluation.prompt is None and any(
+        is_typo(key_text(entry) or "", "prompt_template") for entry in evaluation.holder.entries
+    ):
+        return  # `unknown-evaluation-key` reports it.
     if template is evaluation.question_template and evaluation.ice and not evaluation.is_open:
         message = (
             "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports the `role` of a turn that the file's `meta_template` does not have: in `round`, it must be one of
+Reports the `role` of a turn that the file's `meta_template`, or that of its only model, does not have: in `round`, it must be one of
 its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn has a `fallback_role`
 that is. A meta template with `api_role` belongs to a model with an API, for which the `fallback_role`
 is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
@@ -68,6 +68,7 @@ from promptls.semantic.evaluation_file import (
     EvaluationTemplate,
     Form,
     evaluation_of,
+    meta_template_of,
     turns_in,
 )
 from promptls.syntax.chunk import Chunk
@@ -82,7 +83,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return
-    meta = evaluation.meta_template
+    meta = _only_meta_template(evaluation)
     for template in evaluation.templates:
         if template.form is Form.MESSAGES:
             yield from _in_messages(template.body)
@@ -102,6 +103,13 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                         yield found if is_reached else replace(found, severity="warning")
 
 
+def _only_meta_template(evaluation: Evaluation) -> DeclaredMetaTemplate | None:
+    """Return the file's meta template, or else that of its only model."""
+    if evaluation.meta is not None or len(evaluation.models) != 1:
+        return evaluation.meta_template
+    return next((meta_template_of(entry.value, kind) for entry, kind in evaluation.model_metas), None)
+
+
 def _lacks_role(turn: Mapping) -> bool:
     """Return whether a turn has a `prompt` and no `role`, not even a misspelled one."""
     if "prompt" not in turn.indexes or "role" in turn.indexes:
@@ -115,7 +123,7 @@ def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: s
     if template is not evaluation.question_template:
         # Only the rounds of examples are used.
         return section == "round"
-    meta = evaluation.meta_template
+    meta = _only_meta_template(evaluation)
     stops = meta is not None and meta.generates and evaluation.inferencer_class not in LABEL_INFERENCERS
     return section != "end" or not stops
 

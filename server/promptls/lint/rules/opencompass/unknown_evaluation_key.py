@@ -4,8 +4,13 @@
 
 Reports a key of `ice_template` or `prompt_template` that its class does not accept, typos of the keys of
 `infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, typos of the common keys of `models` with
-one of OpenCompass's classes, and typos of the names of inferencers and template classes. Keys that are not similar to a known one are not reported if OpenCompass, or one of
-your classes, may accept them.
+one of OpenCompass's classes, and typos of the names of inferencers, models and template classes. Keys and
+classes that are not similar to a known one are not reported: OpenCompass, or one of your classes, may accept
+them. It also reports numbers and ranges of rows that are none.
+
+In a configuration in Python, it reports names that nothing defines, and values that are not what their key
+needs: a tuple or a class instead of a mapping, the mapping of another key, options without an answer that the
+dataset has, a text without its `f`, and the name of another dataset.
 
 ## Why is this bad?
 
@@ -37,17 +42,16 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from promptls.dialects.opencompass.vocabulary import (
-    API_MODELS,
-    BASE_MODELS,
-    CHAT_MODELS,
     DIALOGUE_KEYS,
     EVALUATION_KEYS,
     INFER_KEYS,
     INFERENCER_KEYS,
     INFERENCERS,
+    MODEL_CLASSES,
     MODEL_KEYS,
     MORE_INFERENCERS,
     OTHER_MODEL_KEYS,
@@ -61,6 +65,7 @@ from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.python_places import NOT_PYTHON
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
@@ -80,12 +85,14 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield from _typos(evaluation.root, EVALUATION_KEYS)
         yield from _typos(evaluation.holder, INFER_KEYS)
     yield from _typos(evaluation.reader, READER_KEYS)
+    yield from _not_slices(evaluation.reader)
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     yield from _typos(inferencer, INFERENCER_KEYS)
     yield from _not_numbers(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
     for model in evaluation.models:
-        if class_name(model) in API_MODELS | BASE_MODELS | CHAT_MODELS:
+        yield from _class(model, MODEL_CLASSES, "model class")
+        if class_name(model) in MODEL_CLASSES:
             yield from _typos(model, MODEL_KEYS, OTHER_MODEL_KEYS)
             yield from _typos(model.merged("run_cfg"), RUN_KEYS)
             yield from _not_numbers(model)
@@ -156,13 +163,27 @@ def _not_numbers(node: Node | None) -> Iterator[Finding]:
             yield Finding(value.span, f"`{key}` is a number")
 
 
+def _not_slices(reader: Mapping | None) -> Iterator[Finding]:
+    """Yield the ranges of rows that Python cannot read after the name of a list."""
+    for key in ("train_range", "test_range"):
+        value = reader.value(key) if reader is not None else None
+        if not isinstance(value, Scalar) or value.tag != "str" or value.dynamic or not value.text:
+            continue
+        try:
+            is_slice = isinstance(ast.parse(f"rows{value.text}", mode="eval").body, ast.Subscript)
+        except NOT_PYTHON:
+            is_slice = False
+        if not is_slice:
+            yield Finding(value.span, f"`{key}` is a number, or a slice of Python such as `[:100]`")
+
+
 def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Finding]:
     kind = class_name(node)
     value = node.merged("type") if isinstance(node, Mapping) else None
     names = tuple(known)
     if kind is None or not isinstance(value, Scalar) or kind in names:
         return
-    meant = [each for each in names if is_typo(kind, each)]
+    meant = [each for each in names if is_typo(kind, each) and is_close(kind, each)]
     if meant:
         end = value.span.end - int(value.style in {"'", '"'})
         yield misspelled(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.yaml_edits import removed_item
-from promptls.lint.rule import YAML_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import YAML_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_branches
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -45,17 +45,24 @@ from promptls.syntax.yaml.nodes import Mapping, Node, Sequence, key_text, scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
+_MIN_KEYS: Final = 2
+"""The minimum number of keys of an item whose repetition is another item."""
+
 
 class _Duplicate(NamedTuple):
-    """A key that occurs twice in one mapping: the first occurrence, and the second."""
+    """A key that occurs twice in one mapping: the first occurrence, and the second.
+
+    `begins_item` is True if the keys of an item of a list are there twice in the same order.
+    """
 
     key: str
     first: Span
     again: Span
+    begins_item: bool = False
 
     def shifted(self, by: int) -> _Duplicate:
         """Return the same, moved by `by` characters."""
-        return _Duplicate(self.key, self.first.shifted(by), self.again.shifted(by))
+        return self._replace(first=self.first.shifted(by), again=self.again.shifted(by))
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -68,8 +75,14 @@ def check(file: File) -> Iterator[Finding]:
     branches = None
     if twice and file.kind in {Kind.OBJECT, Kind.EVALUATION}:
         branches = chunk_branches(source.whole)
-    for key, first, again in twice:
-        if branches is None or not branches.exclude(first.start, again.start):
+    for key, first, again, begins_item in twice:
+        if branches is not None and branches.exclude(first.start, again.start):
+            continue
+        indent = Span(max(again.start - 2, 0), again.start)
+        if begins_item and source.slice(indent) == "  ":
+            fix = Fix("Insert a dash", (Edit(indent, "- "),), preferred=True)
+            yield Finding(again, "a second item begins here: its dash is missing", (fix,))
+        else:
             yield Finding(again, f"`{key}` appears twice; YAML drops the first one")
     names = tree.value("input_keys")
     if isinstance(names, Sequence):
@@ -88,7 +101,9 @@ def _duplicates(source: Source, tree: Mapping) -> list[_Duplicate]:
 def _in_chunk(chunk: Chunk) -> tuple[_Duplicate, ...]:
     """Return the keys that occur twice in a mapping nested in the entries or items of the chunk."""
     roots = chunk_yaml(chunk).roots
-    values = _values(roots[0]) if roots else ()
+    if not roots:
+        return ()
+    values = _values(roots[0]) if isinstance(roots[0], Mapping) else [roots[0]]
     return tuple([each for value in values for each in _in(value)])
 
 
@@ -104,8 +119,19 @@ def _values(node: Node) -> list[Node]:
 def _in(node: Node) -> list[_Duplicate]:
     found = _in_entries(node) if isinstance(node, Mapping) else []
     for value in _values(node):
-        found += _in(value)
+        inner = _in(value)
+        own = _two_items(value) if inner and isinstance(node, Sequence) else None
+        found += inner if own is None else [own]
     return found
+
+
+def _two_items(node: Node) -> _Duplicate | None:
+    """Return where the second of two items begins that are one mapping, for lack of a dash."""
+    entries = node.entries if isinstance(node, Mapping) else ()
+    keys, half = [key_text(entry) for entry in entries], len(entries) // 2
+    if half < _MIN_KEYS or keys[:half] != keys[half:] or len({*keys}) != half or None in keys:
+        return None
+    return _Duplicate(keys[0] or "", entries[0].key.span, entries[half].key.span, begins_item=True)
 
 
 def _in_entries(node: Mapping) -> list[_Duplicate]:

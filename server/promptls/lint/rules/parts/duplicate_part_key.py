@@ -58,18 +58,27 @@ def _in_item(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -
     if second is None:
         yield from _in_mapping(chunk, span, entries, owner)
         return
+    if key_text(second) != "name":
+        message = f"a second {owner} begins here: the line with its dash and its `name` is missing"
+        yield Finding(second.key.span, message)
+        return
     indent = Span(second.key.span.start - 2, second.key.span.start)
     fix = Fix("Insert a dash", (Edit(indent, "- "),), preferred=True)
     yield Finding(second.key.span, f"a second {owner} begins here: its dash is missing", (fix,))
 
 
 def _second_item(chunk: Chunk, entries: tuple[Entry, ...]) -> Entry | None:
-    """Return the entry that begins another item without a dash: it and all keys after it are repeated."""
+    """Return the entry that begins another item without a dash, which repeats it and the `content`."""
     keys = [key_text(entry) for entry in entries]
-    number = next((index for index in range(1, len(keys)) if keys[index] == keys[0] == "name"), None)
+    number = next((index for index in range(1, len(keys)) if keys[index] in keys[:index]), None)
     if number is None or "content" not in keys[1:number] or "content" not in keys[number:]:
         return None
+    if keys[number] == "content" or (keys[number] == "name" and keys[0] != "name"):
+        return None
     second = entries[number]
+    places = range(entries[0].key.span.start, second.key.span.start)
+    if keys[number] != "name" and any(each.span.start in places for each in chunk_yaml(chunk).problems):
+        return None  # the error may be in the line of the dash
     line = chunk.line_starts[line_column(chunk.line_starts, second.key.span.start).line]
     before = chunk.text[line : second.key.span.start]
     is_at_edge = len(before) > 1 and not before.strip(" ")

@@ -176,8 +176,10 @@ def _is_known(file: File, span: Span) -> bool:
 
 
 def _has_error(file: File) -> bool:
-    """Return whether a rule that needs no rendering reports an error in the file."""
-    return any(finding.severity == "error" for finding in file.found)
+    """Return whether a rule that needs no rendering reports an error or a misspelled key in the file."""
+    return any(
+        finding.severity == "error" or any(fix.preferred for fix in finding.fixes) for finding in file.found
+    )
 
 
 RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS, Kind.EVALUATION}), needs="rendering")

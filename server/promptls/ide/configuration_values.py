@@ -1,0 +1,185 @@
+"""Values in an OpenCompass configuration in Python that are not what their keys need."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from string import ascii_uppercase
+from typing import Final
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.syntax.python_places import PythonPlaces
+from promptls.text.positions import Span
+
+_CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
+    "reader_cfg": frozenset({"input_columns", "output_column"}),
+    "infer_cfg": frozenset({"ice_template", "prompt_template", "retriever", "inferencer"}),
+    "eval_cfg": frozenset({"evaluator", "pred_role", "pred_postprocessor"}),
+}
+"""The mappings of a dataset, and the keys that show which one a mapping is."""
+_OF_CLASSES: Final = frozenset(
+    {"evaluator", "inferencer", "retriever", "ice_template", "prompt_template"}
+    | {"pred_postprocessor", "dataset_postprocessor"}
+)
+"""The keys whose values are mappings with a class or function as `type`."""
+_OPTION_FUNCTIONS: Final = frozenset({"first_option_postprocess", "last_option_postprocess"})
+_MIN_OPTIONS: Final = 2
+_FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
+_DOUBLED: Final = re.compile(r"\{\{(\w+)\}\}", re.ASCII)
+
+
+def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield tuples, classes and other mappings in place of mappings, missing options, and lost `f`s."""
+    nodes = list(ast.walk(own))
+    keywords = [node for node in nodes if isinstance(node, ast.keyword)]
+    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
+    yield from _tuples(assigned, places)
+    yield from _classes(own, keywords, places)
+    yield from _mistaken(keywords, assigned, places)
+    columns = [each for each in keywords if each.arg in {"input_columns", "output_column"}]
+    yield from _options(keywords, columns, places)
+    yield from _lost_f(nodes, columns, places)
+    yield from _repeated_names(nodes, places)
+
+
+def _tuples(assigned: list[ast.Assign], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the commas that make the mapping in a variable a tuple."""
+    for node in assigned:
+        target, value = node.targets[0], node.value
+        if not (isinstance(target, ast.Name) and target.id.endswith("_cfg") and isinstance(value, ast.Tuple)):
+            continue
+        if len(value.elts) == 1 and _keys(value.elts[0]):
+            after = places.span(value.elts[0]).end
+            comma = places.text.find(",", after)
+            span = Span(comma, comma + 1)
+            fix = Fix("Remove the comma", (Edit(span, ""),), preferred=True)
+            message = f"this comma makes `{target.id}` a tuple, which has no keys"
+            yield Finding(span, message, (fix,), severity="error")
+
+
+def _classes(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the classes of OpenCompass that are written in place of a mapping with a `type`."""
+    classes = {
+        alias.asname or alias.name
+        for node in own.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass.")
+        for alias in node.names
+        if "configs" not in (node.module or "").split(".")
+    }
+    for keyword in keywords:
+        if keyword.arg in _OF_CLASSES and isinstance(keyword.value, ast.Name) and keyword.value.id in classes:
+            span, name = places.span(keyword.value), keyword.value.id
+            fix = Fix(f"Change to `dict(type={name})`", (Edit(span, f"dict(type={name})"),), preferred=True)
+            message = f"`{keyword.arg}` is a mapping with a `type`, and not the class itself"
+            yield Finding(span, message, (fix,), severity="error")
+
+
+def _mistaken(
+    keywords: list[ast.keyword], assigned: list[ast.Assign], places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the variables given as one mapping of a dataset that hold another one."""
+    names = [node.targets[0].id for node in assigned if isinstance(node.targets[0], ast.Name)]
+    keys = {
+        node.targets[0].id: _keys(node.value)
+        for node in assigned
+        if isinstance(node.targets[0], ast.Name) and names.count(node.targets[0].id) == 1
+    }
+    for keyword in keywords:
+        own = _CONFIGURATIONS.get(keyword.arg or "")
+        if own is None or not isinstance(keyword.value, ast.Name):
+            continue
+        name = keyword.value.id
+        given = keys.get(name, frozenset())
+        other = next((each for each, marks in _CONFIGURATIONS.items() if given & marks), None)
+        if other is None or given & own:
+            continue
+        message = f"`{keyword.arg}` gets a mapping with the keys of a `{other}`"
+        meant = name.replace(other, keyword.arg or "")
+        span = places.span(keyword.value)
+        if meant != name and keys.get(meant, frozenset()) & own:
+            yield Finding.suggest(span, message, meant, preferred=True, severity="error")
+        else:
+            yield Finding(span, message, severity="error")
+
+
+def _options(
+    keywords: list[ast.keyword], columns: list[ast.keyword], places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the options of a postprocessor that lack the last ones of the columns `A`, `B`, …."""
+    named = [_texts(each.value) for each in columns if each.arg == "input_columns"]
+    letters = {"".join(takewhile(set(texts).__contains__, ascii_uppercase)) for texts in named}
+    asked = letters.pop() if len(letters) == 1 else ""
+    for keyword in keywords:
+        call = keyword.value
+        if keyword.arg != "pred_postprocessor" or not isinstance(call, ast.Call):
+            continue
+        given = {each.arg: each.value for each in call.keywords}
+        kind, options = given.get("type"), given.get("options")
+        if not (isinstance(kind, ast.Name) and kind.id in _OPTION_FUNCTIONS):
+            continue
+        found = options.value if isinstance(options, ast.Constant) else None
+        if options is None or not isinstance(found, str) or len(found) < _MIN_OPTIONS:
+            continue
+        if asked.startswith(found) and found != asked:
+            missing = ", ".join(f"`{each}`" for each in asked[len(found) :])
+            message = f"an answer {missing} is never found: the columns are `A` to `{asked[-1]}`"
+            fix = Fix(f"Change to `{asked}`", (Edit(places.span(options), f"'{asked}'"),))
+            yield Finding(places.span(options), message, (fix,), severity="warning")
+
+
+def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the texts with variables in braces, and columns in two, that are no f-strings."""
+    known = {text for each in columns for text in _texts(each.value)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in nodes:
+        value = node.value if isinstance(node, ast.keyword) and node.arg in {"prompt", "template"} else None
+        if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+            continue
+        names = [name for name in _FIELD.findall(value.value) if name in bound - known]
+        if names and known & {*_DOUBLED.findall(value.value)}:
+            span = places.span(value)
+            is_plain = (
+                places.text[span.start] in {'"', "'"} and "\n" not in places.text[span.start : span.end]
+            )
+            edit = Edit(Span(span.start, span.start), "f")
+            fixes = (Fix("Insert `f`", (edit,)),) if is_plain else ()
+            message = f"without an `f` before this text, `{{{names[0]}}}` reaches the model as it is"
+            yield Finding(span, message, fixes, severity="error")
+
+
+def _repeated_names(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the `abbr` that two datasets of a list have: the results of one replace those of the other."""
+    for node in nodes:
+        if not isinstance(node, ast.List):
+            continue
+        datasets = [
+            each for each in node.elts if isinstance(each, ast.Call) and {"abbr", "infer_cfg"} <= _keys(each)
+        ]
+        named = [each for call in datasets for each in call.keywords if each.arg == "abbr"]
+        times = Counter(ast.dump(each.value) for each in named)
+        seen: set[str] = set()
+        for each in named:
+            written = ast.dump(each.value)
+            if isinstance(each.value, ast.Constant) and times[written] > 1 and written in seen:
+                message = f"another dataset has the `abbr` `{each.value.value!s}`: their results are one file"
+                yield Finding(places.span(each.value), message, severity="warning")
+            seen.add(written)
+
+
+def _keys(node: ast.expr) -> frozenset[str]:
+    """Return the literal keys of a mapping."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        return frozenset(each.arg for each in node.keywords if each.arg)
+    if isinstance(node, ast.Dict):
+        keys = [each.value for each in node.keys if isinstance(each, ast.Constant)]
+        return frozenset(key for key in keys if isinstance(key, str))
+    return frozenset()
+
+
+def _texts(node: ast.expr) -> list[str]:
+    """Return the literal texts in a list, or of one text."""
+    items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    return [each.value for each in items if isinstance(each, ast.Constant) and isinstance(each.value, str)]
