@@ -93,9 +93,10 @@ def test_vs_code_in_the_browser_asks_for_a_password_and_for_trust(checkout: Path
     command(checkout / "bin/code-server", f'echo "$@" >>{checkout}/calls')
     (checkout / "example").mkdir()
 
-    first, second = (ended(checkout, "scripts/vscode.sh", "example") for _ in range(2))
+    first, second = (ended(checkout, "scripts/vscode.sh", "example", "a.yml.j2") for _ in range(2))
 
     assert first.returncode == 0, first.stderr
+    assert re.search(r"\?folder=\S+&payload=\S+openFile\S+/example/a\.yml\.j2", first.stdout)
     served = (checkout / "calls").read_text("utf-8").splitlines()[1]
     config = checkout / "cache/vscode/config.yaml"
     assert f"--config {config} --auth password --bind-addr 127.0.0.1:" in served
