@@ -371,8 +371,7 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
         fix = Fix(f"Change to `| {name}`", (edit,))
         return Finding(span, f"{message}; did you mean the filter `{name}`?", (fix,))
     if node.name in _PYTHON_NAMES:
-        fix = Fix.change_to(span, _PYTHON_NAMES[node.name])
-        return Finding(span, f"{message}; did you mean `{_PYTHON_NAMES[node.name]}`?", (fix,))
+        return Finding.suggest(span, message, _PYTHON_NAMES[node.name])
     if node.name in {"includes", "contains", "has_key"}:
         message += "; `x in y` says whether `y` contains `x`"
     return Finding(span, message)

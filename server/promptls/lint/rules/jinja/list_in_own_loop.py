@@ -172,9 +172,8 @@ def _owners_in_loops(file: File) -> Iterator[Finding]:
             element = targets[0]
             uses = file.template.names.references_of(element)
             if not any(blocks[-1] in file.template.branches.at(each.span.start) for each in uses):
-                fix = Fix.change_to(span, element)
                 message = f"each iteration of the loop prints all of `{name}`, and nothing reads `{element}`"
-                yield Finding(span, f"{message}; did you mean `{element}`?", (fix,))
+                yield Finding.suggest(span, message, element)
 
 
 _printed_names: Final = summary(lambda chunk: frozenset(each.name for each in _printed(chunk)), union)

@@ -143,7 +143,7 @@ def _roles(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
         if value is not None and role is not None:
             if role in seen:
                 free_roles = [each for each in _ROLES if each not in meta.roles]
-                fixes = tuple(Fix(f"Change to `{each}`", (Edit(value.span, each),)) for each in free_roles)
+                fixes = tuple(Fix.change_to(value.span, each) for each in free_roles)
                 yield Finding(value.span, f"duplicate role `{role}`", fixes)
             seen.add(role)
         if not meta.is_api or turn in meta.rounds:
@@ -180,9 +180,8 @@ def _unusual_roles(meta: DeclaredMetaTemplate, used: Collection[str | None]) -> 
             (each for each in _ROLES if is_typo(role, each)), None
         )
         if meant is not None and meant not in meta.roles:
-            fix = Fix(f"Change to `{meant}`", (Edit(node.span, meant),), preferred=True)
-            message = f"datasets have no role `{role}`; did you mean `{meant}`?"
-            yield Finding(node.span, message, (fix,), severity="warning")
+            message = f"datasets have no role `{role}`"
+            yield Finding.suggest(node.span, message, meant, preferred=True, severity="warning")
 
 
 def _misspelled_keys(value: Node, known: Collection[str]) -> Iterator[Finding]:

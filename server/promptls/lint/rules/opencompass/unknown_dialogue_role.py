@@ -61,7 +61,7 @@ from promptls.dialects.opencompass.vocabulary import (
     ROLE_SYNONYMS,
 )
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
     Evaluation,
@@ -139,7 +139,7 @@ def _in_messages(messages: object) -> Iterator[Finding]:
             meant = {"human": "user", "bot": "assistant"}.get(role.lower())
             message = f"a message's role is one of {known}"
             if meant or role.lower() in MESSAGE_ROLES:
-                yield _changed(value.span, message, meant or role.lower())
+                yield Finding.suggest(value.span, message, meant or role.lower(), preferred=True)
             else:
                 yield misspelled(value.span, message, role, MESSAGE_ROLES)
 
@@ -182,13 +182,8 @@ def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
         meant = [each for each in DIALOGUE_ROLES if role is not None and is_typo(role, each)]
         meant += [usual for each, usual in ROLE_SYNONYMS.items() if (role or "").upper() == each]
         if meant:
-            found = _changed(value.span, f"`{role}` is not a role of dialogues", meant[0])
-            yield Finding(found.span, found.message, found.fixes, severity="warning")
-
-
-def _changed(span: Span, message: str, meant: str) -> Finding:
-    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+            message = f"`{role}` is not a role of dialogues"
+            yield Finding.suggest(value.span, message, meant[0], preferred=True, severity="warning")
 
 
 RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

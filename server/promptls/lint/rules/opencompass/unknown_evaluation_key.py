@@ -62,7 +62,7 @@ from promptls.dialects.opencompass.vocabulary import (
 )
 from promptls.lint.analysis.part_values import TEMPLATE_KEYS, unknown_alone
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.python_places import NOT_PYTHON
@@ -106,10 +106,9 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
     for entry in template.mapping.entries if template.mapping and known else ():
         key = key_text(entry)
         if entry is alone:
-            fix = Fix(
-                "Change to `template`", (Edit(entry.key.span, "template"),), is_close(key or "", "template")
-            )
-            yield Finding(entry.key.span, f"`{kind}` takes no `{key}`; did you mean `template`?", (fix,))
+            is_sure = is_close(key or "", "template")
+            message = f"`{kind}` takes no `{key}`"
+            yield Finding.suggest(entry.key.span, message, "template", preferred=is_sure)
         elif key is not None and known and key not in known and key != "<<":
             yield misspelled(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
     for body in template.bodies:
@@ -148,7 +147,7 @@ def _foreign_text(turn: Mapping) -> Iterator[Finding]:
         return
     for entry in turn.entries:
         if (key := key_text(entry)) in {"content", "text"}:
-            fix = Fix("Change to `prompt`", (Edit(entry.key.span, "prompt"),))
+            fix = Fix.change_to(entry.key.span, "prompt")
             message = f"OpenCompass ignores `{key}`: the text of a turn is its `prompt`"
             yield Finding(entry.key.span, message, (fix,))
 

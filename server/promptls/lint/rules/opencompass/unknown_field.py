@@ -188,8 +188,7 @@ def _with_commas(evaluation: Evaluation) -> Finding | None:
     names = text.replace(",", " ").split()
     fixes: tuple[Fix, ...] = ()
     if names and all(name.isidentifier() for name in names):
-        written = " ".join(names)
-        fixes = (Fix(f"Change to `{written}`", (Edit(columns.span, written),), preferred=True),)
+        fixes = (Fix.change_to(columns.span, " ".join(names), preferred=True),)
     message = "OpenCompass splits this text at white space, so that commas become part of the names"
     return Finding(columns.span, message, fixes)
 
@@ -220,7 +219,7 @@ def _misspelled_columns(
 
 def _doubled(field: Field) -> Finding:
     span = Span(field.span.start - 1, field.span.end + 1)
-    fix = Fix(f"Change to `{{{field.name}}}`", (Edit(span, f"{{{field.name}}}"),))
+    fix = Fix.change_to(span, f"{{{field.name}}}")
     message = "OpenCompass fills in the inner braces and leaves the outer ones in the prompt"
     return Finding(span, message, (fix,), severity="hint")
 
@@ -234,7 +233,7 @@ def _foreign(written: WrittenText, names: _Names) -> Iterator[Finding]:
     for match in _FOREIGN.finditer(written.text):
         name = match[match.lastindex or 0]
         if name in names.columns and name not in names.used:
-            fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
+            fix = Fix.change_to(Span(*match.span()), f"{{{name}}}", preferred=True)
             yield Finding(Span(*match.span()), f"a field of OpenCompass is `{{{name}}}`", (fix,))
 
 
@@ -265,7 +264,7 @@ def _spaced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding]:
             and not any(tag.kind == "output" for tag in written.tags)
             and not any(field.name == name for field in fields_of(written))
         ):
-            fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
+            fix = Fix.change_to(Span(*match.span()), f"{{{name}}}", preferred=True)
             message = f"OpenCompass leaves this as it is; a field is `{{{name}}}`, without white space"
             yield Finding(Span(*match.span()), message, (fix,))
 
@@ -279,7 +278,7 @@ def _taken(written: WrittenText, columns: frozenset[str]) -> Iterator[Finding]:
         name = expressions[0].name if len(expressions) == 1 and isinstance(expressions[0], Name) else None
         if name in columns:
             message = f"Jinja prints `{name}` before OpenCompass fills the column in; a field is `{{{name}}}`"
-            fix = Fix(f"Change to `{{{name}}}`", (Edit(tag.span, f"{{{name}}}"),), preferred=True)
+            fix = Fix.change_to(tag.span, f"{{{name}}}", preferred=True)
             yield Finding(tag.span, message, (fix,))
 
 

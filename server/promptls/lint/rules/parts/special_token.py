@@ -224,8 +224,7 @@ def _incomplete(chunk: Chunk) -> Iterator[Finding]:
             if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags):
                 meant = f"<|{match[match.lastgroup or 0]}|>"
                 lacking = "bar" if match.lastgroup in {"a", "b"} else "bracket"
-                fix = Fix(f"Change to `{meant}`", (Edit(Span(*match.span()), meant),))
-                yield Finding(Span(*match.span()), f"a {lacking} is missing; did you mean `{meant}`?", (fix,))
+                yield Finding.suggest(Span(*match.span()), f"a {lacking} is missing", meant)
 
 
 def _misspelled_spaces(chunk: Chunk) -> Iterator[Finding]:
@@ -239,8 +238,7 @@ def _misspelled_spaces(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _misspelled_space(span: Span) -> Finding:
-    fix = Fix(f"Change to `{_SPACE}`", (Edit(span, _SPACE),), preferred=True)
-    return Finding(span, f"Prompt Poet leaves this as it is; did you mean `{_SPACE}`?", (fix,))
+    return Finding.suggest(span, "Prompt Poet leaves this as it is", _SPACE, preferred=True)
 
 
 def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) -> Iterator[Finding]:

@@ -114,8 +114,7 @@ def _found(span: Span, key: str) -> Finding:
     message = f"`{key}` is not a key of a part"
     if meant is None:
         return misspelled(span, message, key, PART_KEYS)
-    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=key.lower() == meant)
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    return Finding.suggest(span, message, meant, preferred=key.lower() == meant)
 
 
 RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

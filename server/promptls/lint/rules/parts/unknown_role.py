@@ -75,8 +75,7 @@ def _misspelled(span: Span, message: str, name: str, roles: Iterable[str]) -> Fi
     meant = _FOREIGN.get(name.casefold())
     if meant is None or meant not in roles:
         return misspelled(span, message, name, roles)
-    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
-    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+    return Finding.suggest(span, message, meant)
 
 
 @each_chunk_given(lambda file: file.project)
@@ -122,7 +121,7 @@ def _unquoted(file: File, roles: list[str]) -> Iterator[Finding]:
             continue
         message = f"Jinja reads `{name}` as a variable; did you mean the role itself?"
         for span in spans:
-            yield Finding(span, message, (Fix(f"Change to `{name}`", (Edit(span, name),)),))
+            yield Finding(span, message, (Fix.change_to(span, name),))
 
 
 def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Iterator[Finding]:
@@ -152,7 +151,7 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
         meant = named[1].casefold() if named else value.text
         if meant != value.text and meant in project.roles:
             span = written_span(chunk, value)
-            fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+            fix = Fix.change_to(span, meant)
             yield Finding(span, f"the part's name says `{meant}`", (fix,), severity="hint")
         for _, span, condition in printed_values(chunk, entry.key.span, value):
             if condition:
