@@ -6,16 +6,18 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.experiments.run_protocol import ProcessRequest
 from promptls.security.files import ANYWHERE, reading_within
 from promptls.security.trust import Decisions, FolderCode, TrustStore, covers_home, printable
 from promptls.server.context import Context, Event
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.settings import folder_to_trust
+
+if TYPE_CHECKING:
+    from promptls.experiments.run_protocol import ProcessRequest
 
 log = logging.getLogger(__name__)
 
