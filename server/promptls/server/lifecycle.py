@@ -76,6 +76,9 @@ async def _preload() -> None:
             await asyncio.sleep(_LOADING_PAUSE)
             import_module(name)
         gc.freeze()  # loaded modules stay, so garbage collection can skip their objects
+        # Parsed files consist of many small, long-lived objects. A full garbage collection takes tens of
+        # milliseconds, and by default happens every few keystrokes.
+        gc.set_threshold(50_000, 50, 100)
     except ImportError:
         log.exception("a part of the server cannot be loaded")
 

@@ -194,9 +194,7 @@ def run_stdio() -> None:
     Raises UserError if the input is not a stream of messages.
     """
     set_up_logging()
-    # Parsed files consist of many small, long-lived objects. A full garbage collection takes tens of
-    # milliseconds, and by default happens every few keystrokes.
-    gc.set_threshold(50_000, 50, 100)
+    gc.freeze()  # the modules that are loaded now are no garbage to look for while the others are loaded
     asyncio.run(_serve_stdio())
 
 
