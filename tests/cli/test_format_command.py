@@ -57,6 +57,21 @@ def test_in_a_text_that_a_content_includes_only_the_tags_are_laid_out(folder: Pa
     assert (folder / "s.yml.j2").read_text() == "Rules:  be: kind\n-   {{ x }}\n"
 
 
+def test_a_read_only_file_is_left_and_a_second_name_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text("- name:  a\n  content: b\n")
+    (folder / "a.yml.j2").chmod(0o444)
+    (folder / "b.yml.j2").write_text("- name:  b\n  content: b\n")
+    (folder / "c.yml.j2").hardlink_to(folder / "b.yml.j2")
+
+    assert main(["format", "a.yml.j2", "b.yml.j2"]) == 1
+
+    assert "left as it is: the file is read-only\n" in capsys.readouterr().err
+    assert (folder / "a.yml.j2").read_text() == "- name:  a\n  content: b\n"
+    assert (folder / "c.yml.j2").read_text() == "- name: b\n  content: b\n"
+
+
 def test_a_file_that_is_no_utf_8_is_named_and_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.yml.j2").write_bytes(LOOSE.encode() + b"# \xff\n")
 

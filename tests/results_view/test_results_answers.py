@@ -75,7 +75,7 @@ def test_notes_that_somebody_has_broken_are_not_written_over(run: RunSummary) ->
 def test_found_rows_are_exported_with_their_notes(run: RunSummary, tmp_path: Path) -> None:
     note_answer({"run": str(run.results), "place": 1, "thumb": "up", "text": 'so, "good"'})
     row_filter = {"equal": {"exact_match": "fail"}}
-    for form in ("csv", "jsonl", "junit"):
+    for form in ("csv", "jsonl", "junit", "html"):
         export_answer(
             {"run": str(run.results), "filter": row_filter, "form": form, "to": str(tmp_path / form)}
         )
@@ -89,6 +89,7 @@ def test_found_rows_are_exported_with_their_notes(run: RunSummary, tmp_path: Pat
     ]
     suite = ET.parse(tmp_path / "junit").getroot()
     assert suite.get("tests") == str(len(CASES["rows"]))
+    assert 'id="report-data"' in (tmp_path / "html").read_text("utf-8")
     with pytest.raises(UsageError, match="cannot be written as `xls`"):
         export_answer({"run": str(run.results), "form": "xls", "to": str(tmp_path / "xls")})
 
