@@ -131,6 +131,21 @@ def test_runs_are_listed_and_found_by_text(folder: Folder, capsys: pytest.Captur
     assert main(["history", str(folder.prompt), "--same-text"]) == 1
 
 
+def test_answers_from_the_cache_are_counted_where_scores_are_shown(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with model_server() as server:
+        folder.serve(server).write(model="office")
+        main(["run", str(folder.prompt), "--rows", "1"])
+        assert "from the cache" not in capsys.readouterr().out
+        main(["run", str(folder.prompt)])
+    assert "; 1 answer from the cache" in capsys.readouterr().out
+    main(["history", str(folder.prompt)])
+    latest, first = capsys.readouterr().out.splitlines()[1:3]
+    assert latest.endswith("1 from the cache")
+    assert first.endswith("partial: the first row")
+
+
 def test_models_are_listed_checked_and_tried(
     folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
