@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,3 +72,24 @@ def test_typing_while_the_server_is_killed_does_not_stop_the_client(
         os.kill(host, signal.SIGCONT)
     expect(workbench.problem("unknown-part-key").first).to_be_visible()
     assert not set(servers_of(code_server)) & set(killed)
+
+
+def test_a_server_that_dies_again_and_again_is_reported_with_a_button_that_starts_it(
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    workbench = open_folder(code_server, project)
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    killed: set[int] = set()
+    message = workbench.notification("is not started again")
+    end = time.monotonic() + 120
+    while message.count() == 0:
+        assert time.monotonic() < end, f"{len(killed)} processes were killed, and nothing was said"
+        for process in set(servers_of(code_server)) - killed:
+            os.kill(process, signal.SIGKILL)
+            killed.add(process)
+        workbench.page.wait_for_timeout(500)
+    workbench.screenshot("reported")
+    message.get_by_role("button", name="Try Again").click()
+    expect(workbench.lens("Preview")).to_be_visible()
+    assert set(servers_of(code_server)) - killed

@@ -92,6 +92,13 @@ describe("the table", () => {
     expect(grid).toContain("incorrect");
   });
 
+  it("wraps long cells where the reader asks for it", async () => {
+    expect(find(".grid.wrapped")).toBeUndefined();
+    await click(find("#wrap"));
+    expect(find(".grid.wrapped")).toBeDefined();
+    await click(find("#wrap"));
+  });
+
   it("shows the details of a row", async () => {
     await act(() => {
       current.value = 1;
@@ -185,6 +192,7 @@ describe("a comparison", () => {
   it("shows rows side by side", async () => {
     await compare(comparison({}));
     expect(textOf(".compare")).toContain("T-2");
+    expect(textOf(".pair-inputs")).toContain("Nothing loads");
     expect(textOf(".compare")).toContain("low");
   });
 
