@@ -82,3 +82,14 @@ def test_a_folder_of_ansible_shows_nothing_of_promptls_until_a_prompt_is_opened(
     workbench.open_file("greet.yml.j2")
     expect(workbench.page.get_by_role("tab", name="promptls")).to_be_visible()
     expect(workbench.page.get_by_role("tab", name="Testing")).to_be_visible()
+
+
+def test_results_come_back_after_a_reload(workbench: Workbench, project: Path) -> None:
+    command = [sys.executable, "-m", "promptls", "run", "triage_v1.yml.j2", "--model", "echo", "--trust"]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    workbench.open_file("triage_v1.yml.j2")
+    workbench.run_command("promptls: Show Results")
+    workbench.panel("labels_exact_match")
+    with workbench.page.expect_navigation():
+        workbench.run_command("Developer: Reload Window")
+    workbench.panel("labels_exact_match")
