@@ -10,7 +10,7 @@ from promptls.lint.rule import Edit, Fix
 from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS
 from promptls.syntax.jinja.scanner import Tag, jinja_objection
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.tag_tokens import Token, tokenize
+from promptls.syntax.jinja.tag_tokens import NO_VARIABLES, Token, tokenize
 from promptls.text.positions import Span
 
 _PAIRS: Final = {
@@ -23,23 +23,6 @@ _PAIRS: Final = {
     (":", "="): "=",
 }
 """Pairs of adjacent tokens, and their equivalent in Jinja."""
-_NO_NAMES: Final = frozenset(
-    {
-        "default",
-        "escape",
-        "indent",
-        "int",
-        "join",
-        "lower",
-        "safe",
-        "string",
-        "striptags",
-        "tojson",
-        "trim",
-        "upper",
-    }
-)
-"""Filters whose names are no names of variables."""
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "//", "%", "~"})
 _STEPS: Final = frozenset({"+", "-", "*", "/", "~"})
 _OPENING: Final = frozenset({"(", "[", "{"})
@@ -117,7 +100,7 @@ def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         written = _PAIRS.get((first.text, second.text))
         if written is None or first.end != second.start or "string" in {first.kind, second.kind}:
             continue
-        if written == "or" and tokens[tokens.index(second) + 1].text in _NO_NAMES:
+        if written == "or" and tokens[tokens.index(second) + 1].text in NO_VARIABLES:
             yield Edit(Span(first.start, second.end), "|")
         elif written.isalpha():
             yield _word_for(tag, first.start, second.end, written)

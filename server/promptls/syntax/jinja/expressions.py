@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja import nodes
-from promptls.syntax.jinja.tag_tokens import CLOSING_OF, Token, advice_on_pair, advice_on_sign, display_sign
+from promptls.syntax.jinja.tag_tokens import (
+    CLOSING_OF,
+    NO_VARIABLES,
+    Token,
+    advice_on_pair,
+    advice_on_sign,
+    display_sign,
+)
 from promptls.text.positions import Span
 
 
@@ -279,8 +286,12 @@ class OperandParser(TokenCursor, ABC):
         start = target.span.start if target else self.token.start
         if self.at_operator("|"):
             here = Span(self.token.start, self.token.end)
-            self.problem(here, f"expected a filter's name, found `|`{advice_on_sign('|')}", "a filter's name")
+            is_filter = self.tokens[self.position + 1].text in NO_VARIABLES
+            advice = "; did you mean one `|`?" if is_filter else advice_on_sign("|")
+            self.problem(here, f"expected a filter's name, found `|`{advice}", "a filter's name")
             self.advance()
+            if is_filter:
+                return self.filter(target)
             operands = (target or nodes.Missing(Span(start, start)), self.expression(conditional=False))
             return nodes.Operation(Span(start, self.previous_end), ("or",), operands)
         name, name_span = self._dotted("a filter's name")

@@ -68,6 +68,12 @@ _PAIRS: Final = {
     "=>": "; Jinja has no functions inside of expressions",
 }
 
+NO_VARIABLES: Final = frozenset(
+    {"default", "escape", "indent", "int", "join", "lower", "safe", "string"}
+    | {"striptags", "tojson", "trim", "upper"}
+)
+"""Filters whose names are no names of variables."""
+
 FOREIGN_CONSTANTS: Final = {
     "null": "none",
     "NULL": "none",

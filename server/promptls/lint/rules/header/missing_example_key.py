@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.lint.analysis.example_names import misnamed_keys
 from promptls.lint.fixes.yaml_edits import added_entry
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
@@ -58,7 +59,8 @@ def _names(file: File) -> tuple[str, ...] | None:
     output = declarations.data.get("output_key")
     if isinstance(output, str) and output:
         required.append(output)
-    return tuple(dict.fromkeys(required)) or None
+    misnamed = dict(misnamed_keys(file))  # `unknown-example-key` reports these at their declaration
+    return tuple(dict.fromkeys(name for name in required if name not in misnamed)) or None
 
 
 @each_example(_names)

@@ -45,8 +45,8 @@ examples:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from promptls.lint.analysis.example_names import declared_keys, meant_by_repeated_input, misnamed_keys
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
@@ -56,22 +56,10 @@ from promptls.syntax.yaml.nodes import key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
-_MIN_AGREEING: Final = 2
-"""The minimum number of examples that show the declaration to be wrong."""
-
-
-def _names(file: File) -> tuple[str, ...] | None:
-    """Return the inputs and the output; None if the file does not declare both."""
-    declarations = file.template.declarations
-    output = declarations.data.get("output_key")
-    if declarations.inputs is None or not isinstance(output, str):
-        return None
-    return (*(key.name for key in declarations.inputs), output)
-
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the undeclared keys of examples, or the declared name that no example has."""
-    misnamed = dict(_misnamed(file))
+    misnamed = dict(misnamed_keys(file))
     for declared, used in misnamed.items():
         span = _declaration(file, declared)
         if span is not None:
@@ -80,33 +68,10 @@ def check(file: File) -> Iterator[Finding]:
             names = " and ".join(f"`{name}`" for name in used)
             yield Finding(span, f"no example has `{declared}`, and all have {names}", (fix,))
     explained = {name for used in misnamed.values() for name in used}
+    explained.add(meant_by_repeated_input(file) or "")  # `duplicate-key` suggests it
     for finding in _in_examples(file):
         if file.template.source.slice(finding.span).strip("'\"") not in explained:
             yield finding
-
-
-def _misnamed(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the declared names that no example has, each with what all have instead.
-
-    That is a similar key, or several keys between which a comma is missing.
-    """
-    examples = file.template.declarations.examples
-    known = _names(file)
-    if known is None or len(examples) < _MIN_AGREEING:
-        return
-    unused = [name for name in known if not any(name in example.data for example in examples)]
-    if not unused:
-        return
-    keys = frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - set(known)
-    for name in unused:
-        names = tuple(name.split())
-        meant = [key for key in keys if is_close(key, name)]
-        if len(names) > 1 and keys.issuperset(names):
-            yield name, names
-        elif len(meant) == 1:
-            yield name, (meant[0],)
-        elif len(unused) == len(keys) == 1:
-            yield name, tuple(keys)
 
 
 def _declaration(file: File, name: str) -> Span | None:
@@ -116,7 +81,7 @@ def _declaration(file: File, name: str) -> Span | None:
     return next((key.span for key in declarations.inputs or () if key.name == name), None)
 
 
-@each_example(_names)
+@each_example(declared_keys)
 def _in_examples(_source: Source, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the undeclared keys of an example."""
     lacking = [name for name in known if name not in example.data]

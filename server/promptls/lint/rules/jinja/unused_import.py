@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.analysis.unmatched_names import unread
-from promptls.lint.analysis.unresolved_templates import meant_alias
+from promptls.lint.analysis.unresolved_templates import lacking_imports, meant_alias
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
@@ -45,7 +45,11 @@ from promptls.text.suggest import is_typo
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the imported names that are never read."""
-    for binding in unread(file, "import"):
+    unused = [*unread(file, "import")]
+    lacking = {each.span for each in lacking_imports(file)} if unused else set()
+    for binding in unused:
+        if binding.span in lacking:
+            continue  # `unresolved-import` reports it
         message = f"nothing uses the import `{binding.name}`"
         meant = meant_alias(file, binding.name)
         if meant is not None:

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.example_names import meant_by_repeated_input
 from promptls.lint.fixes.yaml_edits import removed_item
 from promptls.lint.rule import YAML_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
@@ -152,23 +153,15 @@ def _in_list(file: File, names: Sequence) -> Iterator[Finding]:
         name = scalar_text(item)
         if name is not None and name in seen:
             message = f"`{name}` appears twice in `input_keys`"
-            others = _undeclared_in_examples(file)
-            if len(others) == 1:
-                yield Finding.suggest(item.span, message, *others)
+            meant = meant_by_repeated_input(file)
+            if meant is not None:
+                yield Finding.suggest(item.span, message, meant)
                 continue
             removed = removed_item(file.template.source.text, names, item)
             fixes = (Fix(f"Remove the second `{name}`", (removed,), preferred=True),) if removed else ()
             yield Finding(item.span, message, fixes)
         elif name is not None:
             seen.add(name)
-
-
-def _undeclared_in_examples(file: File) -> frozenset[str]:
-    """Return the keys that all examples have, and that are neither inputs nor the output."""
-    declared = file.template.declarations
-    names = {key.name for key in declared.inputs or ()} | {str(declared.data.get("output_key"))}
-    keys = [frozenset(map(str, example.data)) - names for example in declared.examples]
-    return frozenset.intersection(*keys) if keys else frozenset()
 
 
 RULE = Rule(check, severity="warning", kinds=YAML_KINDS)

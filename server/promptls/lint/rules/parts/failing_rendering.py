@@ -54,6 +54,7 @@ from typing import Final
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
+from promptls.rendering.samples import Sample
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
@@ -92,7 +93,7 @@ def check(file: File) -> Iterator[Finding]:
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
         is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
-        if is_certain and not _is_known(file, span):
+        if is_certain and not _is_known(file, span) and not _is_wrong_sample(file, rendering.sample):
             yield Finding(
                 span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
             )
@@ -173,6 +174,12 @@ def _is_known(file: File, span: Span) -> bool:
         if finding.severity == "error"
         or (finding.severity == "warning" and not finding.unnecessary and finding.rule not in _OF_VALUES)
     )
+
+
+def _is_wrong_sample(file: File, sample: Sample) -> bool:
+    """Return whether `invalid-sample` reports the sample."""
+    start = describe_sample(sample)
+    return any(each.rule == "invalid-sample" and each.message.startswith(start) for each in file.found)
 
 
 def _has_error(file: File) -> bool:

@@ -1,0 +1,59 @@
+"""Names that the examples of a prompt use in place of declared ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import File
+from promptls.syntax.yaml.nodes import Sequence, scalar_text
+from promptls.text.suggest import is_close
+
+_MIN_AGREEING: Final = 2
+"""The minimum number of examples that show the declaration to be wrong."""
+
+
+def declared_keys(file: File) -> tuple[str, ...] | None:
+    """Return the inputs and the output; None if the file does not declare both."""
+    declarations = file.template.declarations
+    output = declarations.data.get("output_key")
+    if declarations.inputs is None or not isinstance(output, str):
+        return None
+    return (*(key.name for key in declarations.inputs), output)
+
+
+def misnamed_keys(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the declared names that no example has, each with what all have instead.
+
+    That is a similar key, or several keys between which a comma is missing.
+    """
+    examples = file.template.declarations.examples
+    known = declared_keys(file)
+    if known is None or len(examples) < _MIN_AGREEING:
+        return
+    unused = [name for name in known if not any(name in example.data for example in examples)]
+    if not unused:
+        return
+    keys = frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - set(known)
+    for name in unused:
+        names = tuple(name.split())
+        meant = [key for key in keys if is_close(key, name)]
+        if len(names) > 1 and keys.issuperset(names):
+            yield name, names
+        elif len(meant) == 1:
+            yield name, (meant[0],)
+        elif len(unused) == len(keys) == 1:
+            yield name, tuple(keys)
+
+
+def meant_by_repeated_input(file: File) -> str | None:
+    """Return the only undeclared key of all examples, if a name occurs twice in the list `input_keys`."""
+    declared = file.template.declarations
+    listed = declared.tree.value("input_keys") if declared.tree is not None else None
+    names = [scalar_text(item) for item in listed.items] if isinstance(listed, Sequence) else []
+    if len({*names}) == len(names):
+        return None
+    known = {key.name for key in declared.inputs or ()} | {str(declared.data.get("output_key"))}
+    keys = [frozenset(map(str, example.data)) - known for example in declared.examples]
+    found = frozenset.intersection(*keys) if keys else frozenset()
+    return next(iter(found)) if len(found) == 1 else None
