@@ -35,6 +35,8 @@ def test_rows_and_examples_run_in_the_test_explorer_and_failing_ones_say_why(
     workbench = open_folder(code_server, tmp_path)
     workbench.open_file("ask.yml.j2")
     expect(workbench.lens("Run echoes")).to_be_visible()
+    # The example has a button in the editor before anybody has looked at the tests.
+    expect(workbench.page.locator(".glyph-margin-widgets [class*=testing-run]")).to_have_count(1)
 
     workbench.run_command("Testing: Focus on Test Explorer View")
     expect(row_of(workbench, "ask.yml.j2")).to_be_visible()

@@ -55,6 +55,11 @@ export class ExperimentTests implements vscode.Disposable {
         event(soon),
       ),
       client.onStarted(soon),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        if (this.#isIdle) {
+          void this.#logged(this.#showVisible());
+        }
+      }),
     );
     if (client.isRunning) {
       this.#soon();
@@ -70,10 +75,20 @@ export class ExperimentTests implements vscode.Disposable {
   #soon(): void {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {
-      if (!this.#runs.isRunning && this.#client.isRunning) {
-        void this.#logged(this.#tree.refresh());
+      if (this.#isIdle) {
+        void this.#logged(this.#tree.refresh().then(() => this.#showVisible()));
       }
     }, PAUSE_MILLISECONDS);
+  }
+
+  get #isIdle(): boolean {
+    return !this.#runs.isRunning && this.#client.isRunning;
+  }
+
+  async #showVisible(): Promise<void> {
+    for (const { document } of vscode.window.visibleTextEditors) {
+      await this.#tree.show(document.uri.toString());
+    }
   }
 
   async #logged(work: Promise<void>): Promise<void> {

@@ -46,6 +46,15 @@ export class TestTree {
     return item;
   }
 
+  /** Lists the rows and examples of a prompt that is shown, so that its lines have buttons that run them. */
+  async show(uri: string): Promise<void> {
+    for (const [, item] of this.#controller.items.get(uri)?.children ?? []) {
+      if (!this.#resolved.has(item)) {
+        await this.resolve(item);
+      }
+    }
+  }
+
   /** Refreshes all listed items. */
   async refresh(): Promise<void> {
     await this.list();
