@@ -95,6 +95,7 @@ _OTHER_TAGS: Final = {
 _EXTENSIONS: Final = frozenset({"do", "break", "continue", "trans", "pluralize", "endtrans", "debug"})
 
 
+@lru_cache
 def meant_tag(keyword: str) -> str | None:
     """Return the tag that an unknown tag probably means: one with the same letters, or a similar one."""
     if keyword in _OTHER_TAGS:

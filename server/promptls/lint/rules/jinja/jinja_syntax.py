@@ -43,6 +43,8 @@ from promptls.text.positions import Span
 
 _MAX_TRIED: Final = 30_000
 """In longer files, fixes are offered without being tried."""
+_MAX_PROBLEMS: Final = 20
+"""The fixes of further errors are offered without being tried: each trial reads the file again."""
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -54,13 +56,15 @@ def syntax_findings(
     file: File, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
 ) -> Iterator[Finding]:
     """Yield a finding for each syntax error in one of the file's languages, with its fixes."""
-    for problem in file.template.syntax_problems:
-        if problem.language == language:
-            related = tuple(
-                RelatedInformation(file.path, item.span, item.message) for item in problem.related
-            )
-            found = tuple(fix for fix in fixes(file.template, problem) if _removes(fix, file, problem))
-            yield Finding(problem.span, problem.message, found, related)
+    problems = [each for each in file.template.syntax_problems if each.language == language]
+    for index, problem in enumerate(problems):
+        related = tuple(RelatedInformation(file.path, item.span, item.message) for item in problem.related)
+        found = tuple(
+            fix
+            for fix in fixes(file.template, problem)
+            if index >= _MAX_PROBLEMS or _removes(fix, file, problem)
+        )
+        yield Finding(problem.span, problem.message, found, related)
 
 
 def _removes(fix: Fix, file: File, problem: SyntaxProblem) -> bool:
