@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from rich.progress import (
     BarColumn,
@@ -51,6 +52,27 @@ def _interrupt(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
     else:
         raise KeyboardInterrupt
+
+
+T = TypeVar("T")
+
+
+def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end; Ctrl+C cancels it and raises KeyboardInterrupt."""
+    if sys.version_info >= (3, 11):
+        return asyncio.run(work)
+
+    # Python 3.10 raises KeyboardInterrupt in whatever task happens to run.
+    async def run() -> T:
+        task = asyncio.ensure_future(work)
+        with suppress(NotImplementedError):  # on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 @contextmanager

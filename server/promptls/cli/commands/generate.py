@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
@@ -128,13 +127,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Generate the dataset and print a summary; return 1 if queries are missing."""
+    from promptls.cli.run_progress import run_cancellable
     from promptls.testset.generation import folder_of, model_of
 
     request = request_of(arguments)
     if not arguments.trust:
         permission.require_trust([folder_of(request)], lambda: FolderCode(models=(model_of(request).name,)))
     with permission.keys_allowed([request], arguments.allow_key, asks=not arguments.plan):
-        finished = asyncio.run(_generate(arguments))
+        finished = run_cancellable(_generate(arguments))
     if finished is None:
         return 0
     manifest = finished.manifest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import os
 import sys
@@ -144,7 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the experiment of every file and print its scores; return 1 for failed rows or low scores."""
-    from promptls.cli.run_progress import interrupted_by_signals
+    from promptls.cli.run_progress import interrupted_by_signals, run_cancellable
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.history import read_run
 
@@ -163,7 +162,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 return run_left_out(requests, arguments)
         requests, code_defined = in_python(requests)
         with interrupted_by_signals():
-            ended = asyncio.run(_run_all(requests, arguments)) if requests else []
+            ended = run_cancellable(_run_all(requests, arguments)) if requests else []
             ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
     if not ended:
         return 0
@@ -315,7 +314,7 @@ def _python_heading(ready: PreparedPython, folder: Path) -> str:
 
 
 def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Namespace) -> Finished | None:
-    from promptls.cli.run_progress import shown_progress
+    from promptls.cli.run_progress import run_cancellable, shown_progress
     from promptls.experiments.history import read_run
     from promptls.experiments.python.program import prepared_python
     from promptls.experiments.python.program_runner import run_python
@@ -343,7 +342,7 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
             if not request.yes:
                 permission.ask_before_spending([ready.planned])
             with shown_progress(quiet=arguments.json) as notify:
-                finished = asyncio.run(run_python(ready, notify))
+                finished = run_cancellable(run_python(ready, notify))
     finally:
         os.chdir(folder)
     if not arguments.json:
@@ -362,10 +361,12 @@ _EXAMPLE_COLUMNS = (
 
 def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> int:
     """Run each prompt with all examples and without each one, and print the effect of every example."""
+    from promptls.cli.run_progress import run_cancellable
+
     reports = [
         report
         for each in requests
-        if (report := asyncio.run(_run_leave_one_out(each, arguments))) is not None
+        if (report := run_cancellable(_run_leave_one_out(each, arguments))) is not None
     ]
     if arguments.json and reports:
         print_json(reports[0] if len(reports) == 1 else reports)
