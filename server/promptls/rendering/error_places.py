@@ -150,12 +150,12 @@ def _printed(source_map: RenderedMap, index: int) -> tuple[int, int, str]:
 
 
 def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
-    """Return the template text at which parsing stops."""
+    """Return the template text, or the tag, at which parsing stops whatever the values are."""
     culprit = _at(source_map, stops)
-    if culprit is None or culprit.span is not None:
-        return culprit
+    if culprit is None:
+        return None
     any_word = _fails_there(source_map, _WORD, culprit)
-    whatever = any_word and _fails_there(source_map, "", culprit)
+    whatever = any_word and culprit.span is None and _fails_there(source_map, "", culprit)
     return replace(culprit, whatever=whatever, any_word=any_word)
 
 

@@ -80,6 +80,10 @@ _MAX_SHOWN: Final = 60
 """The maximum number of characters of a value or line in a message."""
 _FIRST_COLUMN: Final = re.compile(r"^(?P<tag>\{\{[^\r\n]*?\}\})[^\r\n]*\s*\Z", re.MULTILINE)
 """A line that begins with a value in the first column, directly before the YAML error."""
+_BLOCK: Final = re.compile(
+    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]+)\Z"
+)
+"""A block with its first line, and with white space in front of a value on a later line of its own."""
 _STATIC: Final = (
     content_and_sections.RULE,
     empty_content.RULE,
@@ -137,9 +141,12 @@ def _is_text(file: File, failure: RenderFailure) -> bool:
 
 
 def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
-    """Yield the value in the first column that ends the block around it."""
+    """Yield the value that ends the block around it: in the first column, or less indented than the block."""
     source = file.template.source
     if failure.path != file.path or failure.line is None:
+        return
+    if failure.span is not None:
+        yield from _leaves_block(file, failure)
         return
     before = source.slice(Span(0, source.line_span(failure.line).start))
     printed = _FIRST_COLUMN.search(before)
@@ -152,6 +159,23 @@ def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
             Span(*printed.span("tag")),
             "the text that this prints ends the block, unless it is indented itself: indent the line",
             fixes,
+            severity="warning",
+        )
+
+
+def _leaves_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
+    """Yield the value on a line of its own that is less indented than the block in front of it."""
+    found = _tag(file.template, failure)
+    if found is None:
+        return
+    span = found[1].span.shifted(found[0])
+    block = _BLOCK.search(file.template.source.slice(Span(0, span.start)))
+    if block is not None and len(block["indent"]) > len(block["before"]):
+        missing = block["indent"][len(block["before"]) :]
+        yield Finding(
+            span,
+            "the text that this prints ends the block, whose first line is indented deeper",
+            (Fix("Indent the line", (Edit(Span(span.start, span.start), missing),)),),
             severity="warning",
         )
 
