@@ -111,7 +111,7 @@ def _options(
     """Yield the options of a postprocessor that lack the last ones of the columns `A`, `B`, …."""
     named = [_texts(each.value) for each in columns if each.arg == "input_columns"]
     letters = {"".join(takewhile(set(texts).__contains__, ascii_uppercase)) for texts in named}
-    asked = letters.pop() if len(letters) == 1 else ""
+    offered = letters.pop() if len(letters) == 1 else ""
     for keyword in keywords:
         call = keyword.value
         if keyword.arg != "pred_postprocessor" or not isinstance(call, ast.Call):
@@ -123,10 +123,10 @@ def _options(
         found = options.value if isinstance(options, ast.Constant) else None
         if options is None or not isinstance(found, str) or len(found) < _MIN_OPTIONS:
             continue
-        if asked.startswith(found) and found != asked:
-            missing = ", ".join(f"`{each}`" for each in asked[len(found) :])
-            message = f"an answer {missing} is never found: the columns are `A` to `{asked[-1]}`"
-            fix = Fix(f"Change to `{asked}`", (Edit(places.span(options), f"'{asked}'"),))
+        if offered.startswith(found) and found != offered:
+            missing = ", ".join(f"`{each}`" for each in offered[len(found) :])
+            message = f"an answer {missing} is never found: the columns are `A` to `{offered[-1]}`"
+            fix = Fix(f"Change to `{offered}`", (Edit(places.span(options), f"'{offered}'"),))
             yield Finding(places.span(options), message, (fix,), severity="warning")
 
 
