@@ -67,8 +67,10 @@ async def _serve_tcp(address: Address, chosen: str | None) -> None:
     places = " and ".join(f"tcp://{place}" for place in _places(listening))
     _announce(f"{places} (initializationOptions.token: {shown})")
     try:
-        await listening.serve_forever()
+        # From Python 3.12 on, the end of `serve_forever` waits for the clients, which are closed below.
+        await asyncio.get_running_loop().create_future()
     finally:
+        listening.close()
         for client in list(clients):
             await client.close()
 
