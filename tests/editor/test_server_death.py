@@ -26,14 +26,19 @@ def servers_of(code_server: CodeServer) -> Iterator[int]:
             yield int(process.name)
 
 
-def test_a_server_that_is_killed_is_started_again_with_what_was_typed(
-    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
-) -> None:
-    workbench = open_folder(code_server, project)
+def go_to_key(workbench: Workbench, project: Path) -> None:
+    """Open a prompt and put the cursor before the `role` of a part."""
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
     lines = (project / PROMPT).read_text("utf-8").splitlines()
     workbench.go_to(lines.index("- name: ticket") + 2, 3)
+
+
+def test_a_server_that_is_killed_is_started_again_with_what_was_typed(
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    workbench = open_folder(code_server, project)
+    go_to_key(workbench, project)
     workbench.page.keyboard.press("Delete")
     expect(workbench.problem("unknown-part-key").first).to_be_visible()
     killed = list(servers_of(code_server))
@@ -56,13 +61,11 @@ def test_typing_while_the_server_is_killed_does_not_stop_the_client(
     code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> None:
     workbench = open_folder(code_server, project)
-    workbench.open_file(PROMPT)
-    expect(workbench.lens("Preview")).to_be_visible()
-    lines = (project / PROMPT).read_text("utf-8").splitlines()
-    workbench.go_to(lines.index("- name: ticket") + 2, 3)
+    go_to_key(workbench, project)
     killed = list(servers_of(code_server))
     # The host of the extensions learns of the death and of the typed text at about the same time.
     hosts = {parent_of(process) for process in killed} - {1, *killed}
+    assert hosts
     for host in hosts:
         os.kill(host, signal.SIGSTOP)
     workbench.page.keyboard.press("Delete")

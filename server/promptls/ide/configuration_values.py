@@ -80,7 +80,7 @@ def _classes(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces)
 def _mistaken(
     keywords: list[ast.keyword], assigned: list[ast.Assign], places: PythonPlaces
 ) -> Iterator[Finding]:
-    """Yield the variables given as one mapping of a dataset that hold another one."""
+    """Yield the variables given for a key of a dataset that hold the mapping of another key."""
     names = [node.targets[0].id for node in assigned if isinstance(node.targets[0], ast.Name)]
     keys = {
         node.targets[0].id: _keys(node.value)

@@ -12,7 +12,7 @@ export type ToPage =
   | { type: "answerText"; text: string }
   /** A question to the user before a model is asked, with the label of the button that agrees. */
   | { type: "confirm"; question: string; action: string }
-  /** What kept the model from being asked was put right. */
+  /** The model can be asked now: a missing key, package or permission has been added. */
   | { type: "askAgain" }
   | { type: "answer"; id: number; result?: unknown; error?: string };
 

@@ -6,7 +6,7 @@ Reports a key of `ice_template` or `prompt_template` that its class does not acc
 `infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, typos of the common keys of `models` with
 one of OpenCompass's classes, and typos of the names of inferencers, models and template classes. Keys and
 classes that are not similar to a known one are not reported: OpenCompass, or one of your classes, may accept
-them. It also reports numbers and ranges of rows that are none.
+them. It also reports invalid numbers and invalid ranges of rows.
 
 In a configuration in Python, it reports names that nothing defines, and values that are not what their key
 needs: a tuple or a class instead of a mapping, the mapping of another key, options without an answer that the
