@@ -79,6 +79,14 @@ async def heard(port: int, *segments: bytes) -> bytes:
         writer.close()
 
 
+async def send_until_reset(writer: asyncio.StreamWriter) -> None:
+    """Send bytes until the server has closed the connection, which raises a ConnectionError."""
+    for _ in range(round(PATIENCE / 0.05)):
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
 async def shake_hands(
     server: Listening, path: str, *headers: str
 ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter]:
@@ -308,6 +316,21 @@ async def test_a_client_over_tcp_that_says_nothing_is_closed(monkeypatch: pytest
     loop = asyncio.get_running_loop()
     async with await loop.create_server(lambda: TcpClient(clients, CHOSEN), "127.0.0.1", 0) as server:
         assert await heard(server.sockets[0].getsockname()[1], b"Content-Length: 10\r\n") == b""
+    assert not clients
+
+
+async def test_a_refused_client_that_does_not_close_its_connection_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(network, "TOKEN_SECONDS", 0.2)
+    clients: set[TcpClient] = set()
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(lambda: TcpClient(clients, CHOSEN), "127.0.0.1", 0) as server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
+        writer.write(framed(initialize(None)))
+        assert b"initializationOptions.token" in await asyncio.wait_for(reader.read(), PATIENCE)
+        with pytest.raises(ConnectionError):
+            await send_until_reset(writer)
     assert not clients
 
 

@@ -133,6 +133,7 @@ class TcpClient(asyncio.Protocol):
         self._clients: Final = clients
         self._token: str | None = token
         """The token that the first message must contain; None once it was received."""
+        self._refused = False
         self._framing: Final = Framing(MAX_FIRST_BYTES)
         self._server: Final = create_server()
         self._transport: asyncio.Transport | None = None
@@ -149,6 +150,8 @@ class TcpClient(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Handle the messages that are complete, if the first one carries the token."""
         assert self._transport is not None
+        if self._refused:
+            return
         protocol = self._server.protocol
         bodies = self._framing.bodies(data)
         if bodies and self._token is not None:
@@ -156,7 +159,10 @@ class TcpClient(asyncio.Protocol):
             if first is None:
                 log.warning("a client without the token is refused")
                 protocol.refuse(decode_body(bodies[0]), _NEEDS_TOKEN)
-                self._transport.close()
+                # If the connection were closed while the client is still sending, the client would get a
+                # reset instead of the answer. The client closes it, or the timer does.
+                self._refused = True
+                self._transport.write_eof()
                 return
             self._let_in()
             bodies[0] = first
