@@ -246,6 +246,73 @@ async def test_a_change_elsewhere_lets_the_client_ask_again(wire: Wire, tmp_path
     assert items(await pull(wire, 3, entry)) == []
 
 
+REFRESHES = {**PULLS, "workspace": {"diagnostics": {"refreshSupport": True}}}
+TYPED = "- name: a\n  content: |\n    {{ question | upper }} {{ question | }}\n"
+COLUMN = TYPED.splitlines()[2].index("| }}") + 2
+
+
+async def test_a_half_typed_name_is_reported_after_a_pause(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path, capabilities=REFRESHES)
+    uri = document(wire, tmp_path / "a.yml.j2", TYPED)
+    assert "unknown-filter" not in items(await pull(wire, 2, uri))
+
+    for number, letter in enumerate("uppe", 3):
+        insert(wire, uri, (2, COLUMN + number - 3), letter)
+        assert "unknown-filter" not in items(await pull(wire, number, uri))
+
+    while (await asyncio.wait_for(wire.receive(), PATIENCE)).get("method") != "workspace/diagnostic/refresh":
+        pass
+    assert "unknown-filter" in items(await pull(wire, 9, uri))
+
+
+async def test_a_half_typed_name_is_published_after_a_pause(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+    uri = document(wire, tmp_path / "a.yml.j2", TYPED)
+    for number, letter in enumerate("upper"):
+        insert(wire, uri, (2, COLUMN + number), letter)
+        await asyncio.sleep(0.05)  # so that each letter is checked
+    insert(wire, uri, (2, COLUMN + 5), "s")
+
+    unknown: list[str] = []
+    while not unknown:
+        unknown = [found["message"] for found in await published(wire) if found["code"] == "unknown-filter"]
+    assert [message.count("uppers") for message in unknown] == [1]
+
+
+async def test_a_name_that_is_known_to_be_wrong_stays_reported_while_it_is_typed(
+    wire: Wire, tmp_path: Path
+) -> None:
+    await wire.begin(tmp_path, capabilities=REFRESHES)
+    uri = document(wire, tmp_path / "a.yml.j2", TYPED.replace("| }}", "| up }}"))
+    assert "unknown-filter" in items(await pull(wire, 2, uri))
+
+    insert(wire, uri, (2, COLUMN + 2), "p")
+
+    assert "unknown-filter" in items(await pull(wire, 3, uri))
+
+
+async def test_the_findings_in_a_pasted_text_are_reported_at_once(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path, capabilities=REFRESHES)
+    uri = document(wire, tmp_path / "a.yml.j2", TYPED)
+    assert "unknown-filter" not in items(await pull(wire, 2, uri))
+
+    insert(wire, uri, (2, COLUMN), "uppr")
+
+    assert "unknown-filter" in items(await pull(wire, 3, uri))
+
+
+async def test_a_client_that_is_not_told_of_changes_gets_all_findings_at_once(
+    wire: Wire, tmp_path: Path
+) -> None:
+    await wire.begin(tmp_path, capabilities=PULLS)
+    uri = document(wire, tmp_path / "a.yml.j2", TYPED)
+    assert "unknown-filter" not in items(await pull(wire, 2, uri))
+
+    insert(wire, uri, (2, COLUMN), "u")
+
+    assert "unknown-filter" in items(await pull(wire, 3, uri))
+
+
 # -- what the tests say to the server ------------------------------------------------------------
 
 
@@ -266,6 +333,13 @@ def document(wire: Wire, path: Path, text: str) -> str:
 
 def change(wire: Wire, uri: str, text: str) -> None:
     params = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": text}]}
+    wire.send(method="textDocument/didChange", params=params)
+
+
+def insert(wire: Wire, uri: str, place: tuple[int, int], text: str) -> None:
+    position = {"line": place[0], "character": place[1]}
+    edit = {"range": {"start": position, "end": position}, "text": text}
+    params = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [edit]}
     wire.send(method="textDocument/didChange", params=params)
 
 

@@ -37,6 +37,10 @@ log = logging.getLogger(__name__)
 SOURCE: Final = "promptls"
 _RELATED_SECONDS: Final = 0.003
 """How long an answer may wait for diagnostics of other files."""
+_TYPING_SECONDS: Final = 0.5
+"""How long new diagnostics at the cursor wait for the next letter."""
+_TYPED_LENGTH: Final = 2
+"""The longest edit that counts as typing: a letter, or a bracket that the editor closes."""
 
 Json = dict[str, Any]
 
@@ -53,9 +57,13 @@ class Publisher:
         """The files for which the client has diagnostics."""
         return list(self._published)
 
+    def published(self, path: str) -> list[Json]:
+        """Return the diagnostics of a file that the client has."""
+        return self._published.get(path, [])
+
     def publish(self, path: str, found: list[Json], version: int | None = None) -> None:
         """Send the diagnostics of a file, unless the client already has them."""
-        if found == self._published.get(path, []):
+        if found == self.published(path):
             return
         if found:
             self._published[path] = found
@@ -68,7 +76,11 @@ class Publisher:
 
 
 class Diagnostics:
-    """The latest diagnostics of each open file, and when they are sent."""
+    """The latest diagnostics of each open file, and when they are sent.
+
+    New diagnostics at the place where the user is typing are sent after a pause: a name that is typed half
+    is unknown for a moment only.
+    """
 
     def __init__(self, context: Context, rendered: RenderedFindings, runs: LatestRuns) -> None:
         self._context: Final = context
@@ -80,8 +92,31 @@ class Diagnostics:
         self._reads: dict[str, Reads] = {}
         """For each file, what the diagnostics at the client were computed from."""
         self._next_result = 1
+        self._typing: dict[str, tuple[int, asyncio.TimerHandle]] = {}
+        """Where the user is typing in each file, and what ends the wait."""
 
     # -- events -----------------------------------------------------------------------
+
+    def on_did_edit(self, path: str, span: Span, length: int) -> None:
+        """Let new diagnostics at the end of a short edit wait, if they can be sent without a request."""
+        self._end_typing(path)
+        if max(length, span.end - span.start) <= _TYPED_LENGTH and self._sends_updates:
+            waiting = asyncio.get_running_loop().call_later(_TYPING_SECONDS, self._on_pause, path)
+            self._typing[path] = span.start + length, waiting
+
+    @property
+    def _sends_updates(self) -> bool:
+        """Whether the client gets diagnostics that it did not request."""
+        capabilities = self._context.capabilities
+        return not capabilities.pulls_diagnostics or capabilities.refreshes_diagnostics
+
+    def _on_pause(self, path: str) -> None:
+        self._end_typing(path)
+        self.refresh([path])
+
+    def _end_typing(self, path: str) -> None:
+        if path in self._typing:
+            self._typing.pop(path)[1].cancel()
 
     def on_did_change(self, path: str) -> None:
         """Publish the diagnostics of a file with a new text."""
@@ -93,7 +128,7 @@ class Diagnostics:
         if not self._context.capabilities.pulls_diagnostics:
             for path in paths:
                 self._schedule(path)
-        elif self._context.capabilities.refreshes_diagnostics and any(map(self._differs, paths)):
+        elif self._sends_updates and any(map(self._differs, paths)):
             self._context.server.workspace_diagnostic_refresh(None)
 
     def on_did_close(self, path: str) -> None:
@@ -101,6 +136,7 @@ class Diagnostics:
         self._waiting.pop(path, None)
         self._answered.pop(path, None)
         self._reads.pop(path, None)
+        self._end_typing(path)
         self._publisher.publish(path, [])
 
     # -- pull ---------------------------------------------------------------------------
@@ -206,10 +242,30 @@ class Diagnostics:
                 template = self._context.snapshot.template(path) if found else None
                 if template is None:
                     return [], reads
-                return [diagnostic_json(self._context, template.source, each) for each in found], reads
+                made = [diagnostic_json(self._context, template.source, each) for each in found]
+                return self._without_new_at_cursor(path, made, found), reads
         except Exception:
             log.exception("the diagnostics of %s cannot be made", path)
             return [], reads
+
+    def _without_new_at_cursor(self, path: str, made: list[Json], found: tuple[Finding, ...]) -> list[Json]:
+        """Leave out the diagnostics at the place of typing that the client does not have."""
+        if path not in self._typing:
+            return made
+        typed, _ = self._typing[path]
+        known = {(each["code"], str(each["range"]["start"])) for each in self._sent(path)}
+        return [
+            each
+            for each, finding in zip(made, found, strict=True)
+            if not finding.span.start <= typed <= finding.span.end
+            or (each["code"], str(each["range"]["start"])) in known
+        ]
+
+    def _sent(self, path: str) -> list[Json]:
+        """Return the diagnostics of a file at the client."""
+        if self._context.capabilities.pulls_diagnostics:
+            return self._answered[path][1] if path in self._answered else []
+        return self._publisher.published(path)
 
 
 def diagnostic_json(context: Context, source: Source, finding: Finding) -> Json:

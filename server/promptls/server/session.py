@@ -151,6 +151,7 @@ class Session:
         documents.on_open(self.trust.on_did_open)
         documents.on_open(self.data_findings.on_did_open)
         documents.on_edit(self.rendered_findings.on_did_edit)
+        documents.on_edit(self.diagnostics.on_did_edit)
         documents.on_change(self.diagnostics.on_did_change)
         documents.on_change(self.settings_findings.on_did_change)
         documents.on_change(self.scheduler.on_did_change)
