@@ -101,6 +101,20 @@ async def test_selected_rows_are_run_again_once_the_reader_says_yes(folder: Fold
     assert len(list(folder.results.glob("*.csv"))) == 2
 
 
+async def test_a_partial_run_is_completed_from_its_page(folder: Folder) -> None:
+    partial = await folder.ask(rows=2)
+    async with reading(folder) as page:
+        await page.send(type="ready")
+        view = await whole_view(page, rows=2)
+        assert view["runs"][-1]["canComplete"]
+        await page.send(type="runAgain", prompt=str(folder.prompt), complete=partial.results)
+        question = await page.received("question")
+        assert "2 calls to make" in question["message"]
+        await page.send(type="confirm", id=question["id"], yes=True)
+        view = await whole_view(page, rows=4)
+    assert view["runs"][-1]["isComplete"]
+
+
 async def test_a_prompt_that_has_not_been_run_is_run_from_its_page(folder: Folder) -> None:
     async with reading(folder) as page:
         await page.send(type="ready")

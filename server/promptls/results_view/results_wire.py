@@ -142,6 +142,8 @@ class RunJson(TypedDict):
     rowsChosen: str | None
     """The rows of a partial run; null for all rows of the dataset."""
     isComplete: bool
+    canComplete: bool
+    """True for a partial run over rows of a dataset, unless the prompt changed after it."""
     stale: bool
     """True if the prompt changed after the run."""
     commit: str | None

@@ -15,6 +15,7 @@ from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import paired_places, run_json, scored_columns, stamp_of_table
+from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.run_index import KnownRun, known_runs
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
@@ -333,6 +334,7 @@ def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
         "free": _is_free(run, manifest),
         "rowsChosen": run.rows_chosen,
         "isComplete": run.is_complete,
+        "canComplete": not (run.is_complete or run.stale or is_of_examples(run.rows_chosen)),
         "stale": run.stale,
         "commit": (manifest.get("git") or {}).get("commit"),
         "dirty": (manifest.get("git") or {}).get("dirty"),

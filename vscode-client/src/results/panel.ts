@@ -184,9 +184,9 @@ export class ResultsPanel implements vscode.Disposable {
         );
         return;
       case "runAgain": {
-        const { experiment, rows, fresh } = message;
+        const { experiment, rows, fresh, complete } = message;
         const uri = vscode.Uri.file(message.prompt).toString();
-        const again = JSON.parse(JSON.stringify({ uri, experiment, rows, fresh })) as object;
+        const again = JSON.parse(JSON.stringify({ uri, experiment, rows, fresh, complete })) as object;
         await vscode.commands.executeCommand("promptls.runExperiment", again);
         return;
       }

@@ -16,7 +16,7 @@ from promptls.cli.pages.page_server import ShownPage, talk_among
 from promptls.cli.permission import is_trusted, untrusted_error
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.folder_code import code_of_run, folders_of_run
-from promptls.experiments.history import last_run
+from promptls.experiments.history import find_run, last_run
 from promptls.experiments.run_protocol import Event, RunRequest, Started
 from promptls.ide.code_lenses import plan_text
 from promptls.results_view import results_wire
@@ -245,10 +245,15 @@ class ResultsPage(ShownPage):
         prompt = optional(message, "prompt", str)
         if prompt not in self.prompts or prompt is None:
             raise UsageError("only the prompts whose runs are shown are run from here")
+        partial = optional(message, "complete", str)
+        if partial is not None and str(find_run(partial).prompt) != prompt:
+            raise UsageError("only the runs that are shown are completed from here")
         request = RunRequest(
-            prompt=prompt,
-            experiment=optional(message, "experiment", str),
+            prompt="" if partial else prompt,
+            experiment=None if partial else optional(message, "experiment", str),
             rows=optional(message, "rows", str),
+            retry_errors=partial,
+            complete=partial is not None,
             fresh=message.get("fresh") is True,
             yes=True,
             models_base=str(Path.cwd()),

@@ -96,6 +96,11 @@ function Title() {
         <bdi>{baseName(shown.promptName)}</bdi>
       </span>
       {shown.failed === 0 ? null : <span class="badge bad">{count(shown.failed, "row")} failed</span>}
+      {shown.isComplete ? null : (
+        <span class="badge" title="This run went over some rows only">
+          partial
+        </span>
+      )}
       {shown.stale ? (
         <span class="badge warn" title="The prompt has changed since this run">
           stale
@@ -119,6 +124,18 @@ function Title() {
                 <Icon name="open" />
               </button>
             )}
+            {shown.canComplete ? (
+              <button
+                type="button"
+                id="run-others"
+                title="Completes the run: asks about the rows that it left out, and keeps its answers"
+                onClick={() => {
+                  live.runAgain(shown.prompt, { experiment: shown.experiment, complete: shown.path });
+                }}
+              >
+                Run the other rows
+              </button>
+            ) : null}
             <button
               type="button"
               id="run-again"

@@ -50,6 +50,8 @@ export interface RunAgain {
   rows?: string;
   /** Whether models are asked again where their answers are known. */
   fresh?: boolean;
+  /** The table of a partial run, to run the rows that it left out. */
+  complete?: string;
 }
 
 /** What is asked before a run begins. */

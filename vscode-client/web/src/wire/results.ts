@@ -121,6 +121,8 @@ export interface Run {
   /** The rows of a partial run; null for all rows of the dataset. */
   rowsChosen: string | null;
   isComplete: boolean;
+  /** True for a partial run over rows of a dataset, unless the prompt changed after it. */
+  canComplete: boolean;
   /** True if the prompt changed after the run. */
   stale: boolean;
   commit: string | null;

@@ -133,6 +133,23 @@ describe("what the reader asks for", () => {
     ]);
   });
 
+  it("is completed where it is partial", async () => {
+    expect(find("#run-others")).toBeUndefined();
+    const partial = run("first", {
+      isComplete: false,
+      canComplete: true,
+      rowsChosen: "2",
+      path: "/a/first.csv",
+    });
+    await act(() => {
+      show(view([partial]), "Overview");
+    });
+    await click(find("#run-others"));
+    expect(asked.mock.calls.map(([, again]) => again)).toEqual([
+      { experiment: "main", complete: "/a/first.csv" },
+    ]);
+  });
+
   it("keeps a note that is typed while a thumb is being kept", async () => {
     const kept: [Thumb | null, string, (answer: { notes: Notes }) => void][] = [];
     source.value = {

@@ -41,6 +41,7 @@ export function run(name: string, given: Partial<Run> = {}): Run {
     free: true,
     rowsChosen: null,
     isComplete: true,
+    canComplete: false,
     stale: false,
     commit: null,
     dirty: null,
