@@ -223,6 +223,9 @@ export class PreviewPanel implements vscode.Disposable {
       case "lab":
         await vscode.commands.executeCommand("promptls.truncationLab", { uri: this.#uri });
         return;
+      case "trust":
+        await vscode.commands.executeCommand("workbench.trust.manage");
+        return;
       case "ask":
         await this.#answer(message.id, message.question, message.argument);
         return;

@@ -20,7 +20,7 @@ import { SamplePicker } from "./samplePicker";
 import { contentOf } from "./sourceMap";
 import { SourcePane } from "./sourcePane";
 import { type View, VIEWS } from "./state";
-import { answerIsOpen, copy, ended, show, shown, sourcePlace, view } from "./store";
+import { answerIsOpen, copy, ended, inEditor, manageTrust, show, shown, sourcePlace, view } from "./store";
 import { Tokens } from "./tokens";
 
 export function App() {
@@ -83,7 +83,7 @@ export function App() {
           ) : (
             <>
               {failure === undefined ? <Problems problems={rendering.problems} /> : null}
-              {result.leftOut == null ? null : <p class="hint">{result.leftOut}</p>}
+              {result.leftOut == null ? null : <LeftOut reason={result.leftOut} />}
               {result.standIns.length === 0 ? null : (
                 <p class="hint">
                   Nobody provides {result.standIns.map((name) => `${name}()`).join(", ")}: a stand-in gives
@@ -103,6 +103,22 @@ export function App() {
       <OriginTip />
       <LiveRegion />
     </div>
+  );
+}
+
+function LeftOut({ reason }: { reason: string }) {
+  return (
+    <p class="hint">
+      {reason}
+      {inEditor ? (
+        <>
+          {" "}
+          <button type="button" class="link" id="manage-trust" onClick={manageTrust}>
+            Manage Workspace Trust
+          </button>
+        </>
+      ) : null}
+    </p>
   );
 }
 

@@ -33,6 +33,8 @@ export type FromPage =
   | { type: "reveal"; line: number; character?: number; uri?: string; path?: string }
   /** Opens the truncation lab. */
   | { type: "lab" }
+  /** Opens VS Code's page about the trust in the folder. */
+  | { type: "trust" }
   /** Stops the model that is being asked. */
   | { type: "stop" }
   | { type: "confirmed"; yes: boolean }

@@ -254,6 +254,11 @@ export function openLab(): void {
   host.post({ type: "lab" });
 }
 
+/** Opens VS Code's page about the trust in the folder. */
+export function manageTrust(): void {
+  host.post({ type: "trust" });
+}
+
 export function copy(text: string, what: string): void {
   host.copy(text, what);
 }

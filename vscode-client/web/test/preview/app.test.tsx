@@ -107,6 +107,8 @@ it("names functions that stand-ins were called for, and what was not run", async
   });
   expect(find(".hint", "Nobody provides lookup()")).toBeDefined();
   expect(find(".hint", "Functions of the folder were not run.")).toBeDefined();
+  await click(find("#manage-trust"));
+  expect(posted).toContainEqual({ type: "trust" });
 });
 
 describe("the views", () => {
