@@ -85,6 +85,16 @@ def test_a_reload_with_the_focus_in_the_preview_brings_preview_and_count_back(wo
     workbench.panel("answer format")
 
 
+def test_a_reload_just_after_the_preview_was_requested_brings_it_back(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.click_lens("Preview")
+    expect(workbench.page.get_by_role("tab", name="Preview")).to_be_visible()
+    with workbench.page.expect_navigation():
+        workbench.run_command("Developer: Reload Window")
+    workbench.panel("answer format")
+
+
 def test_the_status_item_says_which_server_runs(workbench: Workbench) -> None:
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
