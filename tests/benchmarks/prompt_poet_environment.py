@@ -1,4 +1,7 @@
-"""An environment of its own for the real Prompt Poet."""
+"""An environment of its own for the real Prompt Poet, of the same Python version as promptls.
+
+Errors of Python differ between versions: a slice as a key of a dictionary is a TypeError until 3.11.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ RELEASE = "prompt-poet==0.0.52"
 def peer_environment() -> Path | None:
     """The interpreter of an environment with Prompt Poet, made where there is none; None where that fails."""
     cache = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls")
-    interpreter = cache / "prompt-poet" / "bin" / "python"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    interpreter = cache / f"prompt-poet-{version}" / "bin" / "python"
     if not interpreter.exists():
         print(f"installing {RELEASE} …", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(interpreter.parents[1])], check=True)
