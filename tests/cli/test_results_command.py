@@ -109,6 +109,7 @@ async def test_a_partial_run_is_completed_from_its_page(folder: Folder) -> None:
         assert view["runs"][-1]["canComplete"]
         await page.send(type="runAgain", prompt=str(folder.prompt), complete=partial.results)
         question = await page.received("question")
+        assert question["title"] == "Run the rows of main that were left out?"
         assert "2 calls to make" in question["message"]
         await page.send(type="confirm", id=question["id"], yes=True)
         view = await whole_view(page, rows=4)

@@ -233,6 +233,8 @@ class ResultsPage(ShownPage):
             planned = await plan_in_process(request)
             again = " again" if self._has_shown else ""
             title = f"Run {plural(planned.rows, 'row')} of {planned.experiment}{again}?"
+            if request.complete:
+                title = f"Run the rows of {planned.experiment} that were left out?"
             if not await self._agrees(title, plan_text(planned)):
                 return
             table = await self._live.run(request)
