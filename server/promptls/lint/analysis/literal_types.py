@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import GeneratorType
 from typing import Final
 
 from markupsafe import Markup
@@ -33,7 +34,11 @@ _OF_TEXTS: Final = frozenset(
     }
 )  # fmt: skip
 """Filters that return texts, possibly marked as safe."""
-_OF_LISTS: Final = frozenset({"dictsort", "list", "sort"})
+_OF_LISTS: Final = frozenset({"dictsort", "groupby", "list", "sort"})
+LAZY: Final = frozenset(
+    {"batch", "items", "map", "reject", "rejectattr", "select", "selectattr", "slice", "unique"}
+)
+"""Filters that return an iterator, which computes each element when a loop or another filter asks for it."""
 _OF_COUNTS: Final = frozenset({"count", "length", "wordcount"})
 _TEXT_METHODS: Final = frozenset(
     {
@@ -78,10 +83,7 @@ class LiteralTypes:
             case Operation(operators=operators) if set(operators) == {"~"}:
                 return Markup
             case Filter(name=name):
-                is_text = name in _OF_TEXTS
-                return (
-                    Markup if is_text else list if name in _OF_LISTS else int if name in _OF_COUNTS else None
-                )
+                return _type_of_filter(name)
             case Call(function=Attribute(target=target, name=name)) if name in _TEXT_METHODS | _SPLITTING:
                 is_text = self.type_of(target) is Markup
                 return None if not is_text else list if name in _SPLITTING else Markup
@@ -129,6 +131,14 @@ class LiteralTypes:
         bindings = [each for each in self._file.template.names.bindings_of("set") if each.name == name]
         statement = _of_one_name(self._file, bindings[0]) if len(bindings) == 1 else None
         return statement.expressions[0] if statement is not None and statement.expressions else None
+
+
+def _type_of_filter(name: str) -> type | None:
+    if name in _OF_TEXTS:
+        return Markup
+    if name in LAZY:
+        return GeneratorType
+    return list if name in _OF_LISTS else int if name in _OF_COUNTS else None
 
 
 def _of_one_name(file: File, binding: Binding) -> Statement | None:

@@ -45,7 +45,7 @@ class UnsampledName(NamedTuple):
 
 def unsampled_names(file: File) -> Iterator[UnsampledName]:
     """Yield the typos of keys and texts in the samples of this file, or of the only one that includes it."""
-    schemas = _sampled_schemas(file)
+    schemas = sampled_schemas(file)
     shapes = used_shapes(file.template) if schemas else {}
     typed = {name: DeclaredInput(name, NOWHERE, schema) for name, schema in schemas.items()}
     is_doubtful = any(_has_other_keys(schemas[name], shapes[name]) for name in schemas.keys() & shapes.keys())
@@ -135,7 +135,7 @@ def _schema_at(schemas: Mapping[str, Any], path: Path) -> dict[str, Any] | None:
     return schema if isinstance(schema, dict) and schema else None
 
 
-def _sampled_schemas(file: File) -> dict[str, Any]:
+def sampled_schemas(file: File) -> dict[str, Any]:
     """Return the schema of each input by the samples, unless a declaration says what it is like."""
     entry, bound = file.path, frozenset[str]()
     if file.template.declarations.inputs is None and not file.template.declarations.settings.samples:

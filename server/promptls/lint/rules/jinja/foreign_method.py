@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import GeneratorType
 from typing import Final
 
 from markupsafe import Markup
@@ -151,6 +152,7 @@ _TYPES: Final[dict[type, str]] = {
     int: "a number",
     float: "a number",
     bool: "a boolean",
+    GeneratorType: "the iterator of this filter",
 }
 
 

@@ -1,0 +1,188 @@
+"""Iterator that is used as a list or a text.
+
+## What it does
+
+Reports the result of `map`, `select`, `selectattr`, `reject`, `rejectattr`, `unique`, `batch`, `slice` or
+`items` where a list or a text is needed: if it is printed, tested by an `if`, indexed, or given to a filter
+such as `length`, `last` or `tojson`. Variables that are set to such a result are followed.
+
+## Why is this bad?
+
+These filters return an iterator, whose elements are computed when a loop or a filter such as `list`
+or `join` asks for them. Printed, it is `<generator object …>`; in a condition, it is true even if it has no
+elements; an element by its number prints nothing; `length`, `last` and `tojson` fail.
+
+## Example
+
+```yaml
+- name: documents
+  content: |
+    The titles: {{ documents | map(attribute="title") }}
+                               ^^^ unread-iterator: `map` returns an iterator, which is printed as `<generator object …>`
+```
+
+Use instead:
+
+```yaml
+- name: documents
+  content: |
+    The titles: {{ documents | map(attribute="title") | join(", ") }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import GeneratorType
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.nodes import (
+    Conditional,
+    Expression,
+    Filter,
+    Item,
+    Name,
+    Operation,
+    Slice,
+    Statement,
+    walk,
+)
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.text.positions import Span
+
+_PRINTED: Final = "which is printed as `<generator object …>`"
+_TRUE: Final = "which is true even if it has no elements"
+_NO_NUMBERS: Final = "which has no elements by number: this prints nothing"
+_NO_SLICES: Final = "which cannot be sliced: rendering fails"
+_REFUSING: Final = frozenset({"count", "indent", "last", "length", "random", "tojson", "truncate"})
+"""Filters that fail for an iterator."""
+_OF_TEXTS: Final = frozenset(
+    {"capitalize", "e", "escape", "lower", "replace", "string", "title", "trim", "upper"}
+)
+"""Filters that make a text of their value first."""
+_GROUPING: Final = frozenset({"batch", "items", "slice"})
+"""Filters whose elements are lists."""
+
+
+class _Use(NamedTuple):
+    """An expression whose value must not be an iterator, and what happens if it is; spans count from the tag."""
+
+    node: Expression
+    effect: str
+    start: int
+    is_printed: bool = False
+    is_indexed: bool = False
+
+
+@chunk_fact
+def _uses(chunk: Chunk) -> tuple[_Use, ...]:
+    """Return the names and results of filters that must not be iterators where they are."""
+    return tuple(
+        use
+        for tag in chunk.tags
+        if tag.kind in {"output", "statement"} and not (tree := tag_tree(tag)).problems
+        for use in _in_statement(tree.statement, tag.span.start)
+        if isinstance(use.node, Name) or (isinstance(use.node, Filter) and use.node.name in LAZY)
+    )
+
+
+def _in_statement(statement: Statement, start: int) -> Iterator[_Use]:
+    for expression in statement.read:
+        if statement.keyword == "output":
+            for node in _results(expression):
+                yield _Use(node, _PRINTED, start, is_printed=True)
+        elif statement.keyword in {"if", "elif"} or expression is statement.loop_test:
+            for node in _conditions(expression):
+                yield _Use(node, _TRUE, start)
+        for node in walk(expression):
+            yield from _inside(node, start)
+
+
+def _inside(node: Expression, start: int) -> Iterator[_Use]:
+    match node:
+        case Filter(target=target, name=name) if target is not None and name in _REFUSING:
+            yield _Use(target, f"for which `{name}` fails", start)
+        case Filter(target=target, name=name) if target is not None and name in _OF_TEXTS:
+            yield _Use(target, _PRINTED, start, is_printed=True)
+        case Item(target=target, key=key) if not isinstance(key, Name):
+            effect = _NO_SLICES if isinstance(key, Slice) else _NO_NUMBERS
+            yield _Use(target, effect, start, is_indexed=True)
+        case Operation(operators=operators, operands=operands) if "~" in operators:
+            for operand in operands:
+                yield _Use(operand, _PRINTED, start, is_printed=True)
+        case Conditional(test=test):
+            for each in _conditions(test):
+                yield _Use(each, _TRUE, start)
+
+
+def _results(node: Expression) -> Iterator[Expression]:
+    """Yield the expressions whose value an expression may have."""
+    if isinstance(node, Conditional):
+        yield from _results(node.then)
+        if node.otherwise is not None:
+            yield from _results(node.otherwise)
+    elif isinstance(node, Operation) and set(node.operators) <= {"and", "or"}:
+        for operand in node.operands:
+            yield from _results(operand)
+    else:
+        yield node
+
+
+def _conditions(node: Expression) -> Iterator[Expression]:
+    """Yield the expressions whose truth decides about a condition."""
+    if isinstance(node, Operation) and set(node.operators) <= {"and", "or", "not"}:
+        for operand in node.operands:
+            yield from _conditions(operand)
+    else:
+        yield node
+
+
+_has_lazy: Final = summary(
+    lambda chunk: any(isinstance(node, Filter) and node.name in LAZY for _, node in expressions_in(chunk)),
+    any,
+)
+_has_uses: Final = summary(lambda chunk: bool(_uses(chunk)), any)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the iterators that are used as lists or texts, once at each place."""
+    if not _has_lazy(file.chunks):
+        return
+    types = LiteralTypes(file)
+    seen: set[Span] = set()
+    for located in file.chunks.where(_has_uses):
+        for use in _uses(located.chunk):
+            place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
+            span = place.shifted(use.start + located.start)
+            if span in seen or types.type_of(use.node) is not GeneratorType:
+                continue
+            seen.add(span)
+            what = f"`{use.node.name}` returns" if isinstance(use.node, Filter) else "this is"
+            fixes = tuple(_fixes(located.chunk, use))
+            yield Finding(place.shifted(use.start), f"{what} an iterator, {use.effect}", fixes).shifted(
+                located.start
+            )
+
+
+def _fixes(chunk: Chunk, use: _Use) -> Iterator[Fix]:
+    span = use.node.span.shifted(use.start)
+    if not use.is_printed:
+        yield _added(chunk, use, span, "list")
+    elif not (isinstance(use.node, Filter) and use.node.name in _GROUPING):
+        quote = "'" if '"' not in chunk.text[span.start : span.end] and "'" in chunk.text else '"'
+        yield _added(chunk, use, span, f"join({quote}, {quote})")
+
+
+def _added(chunk: Chunk, use: _Use, span: Span, added: str) -> Fix:
+    """Return the fix that applies a filter to the expression."""
+    edits = (Edit(Span(span.end, span.end), f" | {added}"),)
+    if use.is_indexed and chunk.text[span.end : span.end + 1] != ")":
+        edits = (Edit(span, f"({chunk.text[span.start : span.end]} | {added})"),)
+    return Fix(f"Add `| {added}`", edits)
+
+
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
