@@ -77,7 +77,8 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     Any name that is not declared may be an input. It is a typo if it is only read inside of the loop, and if it is
     similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
     must have a letter more or less, and be read once, with an attribute. The plural of a variable, the only name in
-    the loop whose attributes are read, and the abbreviation of a variable that is read too, are less certain.
+    the loop whose attributes are read, the singular of the list, and the abbreviation of a variable that is read
+    too, are less certain.
     """
     names = file.template.names
     if not names.bound_names("for"):
@@ -99,6 +100,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
         shortest = _MIN_UNREAD if is_unread else _MIN_LENGTH
         near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
         doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
+        singular = {*_singular_of_list(file, binding)} & unknown
         if is_unread:
             near |= {
                 name
@@ -118,7 +120,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
                 for name in (f"{binding.name}s", f"{binding.name}es")
                 if name in looped_names(file.chunks) & unknown and _is_read_once(file, name)
             }
-        for name in sorted(near | doubtful):
+        for name in sorted(near | doubtful | singular):
             references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
                 yield from (LoopTypo(reference, binding, name in near) for reference in references)
@@ -165,6 +167,16 @@ def _only_mapping(file: File, binding: Binding) -> list[str]:
         and any(_is_inside(file, each, binding) for each in file.template.names.references_of(name))
     ]
     return found if len(found) == 1 else []
+
+
+def _singular_of_list(file: File, binding: Binding) -> Iterator[str]:
+    """Yield the names whose plural the loop of a binding iterates over, and whose attributes are read."""
+    statement = statement_at(file.template, binding.span.start)
+    if statement is None or len(statement.targets) != 1 or not isinstance(statement.expressions[0], Name):
+        return
+    for name, shape in used_shapes(file.template).items():
+        if shape.kind == "mapping" and statement.expressions[0].name in plurals(name):
+            yield name
 
 
 def _is_misspelled_once(file: File, name: str, known: str) -> bool:
