@@ -437,6 +437,14 @@ def test_a_class_that_is_not_imported_is_reported_if_others_are() -> None:
     assert found(one("'Q: {question}'", before=f"{IMPORT}from classes import *\n")) == []
 
 
+def test_a_reader_that_nothing_defines_is_reported_in_a_complete_program() -> None:
+    text = f"{DATASET}q_datasets = [dict(type=D, path='p', reader_cfg=other_cfg, infer_cfg=q_infer_cfg)]\n"
+    imports = f"{IMPORT}from opencompass.openicl.icl_retriever import ZeroRetriever\n"
+    assert ("unknown-evaluation-key", "other_cfg") in found(imports + text)
+    assert ("unknown-evaluation-key", "other_cfg") not in found(text)
+    assert ("unknown-evaluation-key", "other_cfg") not in found(f"{imports}from readers import *\n{text}")
+
+
 def test_a_misspelled_variable_that_another_takes_is_reported() -> None:
     text = f"{one(repr('Q: {question}'))}datasets = q_dataset\n"
     assert ("unknown-evaluation-key", "q_dataset") in found(text)
@@ -514,7 +522,6 @@ def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str
         ("'ABCD'", "options"),
         ("'C', 'D']", "'C', 'D', *more]"),
         ("abbr='b'", "abbr=name"),
-        ("infer_cfg=a_infer_cfg", "infer_cfg=other_cfg"),
     ],
 )
 def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:

@@ -119,6 +119,9 @@ metric.score(llm=llm, response="b", notes="c", more="d")
         (', notes="c"', ", **more", []),
         ("metric = ", "metric = other()\nmetric = ", []),
         ("{notes}", "{notes.text}", []),
+        ("{{so}}", "{'so': 1}", ["{'so'"]),
+        ("{{so}}", "{}", ["{}"]),
+        ('"Is {response} like {notes}? {{so}}"', "f'{texts}'", []),
     ],
 )
 def test_the_fields_of_a_metrics_prompt_are_given(
@@ -156,11 +159,14 @@ prompt.format(ticket="It broke")
         (', "label": "bug"', "", '{"ticket": "It broke"}'),
         ('["ticket"]', '"ticket"', '"ticket"'),
         ("format(ticket", "format(tickets", "tickets"),
+        ("Sort.", "Sort {tiket}.", "tiket"),
+        ("Sort.", "Sort as {bug}.", "{bug"),
+        ("Sort.", "Sort as {.", '"Sort as {."'),
         ('format(ticket="It broke")', "format()", "prompt.format"),
     ],
 )
 def test_a_wrong_prompt_object_is_reported(tmp_path: Path, old: str, new: str, place: str) -> None:
-    assert found(tmp_path, OBJECT) == []
+    assert found(tmp_path, OBJECT) == found(tmp_path, OBJECT.replace("Sort.", "{ticket} {{a}}")) == []
     assert found(tmp_path, OBJECT.replace(old, new)) == [place]
 
 

@@ -144,7 +144,10 @@ def _joined_columns(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the values of keys that name a variable which nothing defines, if another one is similar."""
+    """Yield the values of keys that name a variable which nothing defines.
+
+    Of most keys, only those are reported that are similar to another variable.
+    """
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}
@@ -159,10 +162,15 @@ def _undefined_names(
         value = node.value if isinstance(node, ast.keyword | ast.Assign | ast.Starred) else None
         if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
             meant = [each for each in known if is_typo(value.id, each)]
+            key = node.arg if isinstance(node, ast.keyword) else None
+            if len(meant) != 1 and key in _DATASET_KEYS and imports_classes:
+                meant = [each for each in known if key and each.endswith(key)]
+                if len(meant) != 1:
+                    yield Finding(places.span(value), f"nothing is named `{value.id}`", severity="error")
+            elif len(meant) != 1 and value.id in KNOWN_CLASSES and imports_classes:
+                message = f"the class `{value.id}` is not imported"
+                yield Finding(places.span(value), message, severity="error")
             if len(meant) != 1:
-                if value.id in KNOWN_CLASSES and imports_classes:
-                    message = f"the class `{value.id}` is not imported"
-                    yield Finding(places.span(value), message, severity="error")
                 continue
             span, right = places.span(value), meant[0]
             message = f"nothing is named `{value.id}`; did you mean `{right}`?"

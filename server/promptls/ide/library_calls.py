@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -58,6 +59,7 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "numeric_metric": "a tuple of the lowest and the highest value",
     "ranking_metric": "the number of items",
 }
+_FIELD_END: Final = re.compile(r"[.\[]")
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _RUN_KEYWORDS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})
@@ -260,7 +262,35 @@ class _Library:
             if name is not None and name not in _OBJECT_KEYWORDS:
                 message = f"`Prompt` ignores the argument `{name}`"
                 yield self._unknown(keyword, message, _OBJECT_KEYWORDS - given.keys())
+        keys = _texts(_keyword(call, "input_keys"))
+        if keys:
+            yield from self._braces(_keyword(call, "instruction"), keys)
         yield from self._examples(call)
+
+    def _braces(self, prompt: ast.expr | None, inputs: Iterable[str] | None) -> Iterator[Finding]:
+        """Yield the first braces in a literal prompt that are no input; without `inputs`, any name is one."""
+        if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
+            return
+        span = self._places.span(prompt)
+        advice = "so formatting the prompt fails; braces in text are written twice"
+        try:
+            fields = [field for _, field, _, _ in Formatter().parse(prompt.value) if field is not None]
+        except ValueError as error:
+            yield Finding(span, f"{str(error).lower()}, {advice}", severity="warning")
+            return
+        fields = [_FIELD_END.split(field)[0] for field in fields]
+        known = fields if inputs is None else inputs
+        wrong = next((each for each in fields if each not in known or not each.isidentifier()), None)
+        if wrong is None:
+            return
+        at = self._places.text.find("{" + (wrong or "}"), span.start, span.end)
+        place = span if at < 0 else Span(at, at + len(wrong or "}") + 1)
+        meant = nearest(wrong, known)
+        if meant is not None and at >= 0 and meant != wrong:
+            message = f"`{wrong}` is not an input"
+            yield Finding.suggest(Span(at + 1, place.end), message, meant, severity="warning")
+        else:
+            yield Finding(place, f"these braces are read as an input, {advice}", severity="warning")
 
     def _examples(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the literal examples of a prompt object that lack a literal key, as each of them fails."""
@@ -384,7 +414,9 @@ class _Library:
             yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
 
     def _prompted_score(self, call: ast.Call) -> Iterator[Finding]:
-        """Yield the fields of a metric's prompt that a call of its `score` does not give."""
+        """Yield the fields of a prompt that a call of `score` does not give, and braces that are none."""
+        if self._meaning(call.func)[1] in _PROMPTED:
+            yield from self._braces(_keyword(call, "prompt"), None)
         is_score = isinstance(call.func, ast.Attribute) and call.func.attr in {"score", "ascore"}
         made = call.func.value if is_score and isinstance(call.func, ast.Attribute) else None
         fields = self._prompts.get(made.id) if isinstance(made, ast.Name) else None

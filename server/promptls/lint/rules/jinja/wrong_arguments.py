@@ -9,8 +9,8 @@ lists that are passed to `escape_special_characters`, and lists that are passed 
 
 In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
-metric's `score` with wrong arguments, an `arun` that nothing awaits, and a path of a prompt file that differs
-from an existing one by a typo.
+metric's `score` with wrong arguments, an `arun` that nothing awaits, braces in a prompt that are no fields, and a
+path of a prompt file that differs from an existing one by a typo.
 
 ## Why is this bad?
 
