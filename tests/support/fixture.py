@@ -117,12 +117,12 @@ def check_findings(
     with_rendering: bool = False,
     hints: str | None = None,
     fixable: bool = True,
-) -> None:
+) -> Snapshot:
     """Assert that the findings of every file are the marked ones, one to one; of one rule if given.
 
     Hints count only if a mark, `rule` or `hints` names their rule. Files are rendered if that
     is asked for, or if a mark, `rule` or `hints` names a rule that looks at renderings.
-    Unless the fixture is `fixable`, no finding may have a fix.
+    Unless the fixture is `fixable`, no finding may have a fix. Returns what was checked.
     """
     snapshot, files = opened(fixture, root)
     named = {rule, hints, *(mark.label for marked in files.values() for mark in marked.marks)}
@@ -143,6 +143,7 @@ def check_findings(
         assert [_shown(marked.text, mark, with_message=False) for mark in found] == [
             _shown(marked.text, mark, with_message=False) for mark in expected
         ]
+    return snapshot
 
 
 def found_in(snapshot: Snapshot, path: str, *, with_rendering: bool) -> list[Finding]:
@@ -172,30 +173,3 @@ def _shown(text: str, mark: Mark, *, with_message: bool) -> str:
     line = text.count("\n", 0, mark.span.start) + 1
     message = f": {mark.message}" if with_message and mark.message else ""
     return f"line {line} {text[mark.span.start : mark.span.end]!r} {mark.label}{message}"
-
-
-def check_fix(
-    before: str,
-    after: str,
-    title: str | None = None,
-    *,
-    root: Path = Path("/project"),
-    rule: str | None = None,
-) -> None:
-    """Assert that the first (or the named) fix, of one rule if given, turns one text into the other."""
-    snapshot, files = opened(before, root)
-    name = SAVED if SAVED in files else MAIN
-    path = str(root / name)
-    found = found_in(snapshot, path, with_rendering=any(each.name == rule for each in RENDERING_RULES))
-    fixes = [
-        fix
-        for finding in found
-        if rule in {None, finding.rule}
-        for fix in finding.fixes
-        if title in {None, fix.title}
-    ]
-    assert fixes, "no fix is offered"
-    text = files[name].text
-    for edit in sorted(fixes[0].edits, key=lambda edit: edit.span, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    assert text == parse(after)[name].text

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from promptls.lint.registry import RULES
-from support.fixture import MAIN, SAVED, check_findings, check_fix
+from promptls.lint.rule import Finding, Fix
+from promptls.lint.runner import RENDERING_RULES
+from promptls.rendering.make import RENDERED_KINDS
+from promptls.text.errors import UserError
+from promptls.tokens import UnknownEncodingError
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+from support.fixture import MAIN, SAVED, check_findings, found_in, parse
+from support.rendered import rendered
 
 LINT = Path(__file__).resolve().parents[1] / "lint"
 _LANGUAGES = frozenset({"yaml", "json", "diff"})
@@ -19,6 +27,7 @@ _NAMES = frozenset(rule.name for rule in RULES)
 _HEADING = re.compile(r"(#+) (.*)")
 _FENCE = re.compile(r"(`{3,})(\w+)( crlf)?$")
 _NO_FIX = "No fix is offered."
+_SYNTAX = frozenset({"jinja-syntax", "yaml-syntax"})
 
 
 class Block(NamedTuple):
@@ -79,13 +88,86 @@ def all_cases() -> list[Case]:
 
 
 def check_case(case: Case, root: Path) -> None:
-    """Assert that each block has the findings that are marked, and that the fix between two works."""
-    fixtures = [fixture_of(block) for block in case.blocks]
-    for fixture in fixtures:
-        check_findings(fixture, root=root, hints=case.rule, fixable=case.offers_fix)
-    for before, after, block in zip(fixtures, fixtures[1:], case.blocks[1:], strict=False):
-        title = block.above.removesuffix(":")
-        check_fix(before, after, None if title == "Fixed" else title, root=root, rule=case.rule)
+    """Assert that each block has the findings that are marked, and that every fix works.
+
+    The block behind another is the text after a fix.
+    """
+    with_rendering = any(rule.name == case.rule for rule in RENDERING_RULES)
+    for index, block in enumerate(case.blocks):
+        fixture = fixture_of(block)
+        snapshot = check_findings(fixture, root=root, hints=case.rule, fixable=case.offers_fix)
+        name = SAVED if str(root / SAVED) in snapshot.open_files else MAIN
+        path = str(root / name)
+        template = snapshot.template(path)
+        if template is None or not case.offers_fix:
+            continue
+        found = found_in(snapshot, path, with_rendering=with_rendering)
+        offered = [
+            (finding, fix) for finding in found if case.rule in {None, finding.rule} for fix in finding.fixes
+        ]
+        if index + 1 < len(case.blocks):
+            following = case.blocks[index + 1]
+            title = following.above.removesuffix(":")
+            fixes = [fix for _, fix in offered if title in {"Fixed", fix.title}]
+            assert fixes, "no fix is offered"
+            assert _applied(template.source.text, fixes[0]) == parse(fixture_of(following))[name].text
+        if case.rule and name == MAIN:
+            for finding, fix in offered:
+                _check_fix(snapshot, path, finding, fix, found, with_rendering=with_rendering)
+
+
+def _check_fix(
+    snapshot: Snapshot, path: str, finding: Finding, fix: Fix, before: list[Finding], *, with_rendering: bool
+) -> None:
+    """Assert that a fix takes its finding away, breaks nothing, and the file still renders."""
+    old = snapshot.open_files[path].template.source.text
+    text = _applied(old, fix)
+    after = _edited(snapshot, old, text)
+    found = found_in(after, path, with_rendering=with_rendering)
+    line = old.count("\n", 0, finding.span.start)
+    is_gone = _same(found, finding) < _same(before, finding) or not any(
+        (each.rule, each.message) == (finding.rule, finding.message)
+        and text.count("\n", 0, each.span.start) == line
+        for each in found
+    )
+    assert is_gone, (finding.message, fix.title, text)
+    assert finding.rule in _SYNTAX or _broken(found) <= _broken(before), (fix.title, text, found)
+    if text.strip() and not _renders(after, path):
+        assert not _renders(snapshot, path), (fix.title, text)
+
+
+def _applied(text: str, fix: Fix) -> str:
+    for edit in sorted(fix.edits, key=lambda edit: edit.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+def _edited(snapshot: Snapshot, old: str, new: str) -> Snapshot:
+    roots = [Path(root) for root in snapshot.roots]
+    workspace = Workspace(roots)
+    for path, each in snapshot.open_files.items():
+        text = each.template.source.text
+        workspace.open(path, new if text == old else text, 1)
+    if any(next(root.rglob("*.py"), None) for root in roots):
+        workspace.scan_calls()
+    return workspace.snapshot
+
+
+def _same(findings: list[Finding], finding: Finding) -> int:
+    return sum((each.rule, each.message) == (finding.rule, finding.message) for each in findings)
+
+
+def _broken(findings: list[Finding]) -> int:
+    return sum(each.rule in _SYNTAX for each in findings)
+
+
+def _renders(snapshot: Snapshot, path: str) -> bool:
+    if snapshot.kind(path) not in RENDERED_KINDS:
+        return False
+    try:
+        return rendered(snapshot, path).rendering is not None
+    except (UserError, UnknownEncodingError):  # the file names a sample or an encoding that there is not
+        return False
 
 
 def fixture_of(block: Block) -> str:
