@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from promptls.convert import python_interpreter
 from promptls.convert.formats import convert
 from promptls.convert.opencompass import evaluation_prompt
 from promptls.convert.opencompass_python import Configuration, read_configuration
+from promptls.convert.python_values import MAX_ITEMS, PlacedText, TextPiece, is_huge
 from promptls.dialects.prompt_poet.document import load
 from promptls.dialects.prompt_poet.template_rendering import render_text
 from promptls.semantic.kind import Kind
@@ -175,9 +177,15 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         "\0",
     ],
 )
-def test_what_is_no_configuration_is_refused(text: str) -> None:
+def test_what_is_no_configuration_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_interpreter, "_MAX_STEPS", 50_000)
     with pytest.raises(UserError):
         read_configuration(text)
+
+
+def test_a_text_of_more_pieces_than_a_person_writes_is_not_built() -> None:
+    assert is_huge(PlacedText.of([TextPiece("a")] * (MAX_ITEMS + 1)))
+    assert not is_huge(PlacedText.of([TextPiece("a" * (MAX_ITEMS + 1))]))
 
 
 ODD = {

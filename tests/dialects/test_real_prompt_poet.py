@@ -25,12 +25,14 @@ from promptls.dialects.prompt_poet.vocabulary import Markers
 from promptls.rendering.source_map.compiled_templates import render_mapped
 from support import prompt_poet_runner as real
 from support.awkward_prompts import AwkwardGenerator
+from support.example_counts import THOROUGH
 from support.generated_prompts import Case, Generator
 
 pytestmark = pytest.mark.thorough
 
-CASES = [Generator(seed).case() for seed in range(200)]
-AWKWARD = [AwkwardGenerator(seed).case() for seed in range(200)]
+SEEDS = range(200 if THOROUGH else 80)
+CASES = [Generator(seed).case() for seed in SEEDS]
+AWKWARD = [AwkwardGenerator(seed).case() for seed in SEEDS]
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
 """Where an object lies in memory, which printing a method shows."""
 

@@ -20,51 +20,43 @@ LIBRARIES = ["yaml", "jinja2", "orjson", "pygls", "lsprotocol", "pydantic", "reg
 PROMPT = "- name: a\n  role: user\n  content: hello\n"
 
 
-def planted(folder: Path) -> Path:
-    """Plant modules with the names of all others; return the file that they write to."""
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a prompt and modules with the names of all others, which write to the file `canary`."""
+    folder = tmp_path_factory.mktemp("planted")
+    (folder / "p.yml.j2").write_text(PROMPT, "utf-8")
     # `-m` itself imports a few, with the working folder first on the path, before anything can prevent it.
     (folder / "probe.py").write_text("import sys\nprint(*sys.modules)", "utf-8")
     probe = subprocess.run(
         [sys.executable, "-m", "probe"], cwd=folder, capture_output=True, text=True, check=True
     )
-    canary = folder / "canary"
     names = {*sys.stdlib_module_names, *LIBRARIES} - {name.partition(".")[0] for name in probe.stdout.split()}
     for name in names - {"probe"}:
-        (folder / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n", "utf-8")
+        (folder / f"{name}.py").write_text(
+            f"open({str(folder / 'canary')!r}, 'a').write('{name} ')\n", "utf-8"
+        )
     assert {"yaml", "jinja2", "orjson", "typing", "json"} <= names
-    return canary
+    return folder
 
 
 @pytest.mark.parametrize(
-    "words", [["--version"], ["check", "."], ["render", "p.yml.j2"], ["tokens", "p.yml.j2"], ["doctor"]]
+    "words",
+    [["--version"], ["check", "."], ["render", "p.yml.j2"], ["tokens", "p.yml.j2"], ["doctor"], ["server"]],
 )
-def test_a_command_in_a_folder_runs_none_of_its_modules(tmp_path: Path, words: list[str]) -> None:
-    (tmp_path / "p.yml.j2").write_text(PROMPT, "utf-8")
-    canary = planted(tmp_path)
+def test_a_command_in_a_folder_runs_none_of_its_modules(planted: Path, words: list[str]) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "promptls", *words],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": PACKAGES},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert not canary.exists(), canary.read_text("utf-8")
-    assert "Traceback" not in ended.stderr
-
-
-def test_the_server_in_a_folder_runs_none_of_its_modules(tmp_path: Path) -> None:
-    canary = planted(tmp_path)
-    subprocess.run(
-        [sys.executable, "-m", "promptls", "server"],
-        cwd=tmp_path,
+        cwd=planted,
         env={**os.environ, "PYTHONPATH": PACKAGES},
         stdin=subprocess.DEVNULL,
         capture_output=True,
+        text=True,
         timeout=120,
         check=False,
     )
+    canary = planted / "canary"
     assert not canary.exists(), canary.read_text("utf-8")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_folder_that_the_user_puts_on_the_path_stays_there(tmp_path: Path) -> None:

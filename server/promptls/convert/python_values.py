@@ -255,6 +255,8 @@ def is_harmless(text: str, method: str, arguments: Sequence[Any]) -> bool:
 
 def is_huge(value: Any) -> bool:
     """Return whether the value is larger than the data of a configuration."""
+    if isinstance(value, PlacedText | MixedText) and len(value.pieces) > MAX_ITEMS:
+        return True
     if isinstance(value, str):
         return len(value) > _MAX_TEXT
     if isinstance(value, int) and not isinstance(value, bool):
