@@ -192,11 +192,8 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
     elif statement.opens_block and "expected `end" in problem.message:
         yield from _missing_end(source, problem, located, tag, keyword)
     elif "closes nothing" in problem.message or "without an open" in problem.message:
-        opening = _split_opening(source, keyword, start)
         removal = removed_tag(located, tag.span.start)
-        if opening is not None:
-            yield Fix("Change `{ %` to `{%`", (Edit(opening, "{%"),), preferred=True)
-        elif removal:
+        if removal:
             yield Fix(_REMOVE, (removal,))
 
 
@@ -224,13 +221,6 @@ def _for_open_block(chunk: Chunk, tag: Tag, keyword: str) -> str | None:
     if not opened or (expected is not None and opened[-1] != expected):
         return None
     return "else" if keyword == "empty" else f"end{opened[-1]}"
-
-
-def _split_opening(source: Source, keyword: str, end: int) -> Span | None:
-    """Return the last `{ %` before an end tag that would open its block, if there is one."""
-    opened = keyword.removeprefix("end") if keyword.startswith("end") else "if"
-    found = list(re.finditer(rf"\{{[ ]+%(?=[-+]?\s*{re.escape(opened)}\b)", source.slice(Span(0, end))))
-    return Span(*found[-1].span()) if found else None
 
 
 def _known_keyword(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:

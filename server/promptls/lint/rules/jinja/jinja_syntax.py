@@ -36,6 +36,7 @@ from typing import Final
 
 from promptls.lint.fixes.tag_fixes import jinja_fixes
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
+from promptls.lint.rules.jinja.single_brace import missed_end, spaced_tags
 from promptls.semantic.template import Template
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
@@ -52,11 +53,20 @@ def check(file: File) -> Iterator[Finding]:
     yield from syntax_findings(file, "jinja", jinja_fixes)
 
 
+def _has_cause(file: File, problem: SyntaxProblem) -> bool:
+    """Return whether `single-brace` reports the tag that a block lacks."""
+    return missed_end(problem, spaced_tags(file)) is not None
+
+
 def syntax_findings(
     file: File, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
 ) -> Iterator[Finding]:
     """Yield a finding for each syntax error in one of the file's languages, with its fixes."""
-    problems = [each for each in file.template.syntax_problems if each.language == language]
+    problems = [
+        each
+        for each in file.template.syntax_problems
+        if each.language == language and not _has_cause(file, each)
+    ]
     for index, problem in enumerate(problems):
         related = tuple(RelatedInformation(file.path, item.span, item.message) for item in problem.related)
         found = tuple(

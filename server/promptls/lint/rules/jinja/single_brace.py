@@ -41,7 +41,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from promptls.lint.analysis.unmatched_names import given_names
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
@@ -52,6 +53,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
 from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.problem import SyntaxProblem
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
@@ -66,7 +68,8 @@ _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _CLOSED: Final = (_HALF_OPENED, _UNOPENED)
 _SPACED_TAG: Final = re.compile(
-    r"\{(?: +%[-+]?|[-+] *%)(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
+    r"\{(?: +%[-+]?|[-+] *%)"
+    r"(?= *(elif|else|include|import|from|raw|(?:end)?(?:if|for|set|macro|with|block|call|filter))\b)"
 )
 _STATEMENT: Final = re.compile(
     r"^[ ]*(\{[ ]*("
@@ -145,7 +148,12 @@ _keys: Final = summary(
 def check(file: File) -> Iterator[Finding]:
     """Yield the names of variables in single braces, and single braces after tags."""
     yield from _stray_braces(file)
-    yield from _spaced_braces(file)
+    ends = spaced_tags(file)
+    causes = {
+        end.span for each in file.template.syntax_problems if (end := missed_end(each, ends)) is not None
+    }
+    for finding in _spaced_braces(file):
+        yield replace(finding, severity="error") if finding.span in causes else finding
     yield from _calls(file)
     if not _names(file.chunks):
         return
@@ -206,19 +214,59 @@ def _calls(file: File) -> Iterator[Finding]:
                 yield Finding.suggest(span, "Jinja leaves this as it is", meant).shifted(located.start)
 
 
+_LACKING: Final = re.compile(r"no `\w+` is open here|without an open .*")
+
+
+class SpacedTag(NamedTuple):
+    """A tag with white space or a sign between its braces, which Jinja takes for text."""
+
+    keyword: str
+    span: Span
+
+
+@chunk_fact
+def _spaced_tags(chunk: Chunk) -> tuple[SpacedTag, ...]:
+    found = (SpacedTag(match[1], Span(*match.span())) for match in _SPACED_TAG.finditer(chunk.text))
+    return tuple(
+        each
+        for each in found
+        if not any(tag.span.start <= each.span.start < tag.span.end for tag in chunk.tags)
+    )
+
+
+_has_spaced_tags: Final = summary(lambda chunk: bool(_spaced_tags(chunk)), any)
+
+
+def spaced_tags(file: File) -> tuple[SpacedTag, ...]:
+    """Return the tags of a file with white space or a sign between their braces."""
+    return tuple(
+        SpacedTag(each.keyword, each.span.shifted(located.start))
+        for located in file.chunks.where(_has_spaced_tags)
+        for each in _spaced_tags(located.chunk)
+    )
+
+
+def missed_end(problem: SyntaxProblem, spaced: tuple[SpacedTag, ...]) -> SpacedTag | None:
+    """Return the tag that a block lacks at its other end, if it is there with white space between its braces."""
+    for each in spaced:
+        lacking = _LACKING.search(problem.message)
+        opens = lacking is not None and f"`{each.keyword}`" in lacking[0] and each.span < problem.span
+        closes = f"expected `{each.keyword}`" in problem.message and each.span > problem.span
+        if opens or closes:
+            return each
+    return None
+
+
 @each_chunk
 def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
     """Yield the expressions and tags with white space between their braces."""
-    for match in _SPACED_TAG.finditer(chunk.text):
-        span = Span(*match.span())
-        if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
-            sign = next((each for each in "-+" if each in match.group()), "")
-            meant = "{%" + sign
-            title = "Remove the white space" if match.group().startswith("{ ") else f"Change to `{meant}`"
-            fix = Fix(title, (Edit(span, meant),), preferred=True)
-            yield Finding(
-                span, "Jinja does not recognize this as a tag: `{` and `%` must be adjacent", (fix,)
-            )
+    for _, span in _spaced_tags(chunk):
+        written = chunk.text[span.start : span.end]
+        sign = next((each for each in "-+" if each in written), "")
+        meant = "{%" + sign
+        title = "Remove the white space" if written.startswith("{ ") else f"Change to `{meant}`"
+        fix = Fix(title, (Edit(span, meant),), preferred=True)
+        yield Finding(span, "Jinja does not recognize this as a tag: `{` and `%` must be adjacent", (fix,))
     for match in _STATEMENT.finditer(chunk.text):
         span = Span(*match.span(1))
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):

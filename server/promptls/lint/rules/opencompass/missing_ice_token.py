@@ -41,6 +41,7 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow, text_start
@@ -104,9 +105,15 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     if token is None or token.tag != "str" or not mark:
         return  # `invalid-evaluation-template` reports a token that is not a text.
     used = evaluation.used_bodies(template)
-    for place, body in _bodies(template):
+    bodies = list(_bodies(template))
+    if len(bodies) > 1 and all(_lacks(body, mark) and USUAL_ICE_MARK not in body.text for _, body in bodies):
+        starts = [text_start(chunk.text, body) for _, body in bodies if isinstance(body, Scalar)]
+        fix = Fix(f"Begin each text with `{mark}`", tuple(Edit(Span(at, at), mark) for at in starts))
+        yield Finding(token.span, f"`{mark}`, the `ice_token`, is in none of these texts", (fix,))
+        return
+    for place, body in bodies:
         if isinstance(body, Scalar):
-            if not body.dynamic and body.tag == "str" and mark not in body.text:
+            if _lacks(body, mark):
                 message = f"`{mark}`, the `ice_token`, is not in this text"
                 written = chunk.text[token.span.start : token.span.end]
                 if USUAL_ICE_MARK not in body.text or written.count(mark) != 1:
@@ -127,6 +134,11 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
         ):
             message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
             yield Finding(place or token.span, message, _adding_item(chunk.text, body, mark))
+
+
+def _lacks(body: Node, mark: str) -> TypeGuard[Scalar]:
+    """Return whether a body is a literal text without the mark."""
+    return isinstance(body, Scalar) and not body.dynamic and body.tag == "str" and mark not in body.text
 
 
 def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
