@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,6 +105,7 @@ def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
         yield from _metric_problems(mapping)
     if form == "pydantic prompt":
         yield from _key_problems(mapping.get("examples"))
+        yield from _unfilled(mapping)
         value = mapping.get("original_hash")
         if value is not None and (not isinstance(value, int) or not 0 <= value < _MAX_HASH):
             message = "Ragas never computes this hash, so that loading the file warns of another prompt."
@@ -179,7 +181,7 @@ def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectP
         reason = str(error)
     else:
         # Names with quotes and line breaks come from JSON that is meant as text.
-        wrong = [name for name in names if not name or name.isdigit() or set(name) & set("\"'\n{}:,")]
+        wrong = [name for name in names if not name or name.isdigit() or set(name) & set("\"'\n{}:,%")]
         if not wrong:
             return
         reason = f"`{{{wrong[0]}}}` is not a field with a name"
@@ -187,6 +189,27 @@ def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectP
         f"These braces fail when the prompt is used: {reason}. Write braces in text as `{{{{` and `}}}}`."
     )
     yield ObjectProblem(message, path)
+
+
+_JINJA_NAME: Final = re.compile(r"(\{\{[ ]*(\w+)[ ]*\}\})")
+_BRACED_NAME: Final = re.compile(r"(\{\{?[ ]*(\w+)[ ]*\}?\})")
+
+
+def _unfilled(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
+    """Yield the first input in braces in an instruction, which Ragas does not fill in."""
+    instruction, examples = mapping.get("instruction"), mapping.get("examples")
+    if not isinstance(instruction, str) or not isinstance(examples, list):
+        return
+    inputs = [each.get("input") for each in examples if isinstance(each, Mapping)]
+    shown = {key for each in inputs if isinstance(each, Mapping) for key in each}
+    for written, name in _BRACED_NAME.findall(instruction):
+        if name in shown:
+            message = (
+                f"Ragas does not fill in this instruction: `{written}` reaches the model as it is, "
+                "and all inputs follow as JSON."
+            )
+            yield ObjectProblem(message, ("instruction",), "warning")
+            return
 
 
 def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[ObjectProblem]:
@@ -205,9 +228,9 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
     except ValueError:
         return
     shown = {str(key) for each in inputs.values() for key in each}
-    for name in shown - set(fields):
-        if f"{{{{{name}}}}}" in own["instruction"]:
-            message = f"`{{{{{name}}}}}` is text, and no input: braces are written once around an input."
+    for written, name in _JINJA_NAME.findall(own["instruction"]):
+        if name in shown - set(fields):
+            message = f"`{written}` is text, and no input: braces are written once around an input."
             yield ObjectProblem(message, (*path, "instruction"), "warning")
     for field in fields:
         meant = next((name for name in sorted(shown - set(fields)) if is_typo(field, name)), None)

@@ -4,7 +4,7 @@
 
 Reports braces in the `instruction` of a prompt object that do not contain one of its `input_keys`, and,
 if `output_type` is `str`, braces in its examples, also those of mappings: Ragas only escapes them if the
-output is JSON.
+output is JSON. In a file without Jinja, reports `{{question}}` in the `instruction` if that is one of its `input_keys`.
 
 ## Why is this bad?
 
@@ -44,6 +44,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
 _BRACES: Final = re.compile(r"\{\{|\}\}|[{}]")
+_DOUBLED: Final = re.compile(r"\{\{[ ]*(\w+)[ ]*\}\}")
 _FIELD: Final = re.compile(r"\{(\w+)(?:![rsa])?(?::[^{}]*)?\}")
 
 
@@ -92,6 +93,11 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
     while match := _BRACES.search(text, position):
         position = match.end()
         if match[0] in {"{{", "}}"}:
+            doubled = _DOUBLED.match(text, match.start())
+            if doubled is not None and doubled[1] in inputs and not scalar.dynamic:
+                span = Span(*doubled.span()).shifted(scalar.span.start)
+                message = "this is text, and no input: braces are written once around an input"
+                yield Finding(span, message)
             continue
         field = _FIELD.match(text, match.start())
         if field is not None and field[1] in inputs:
