@@ -232,7 +232,7 @@ def test_a_word_that_python_writes_with_an_escape_has_no_fix() -> None:
 
 
 def test_nothing_of_python_s_own_library_is_taken_for_a_configuration() -> None:
-    listed = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:40]
+    listed = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:40:3]
     texts = [path.read_text("utf-8") + "\n# infer_cfg\n" for path in listed]
     assert [findings_in_configuration(text, lambda _path: None, Project()) for text in texts] == [None] * len(
         texts

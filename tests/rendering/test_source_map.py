@@ -18,11 +18,12 @@ from promptls.rendering.source_map.compiled_templates import render_mapped
 from promptls.rendering.source_map.data_paths import iterations_of
 from promptls.rendering.source_map.mapping import RenderedMap, Segment
 from promptls.rendering.source_map.part_origins import part_segments
+from support.example_counts import THOROUGH
 from support.generated_prompts import Generator
 from support.mapped import FOLDER, PATH, check, mapped
 from support.prompt_poet_cases import data_of, written
 
-GENERATED = 300
+GENERATED = 300 if THOROUGH else 100
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
 
 

@@ -14,7 +14,7 @@ from support.soundness import assert_same_as_fresh, assert_sound
 from support.texts import OWN, example_texts, page_texts
 
 TEXTS = {**OWN, **page_texts(), **example_texts()}
-STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 29
+STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 47
 """Every how many characters a text is broken."""
 PIECES = [
     "{{",

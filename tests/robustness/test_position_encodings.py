@@ -90,7 +90,7 @@ async def answers(root: Path, encoding: str) -> dict[str, list[Any]]:
     for method in METHODS:
         for name, text in FILES.items():
             uri = (root / name).as_uri()
-            points = range(0, len(text) - 3, 7)
+            points = range(0, len(text) - 3, 11)
             spans = [(0, len(text))] if method in WHOLE else [(start, start + 3) for start in points]
             for span in spans:
                 ends = [position(text, each, encoding) for each in span]
