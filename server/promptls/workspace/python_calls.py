@@ -10,11 +10,12 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from promptls.security.files import read_bytes
-from promptls.semantic.types.assignability import KnownValue, constant, rows
+from promptls.semantic.types.assignability import KnownFunction, KnownValue, constant, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import NOT_PYTHON, parse_python
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
+from promptls.workspace.python_functions import parameters_of
 from promptls.workspace.python_scopes import Scope, attribute_value, meaning_in, scopes_of
 
 _MAX_STEPS: Final = 20
@@ -30,7 +31,12 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
     match node:
         case ast.Name(id=name):
             value = scope.constant_of(name)
-            return UNKNOWN if value is None else given_shape(value, scope, depth + 1)
+            if value is not None:
+                return given_shape(value, scope, depth + 1)
+            function = scope.function_of(name)
+            return KnownFunction(parameters=parameters_of(function.args)) if function else UNKNOWN
+        case ast.Lambda(args=arguments):
+            return KnownFunction(parameters=parameters_of(arguments))
         case ast.Constant(value=value):
             return constant(value)
         case ast.JoinedStr():

@@ -64,7 +64,7 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonFunction:
         f"{node.name}({ast.unparse(node.args)}){returned}",
         ast.get_docstring(node) or "",
         node.lineno - 1,
-        _parameters(node.args),
+        parameters_of(node.args),
         tuple(name for each in node.decorator_list if (name := _decorator_name(each))),
         next(filter(None, map(_given_name, node.decorator_list)), None),
     )
@@ -82,7 +82,8 @@ def _decorator_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _parameters(arguments: ast.arguments) -> tuple[Taken, ...]:
+def parameters_of(arguments: ast.arguments) -> tuple[Taken, ...]:
+    """Return the parameters of a function."""
     placed = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(placed) - len(arguments.defaults))
     found = [

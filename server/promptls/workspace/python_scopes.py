@@ -54,6 +54,18 @@ class Scope:
             scope = scope.outer
         return None
 
+    def function_of(self, name: str) -> ast.FunctionDef | None:
+        """Return the function that a name is bound to, if it is bound once and has no decorators."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.values:
+            scope = scope.outer
+        if scope is None or len(scope.values[name]) != 1 or not isinstance(scope.node, ast.Module):
+            return None
+        for node in scope.node.body:
+            if isinstance(node, ast.FunctionDef) and node.name == name and not node.decorator_list:
+                return node
+        return None
+
 
 def scopes_of(tree: ast.Module) -> list[Scope]:
     """Return the scopes of a module; the module's own scope is first."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from promptls.semantic.types.shape import Clause, Need, Shape, ShapeKind
+from promptls.syntax.jinja.builtins import Taken
 from promptls.text.suggest import nearest
 
 _MAX_ROWS: Final = 1_000
@@ -17,6 +18,13 @@ class KnownValue(Shape):
     """A text, number, boolean or None whose `value` is known."""
 
     value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFunction(Shape):
+    """A function whose `parameters` are known."""
+
+    parameters: tuple[Taken, ...] = ()
 
 
 NOTHING: Final = KnownValue("unknown", value=None)

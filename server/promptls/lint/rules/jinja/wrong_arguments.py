@@ -2,8 +2,8 @@
 
 ## What it does
 
-Compares the arguments of filters, tests, Jinja's functions, macros and the functions of the `functions`
-file with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
+Compares the arguments of filters, tests, Jinja's functions, macros, the functions of the `functions`
+file, and those that a Python program passes to the template, with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
 macro is a hint: it is undefined inside of the macro. Also reports numbers and
 lists that are passed to `escape_special_characters`, and lists that are passed to `range`.
 
@@ -50,6 +50,7 @@ from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.scopes import BINDING_KINDS, Binding, chunk_events
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
+from promptls.semantic.types.assignability import KnownFunction
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.blocks import chunk_blocks
@@ -78,7 +79,7 @@ from promptls.syntax.jinja.problems import expressions_in, refused_arguments, ta
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.format import plural
 from promptls.text.positions import Span
-from promptls.workspace.contract import functions_path
+from promptls.workspace.contract import calls_to, functions_path
 from promptls.workspace.python_functions import functions_in
 
 
@@ -202,7 +203,19 @@ def callees_of(file: File, called: frozenset[str]) -> Callees:
             is_known = bool(function.signature) and not function.decorators and function.name not in found
             signature = Signature(function.name, function.parameters) if is_known else None
             found[function.name] = Callee(signature)
+    for name in rest - found.keys():
+        signature = _given_function(file, name)
+        if signature is not None:
+            found[name] = Callee(signature)
     return found
+
+
+def _given_function(file: File, name: str) -> Signature | None:
+    """Return the signature of a function that all programs pass to the template under a name."""
+    given = [dict(call.given).get(name) for call in calls_to(file.snapshot, file.path)]
+    first = given[0] if given else None
+    is_same = isinstance(first, KnownFunction) and all(each == first for each in given)
+    return Signature(name, first.parameters) if isinstance(first, KnownFunction) and is_same else None
 
 
 def _imported(file: File, binding: Binding) -> Callee | None:
