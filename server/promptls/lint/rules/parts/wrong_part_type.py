@@ -8,6 +8,7 @@ a number, a date or a boolean. Items of the list that are not mappings are repor
 tags (`!name`) that Prompt Poet's loader does not support. If Jinja prints the value, the literals in the
 tag are checked, in each branch of a condition; a condition without an `else` may print nothing, which is
 reported too. An empty `name`, and a `content` whose first line is only a sign such as `:|`, where a `|` is expected, are warnings.
+A priority below 0, which has the effect of 0, is reported as an information.
 
 ## Why is this bad?
 
@@ -106,6 +107,9 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
             message = f"`truncation_priority` is a number; truncation fails on {what}"
             place = written_span(chunk, value) if isinstance(value, Scalar) else value.span
             yield Finding(place, message, tuple(_unquoted(value, place)))
+        case "truncation_priority" if isinstance(value, Scalar) and _NEGATIVE.fullmatch(value.text):
+            message = "truncation never removes a part with a priority below 0, as with 0"
+            yield Finding(written_span(chunk, value), message, severity="information")
         case "content" if isinstance(value, Mapping) and value.entries and not _is_message_content(value):
             yield Finding(value.span, _MAPPING, tuple(_as_block(chunk, entry)), severity="warning")
         case "sections" if isinstance(value, Mapping) and not value.entries:
@@ -156,6 +160,7 @@ _MARK_AS_TEXT: Final = re.compile(r"(?P<mark>[:\\/]+[|>]?[-+]?|[:\\/]*[\u00a6\u2
 _MAPPING: Final = "the `:` makes this content a mapping, which is not sent as text"
 _WORD: Final = re.compile(r"\w+")
 _NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")
+_NEGATIVE: Final = re.compile(r"-[\d.]+")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
