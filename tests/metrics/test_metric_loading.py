@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def folder(tmp_path: Path) -> Path:
 def test_a_decorated_function_is_found_by_its_file_and_name(folder: Path) -> None:
     metric = load_metric("metrics.py:is_right", folder)
     assert (metric.name, metric.kind, metric.score(response="42").value) == ("right", "discrete", "yes")
+
+
+def test_loading_a_metric_leaves_nothing_beside_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    load_metric("metrics.py:is_right", folder)
+    assert sorted(each.name for each in folder.iterdir()) == ["beside.py", "metrics.py"]
+    assert not sys.dont_write_bytecode
 
 
 def test_a_plain_function_is_a_numeric_metric_without_limits(folder: Path) -> None:

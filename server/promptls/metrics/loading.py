@@ -129,6 +129,8 @@ def loaded_module(path: Path, subject: str, *, before_others: bool = False) -> M
     if folder not in sys.path:
         sys.path.insert(0 if before_others else len(sys.path), folder)
     sys.modules[name] = module
+    writes_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # leave no `__pycache__` beside the user's files
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # user code may raise anything
@@ -139,6 +141,8 @@ def loaded_module(path: Path, subject: str, *, before_others: bool = False) -> M
             FilePlace(path, _line_in(path, error)),
             _missing_module(missing) if missing else "correct the file; `python` on it shows the same error",
         ) from error
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
     return module
 
 
