@@ -34,6 +34,7 @@ ELSEWHERE: Final = {
 """Pages of the site that are not in `docs/`, and their files."""
 
 _ITEM: Final = re.compile(r"\d+\. ")
+_CODE: Final = re.compile(r"`[^`]*`")
 _SPAN: Final = re.compile(r"`[^`]*`|(?P<option>(?<!\w)--[a-z][a-z-]*)|<")
 COMMANDS_MARK: Final = "<!-- the commands -->"
 # Fenced blocks come first, so that links in them are left alone.
@@ -73,7 +74,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"{link['label']}({path}{link['anchor'] or ''})"
 
     adapted_page = nested(_LINK.sub(adapted, markdown))
-    return adapted_page.replace(COMMANDS_MARK, _commands() if COMMANDS_MARK in markdown else "")
+    filled = adapted_page.replace(COMMANDS_MARK, _commands() if COMMANDS_MARK in markdown else "")
+    return plain_pipes(filled)
+
+
+def plain_pipes(markdown: str) -> str:
+    """Return the page without the backslash before a `|` in the code of a table, which GitHub needs."""
+    return "\n".join(
+        _CODE.sub(lambda code: code[0].replace("\\|", "|"), line) if line.startswith("|") else line
+        for line in markdown.splitlines()
+    )
 
 
 def nested(markdown: str) -> str:
@@ -111,8 +121,7 @@ def _command(name: str, parser: Parser) -> str:
         f"```text\n{re.sub(r' {2,}', '  ', usage)}\n```",
     ]
     if examples:
-        lines = (line.removeprefix("  ") for line in examples.splitlines())
-        blocks.append("```sh\n" + "\n".join(lines) + "\n```")
+        blocks.append(f"```sh\n{commented(examples)}\n```")
     if codes:
         blocks.append(codes[0].upper() + codes[1:] + ".")
     options = [
@@ -123,6 +132,12 @@ def _command(name: str, parser: Parser) -> str:
     if options:
         blocks.append("| option | effect |\n| --- | --- |\n" + "\n".join(options))
     return "\n\n".join(blocks)
+
+
+def commented(examples: str) -> str:
+    """Return the examples of a command for a shell, with their explanations as comments."""
+    lines = (line.removeprefix("  ") for line in examples.splitlines())
+    return "\n".join(re.sub(r"(?<=\S)( {2,})(?=\S)", r"\1# ", line) for line in lines)
 
 
 def prose(text: str) -> str:

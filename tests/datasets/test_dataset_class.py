@@ -89,7 +89,7 @@ def test_a_name_cannot_lead_out_of_its_folder(name: str, tmp_path: Path) -> None
     [
         ("local/cvs", {}, r"did you mean `local/csv`"),
         ("local/csv", {}, "missing 1 required positional argument: 'root_dir'"),
-        (5, {}, "int is no back end"),
+        (5, {}, "int is no backend"),
     ],
 )
 def test_a_back_end_that_cannot_be_had_is_a_value_error(backend: Any, options: Any, said: str) -> None:

@@ -26,7 +26,8 @@ def test_examples_are_left_as_they_are() -> None:
 def test_every_setting_and_every_header_key_has_its_row() -> None:
     page = settings_page()
     names = [*Project.model_fields, *Header.model_fields]
-    assert [name for name in names if f"\n| `{name}` | " not in page] == []
+    rows = {line.split("`")[1] for line in page.splitlines() if line.startswith(("| `", "| [`"))}
+    assert [name for name in names if name not in rows] == []
 
 
 def test_a_default_that_is_a_list_is_shown() -> None:
@@ -38,7 +39,13 @@ def test_a_table_of_settings_lists_keys_and_descriptions() -> None:
 
     assert "\n## `ask_above`\n\nWhat a run may spend without asking.\n" in page
     assert "\n## `experiments.<name>.budget`\n" in page
-    assert "| `diagnostics` | object |  | Diagnostics in the editor. |" in page
+    assert "| [`diagnostics`](#diagnostics) | object |  | Diagnostics in the editor. |" in page
+
+
+def test_a_setting_with_a_table_of_its_own_links_to_it() -> None:
+    page = settings_page()
+    assert "| [`models`](#modelsname) | object | " in page
+    assert "| [`budget`](#experimentsnamebudget) | object | " in page
 
 
 def test_the_table_of_a_header_key_that_is_also_a_setting_is_shown_once() -> None:

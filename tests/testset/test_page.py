@@ -29,7 +29,7 @@ def test_its_snippets_run_one_after_the_other(
         monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
         for snippet in SNIPPETS:
             exec(snippet, names)
-    assert capsys.readouterr().out == "6 rows, left out: {}, 0 said twice\n"
+    assert capsys.readouterr().out == "6 rows, left out: {}, 0 duplicates\n"
     rows = [json.loads(line) for line in (tmp_path / "tests.jsonl").read_text("utf-8").splitlines()]
     assert {row["synthesizer_name"] for row in rows} == {"steps", "single_hop_specific"}
     assert {row["persona_name"] for row in rows} == {"nurse"}

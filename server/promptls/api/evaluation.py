@@ -113,7 +113,7 @@ class EvaluationPrompt(PromptTemplate):
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedEvaluation:
         """Render a row, whose columns are passed as keyword arguments, in `data`, or both.
 
-        Defaults to the first of `rows`. Raises PromptError: of kind `load` if OpenCompass would reject
+        Defaults to the first of `rows`. Raises PromptError of kind `load` if OpenCompass would reject
         the configuration or fail on the row, and the errors of `PromptTemplate.render` for its Jinja.
         """
         given = inputs if data is None else {**data, **inputs}

@@ -222,7 +222,7 @@ def load(  # noqa: PLR0913 - each is an independent option
     and line breaks in contents. Templates are rendered in Jinja's sandbox;
     `sandboxed=False` disables it. Time and memory are not limited.
 
-    Raises PromptError: of kind `load` if the file does not exist, is not UTF-8 or is not valid Jinja, and
+    Raises PromptError of kind `load` if the file does not exist, is not UTF-8 or is not valid Jinja, and
     of kind `tokens` for an unknown encoding.
     """
     options = RenderOptions(token_limit, markers, allow_token_overrides, sandboxed)
@@ -269,7 +269,7 @@ class PromptTemplate:
         Values are deep-copied first, as in Prompt Poet, and may be functions. Keyword arguments override
         `data`; missing inputs render as empty text.
 
-        Raises PromptError: of kind `data` for the reserved names `token_limit` and
+        Raises PromptError of kind `data` for the reserved names `token_limit` and
         `escape_special_characters`, and for values that cannot be copied; `load` if the template has changed
         and is no longer valid Jinja; `render` or `sandbox` if it fails on the data; `yaml` and
         `parts` if the rendered text is not a list of parts.
@@ -328,7 +328,7 @@ class PromptObjectFile(PromptTemplate):
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedPrompt:
         """Render the prompt with these inputs, as a single part with the role `user`.
 
-        Raises PromptError: of kind `load` if Ragas would reject the object, `data` if an input has no
+        Raises PromptError of kind `load` if Ragas would reject the object, `data` if an input has no
         value, and the errors of `PromptTemplate.render` for its Jinja. Undeclared inputs are ignored.
         """
         values = inputs if data is None else {**data, **inputs}

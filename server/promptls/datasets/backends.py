@@ -1,4 +1,4 @@
-"""Storage back ends for datasets and results: memory, local folders, and back ends of other packages."""
+"""Storage backends for datasets and results: memory, local folders, and backends of other packages."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NOUNS: Final = {DATASETS: "dataset", EXPERIMENTS: "experiment"}
 class Backend(ABC):
     """Storage for named datasets and, separately, for named experiment results.
 
-    The interface is that of the Ragas back ends, so the two are interchangeable. A package can register its
-    own back end with an entry point in the group `promptls.backends`.
+    The interface is that of the Ragas backends, so the two are interchangeable. A package can register its
+    own backend with an entry point in the group `promptls.backends`.
     """
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Backend(ABC):
         """Return the names of all results, sorted."""
 
     def stream_dataset(self, name: str) -> Iterator[RowData]:
-        """Yield the rows of a dataset, one at a time if the back end supports it."""
+        """Yield the rows of a dataset, one at a time if the backend supports it."""
         return iter(self.load_dataset(name))
 
 
@@ -62,11 +62,11 @@ class MissingData(UsageError, FileNotFoundError):  # noqa: N818 - as its base
 
 
 class UnknownBackend(UsageError, ValueError):  # noqa: N818 - as its base
-    """An unknown back end, or options that it does not accept."""
+    """An unknown backend, or options that it does not accept."""
 
 
 class UniformBackend(Backend):
-    """A back end that stores datasets and results in the same way, in the places of these names."""
+    """A backend that stores datasets and results in the same way, in the places of these names."""
 
     def load_dataset(self, name: str) -> list[RowData]:
         """See `Backend`."""
@@ -232,28 +232,28 @@ BACKENDS: Final[dict[str, Callable[..., Backend]]] = {
     "inmemory": InMemory,
     "gdrive": _google_drive,
 }
-"""The built-in back ends, by their names in Ragas."""
+"""The built-in backends, by their names in Ragas."""
 
 
 def backend_names() -> list[str]:
-    """Return the names of all installed back ends."""
+    """Return the names of all installed backends."""
     return list(
         dict.fromkeys([*BACKENDS, *(point.name for group in GROUPS for point in entry_points(group=group))])
     )
 
 
 def resolved_backend(backend: Any, options: dict[str, Any]) -> Backend:
-    """Return `backend` itself, or, for a name, a new instance of that back end created with `options`.
+    """Return `backend` itself, or, for a name, a new instance of that backend created with `options`.
 
     Raises UnknownBackend, which is a ValueError, for an unknown name or invalid options, and UserError
-    if the package of the back end is not installed.
+    if the package of the backend is not installed.
     """
     if not isinstance(backend, str):
         if not isinstance(backend, type) and all(hasattr(backend, method) for method in _METHODS):
             own: Backend = backend
             return own
         raise UnknownBackend(
-            f"{type(backend).__name__} is no back end", remedy=f"name one: {', '.join(backend_names())}"
+            f"{type(backend).__name__} is no backend", remedy=f"name one: {', '.join(backend_names())}"
         )
     made = _class_of(backend)
     try:
@@ -261,7 +261,7 @@ def resolved_backend(backend: Any, options: dict[str, Any]) -> Backend:
     except TypeError as error:
         said = re.sub(r"^(\w+\.)?__init__\(\) ", "", str(error))
         raise UnknownBackend(
-            f"the back end `{backend}` cannot be made: {said}", remedy="give it as an argument by its name"
+            f"the backend `{backend}` cannot be made: {said}", remedy="give it as an argument by its name"
         ) from error
     return found
 
@@ -275,10 +275,10 @@ def _class_of(name: str) -> Any:
             return points[0].load()
         except Exception as error:
             raise UserError(
-                f"the back end `{name}` cannot be loaded: {type(error).__name__}: {error}",
+                f"the backend `{name}` cannot be loaded: {type(error).__name__}: {error}",
                 remedy=f"check the package that has it: {points[0].value}",
             ) from error
     names = backend_names()
     raise UnknownBackend(
-        f"there is no back end `{name}`{did_you_mean(name, names)}", remedy=f"there are {', '.join(names)}"
+        f"there is no backend `{name}`{did_you_mean(name, names)}", remedy=f"there are {', '.join(names)}"
     )

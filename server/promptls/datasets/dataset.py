@@ -1,4 +1,4 @@
-"""Datasets for Python programs: lists of rows with a storage back end, compatible with Ragas."""
+"""Datasets for Python programs: lists of rows with a storage backend, compatible with Ragas."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Item: TypeAlias = Any
 class DataTable:
     """A named, ordered list of rows. Only `load`, `reload` and `save` read or write storage.
 
-    Rows are mappings, or instances of `data_model` if one is set. `backend` is a back end object, or the
-    name of a back end, which is created with the remaining arguments.
+    Rows are mappings, or instances of `data_model` if one is set. `backend` is a backend object, or the
+    name of a backend, which is created with the remaining arguments.
     """
 
     _keeps_results: ClassVar[bool] = False
@@ -37,7 +37,7 @@ class DataTable:
     ) -> None:
         """Create a table with the rows `data`.
 
-        Raises whatever the back end raises, and TypeError for an item that is not a row.
+        Raises whatever the backend raises, and TypeError for an item that is not a row.
         """
         self.name = name
         self.data_model = data_model
@@ -162,7 +162,7 @@ class DataTable:
 
 
 class Dataset(DataTable):
-    """Rows to run experiments on. See `DataTable`."""
+    """Rows to run experiments on."""
 
     @classmethod
     def stream(

@@ -39,7 +39,7 @@ FORMATS: Final[dict[str, FormatOfFiles]] = {
     "json": FormatOfFiles(json_file, (".json",)),
     "parquet": FormatOfFiles(parquet_file, (".parquet",)),
 }
-"""The formats by name. The back end `local/<name>` stores datasets in them."""
+"""The formats by name. The backend `local/<name>` stores datasets in them."""
 
 SUFFIXES: Final = tuple(suffix for each in FORMATS.values() for suffix in each.suffixes)
 """The suffixes of dataset files."""

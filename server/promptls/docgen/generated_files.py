@@ -175,10 +175,23 @@ def settings_page() -> str:
         "Put project settings in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`. "
         "promptls uses the nearest one above a prompt file, within its repository.\n"
         "Editor settings override project settings, and the header of a file overrides both.\n\n"
+        f"{_EXAMPLE}\n\n"
         f"{_tables('## Project settings', settings_schema())}\n\n"
         f"{_tables(_HEADER, header_schema(), known=settings_schema())}\n"
     )
 
+
+_EXAMPLE: Final = """\
+```toml
+# promptls.toml
+exclude = ["drafts/**"]
+token_limit = 4000
+
+[rules]
+unknown-role = "error"
+unused-input = "off"
+```"""
+"""A file of settings, in Markdown."""
 
 _HEADER: Final = """\
 ## Header
@@ -202,6 +215,7 @@ def _tables(heading: str, schema: dict[str, Any], known: Mapping[str, Any] | Non
             f"## {_list_places(at)}\n\n{definitions[name].get('description', name).rstrip('.')}.",
             definitions[name],
             definitions,
+            f"{at[0]}.",
         )
         for name, at in sorted(places.items(), key=lambda place: place[1])
         if at
@@ -234,12 +248,25 @@ def _list_places(places: tuple[str, ...]) -> str:
     return ", ".join(f"`{place}`" for place in places)
 
 
-def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:
-    rows = "\n".join(
-        f"| `{name}` | {_type(declared)} | {_default(declared)} | {_description(declared, definitions)} |"
+def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any], above: str = "") -> str:
+    """Return a table of the schema's properties, whose paths begin with `above`."""
+    rows = [
+        f"| {_key(above, name, declared)} | {_type(declared)} | {_default(declared)} "
+        f"| {_description(declared, definitions)} |"
         for name, declared in schema["properties"].items()
+    ]
+    return "\n".join(
+        [f"{heading}\n\n| key | type | default | description |\n| --- | --- | --- | --- |", *rows]
     )
-    return f"{heading}\n\n| key | type | default | description |\n| --- | --- | --- | --- |\n{rows}"
+
+
+def _key(above: str, name: str, declared: dict[str, Any]) -> str:
+    """Return the name of a property, linked to the table of the definition that it refers to."""
+    place = next((place for place, _ in _references(name, declared)), None)
+    if place is None:
+        return f"`{name}`"
+    anchor = re.sub(r"[^\w-]", "", f"{above}{place}")
+    return f"[`{name}`](#{anchor})"
 
 
 def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:

@@ -501,7 +501,7 @@ def find_run(word: str, *, complete: bool = False) -> RunSummary:
         raise UsageError(
             "results are read from a CSV table, and this is JSON Lines without one beside it",
             FilePlace(path),
-            "store the results with the back end `local/csv`, or with promptls's `arun`",
+            "store the results with the backend `local/csv`, or with promptls's `arun`",
         )
     if path.is_file():
         run = (_last_complete(path) if complete else None) or last_run(path)

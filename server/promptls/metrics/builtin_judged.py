@@ -188,7 +188,7 @@ async def multi_modal_faithfulness(
 
     The judge sees the texts and images among the `retrieved_contexts`. Contexts that are an address of an
     image (`https://….png`, `data:image/…`) or the path of an image file are shown as images, which needs a
-    judge behind an API like that of OpenAI that takes images. With `repeats: 3`, the judge is asked three
+    judge with an OpenAI-compatible API that accepts images. With `repeats: 3`, the judge is asked three
     times and the majority counts.
 
     In these examples, `judge` is the answer of the judge.
@@ -222,7 +222,7 @@ async def multi_modal_relevance(
 
     The judge sees the texts and images among the `retrieved_contexts`. Contexts that are an address of an
     image (`https://….png`, `data:image/…`) or the path of an image file are shown as images, which needs a
-    judge behind an API like that of OpenAI that takes images. With `repeats: 3`, the judge is asked three
+    judge with an OpenAI-compatible API that accepts images. With `repeats: 3`, the judge is asked three
     times and the majority counts.
 
     In these examples, `judge` is the answer of the judge.

@@ -117,7 +117,7 @@ TABLE: dict[str, Provider] = {
     ),
     "echo": Provider("answers with the last message, for tests", "echo"),
     "replay": Provider(
-        "answers out of the table of a former run, or a JSON Lines file: `replay:<file>`", "replay"
+        "repeats the answers in the table of an earlier run or a JSON Lines file: `replay:<file>`", "replay"
     ),
 }
 """All providers by name."""

@@ -69,7 +69,7 @@ class ExperimentKey(BaseModel):
     )
     models: list[str] = Field(
         default_factory=list,
-        description="Models as `provider:model`, such as `local:smollm2`. By default the project's model.",
+        description="Models as `provider:model`, such as `local:smollm2`. Default: `default_model`.",
     )
     metrics: list[str] = Field(
         default_factory=list,

@@ -195,7 +195,7 @@ _STAMPED: Final = re.compile(r"\d{8}-\d{6}-")
 
 
 class ExperimentResults(DataTable):
-    """The results: one row for each row of the dataset, in order. See `DataTable`."""
+    """The results: one row for each row of the dataset, in order."""
 
     _keeps_results: ClassVar[bool] = True
 
@@ -305,7 +305,7 @@ class ExperimentFunction:
         a call in seconds, and `progress=False` disables progress output; a function that has
         parameters with these names receives them instead.
 
-        The results are saved in `backend`, else in the experiment's back end, else in that of
+        The results are saved in `backend`, else in the experiment's backend, else in that of
         the dataset, under `YYYYMMDD-HHMMSS-<name>`; a name that begins with such a time is used
         unchanged. The name defaults to the rows' common `experiment_name`, or the function's name. A manifest
         is written next to CSV tables, so that `promptls compare` and others know their metrics.
@@ -313,7 +313,7 @@ class ExperimentFunction:
         There is one result per row of the dataset, in the same order. If the function raises,
         times out or does not return a mapping, the result is the row itself with the reason in `error`.
         If the run is cancelled or the program is interrupted, finished rows are saved;
-        local back ends also store them during the run, in `<name>.unfinished.jsonl`.
+        local backends also store them during the run, in `<name>.unfinished.jsonl`.
         Raises UsageError if the arguments do not fit the function, and UserError if the results cannot be
         saved.
         """
@@ -436,7 +436,7 @@ def _write_manifest(
 
 
 def _journal(backend: Backend, name: str) -> Path | None:
-    """Return the file for finished rows during the run; None for back ends without a folder."""
+    """Return the file for finished rows during the run; None for backends without a folder."""
     if not isinstance(backend, LocalBackend):
         return None
     path = backend.path_of(name, "experiments")
