@@ -61,8 +61,7 @@ lint: setup ## ruff, mypy, ESLint and Prettier
 	@printf '\nLint and types\n'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@scripts/lint-node.sh
+	@$(BIN)/mypy & types=$$!; scripts/lint-node.sh && wait $$types
 
 format: setup ## let ruff lay out the Python files, and Prettier those of the VS Code client
 	@$(BIN)/ruff format .
