@@ -33,15 +33,15 @@ def test_each_class_and_its_confusions_are_printed(run: str, capsys: pytest.Capt
 response against kind
 4 rows, 1 of them without a class: 50 % are right
 
-class             precision  recall    F1  rows  said
-A                     100 %    50 %  67 %     2     1
-B                      50 %    50 %  50 %     2     2
+class             precision  recall    F1  rows  predicted
+A                     100 %    50 %  67 %     2          1
+B                      50 %    50 %  50 %     2          2
 macro average          75 %    50 %  58 %
 weighted average       75 %    50 %  58 %
 
-expected \\ said  A  B  (no answer)
-A                1  1            ·
-B                ·  1            1
+expected \\ predicted  A  B  (no answer)
+A                     1  1            ·
+B                     ·  1            1
 """
     )
 

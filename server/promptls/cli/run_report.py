@@ -128,7 +128,7 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
         print_error_rows(run)
         print(paint(f"ask them again: promptls run --retry-errors {run.name}", "dim"))
     if run.invalid:
-        print(paint(f"{plural(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
+        print(paint(f"{plural(run.invalid, 'answer')} without the format that the prompt requires", "yellow"))
         _print_problems(run)
     _print_cut(run)
     _print_unscored(run)

@@ -94,7 +94,7 @@ def _print(report: Classification) -> None:
 def _scores(report: Classification) -> str:
     columns = [
         Column("class"),
-        *(Column(name, "right") for name in ("precision", "recall", "F1", "rows", "said")),
+        *(Column(name, "right") for name in ("precision", "recall", "F1", "rows", "predicted")),
     ]
     rows = [
         TableRow(
@@ -129,7 +129,8 @@ def _scores(report: Classification) -> str:
 
 
 def _confusion(report: Classification) -> str:
-    columns = [Column("expected \\ said"), *(Column(name, "right") for name in map(_short, report.names))]
+    names = map(_short, report.names)
+    columns = [Column("expected \\ predicted"), *(Column(name, "right") for name in names)]
     rows = [
         TableRow([_short(name), *(str(count) if count else "·" for count in counts)])
         for name, counts in zip(report.names, report.confusion, strict=True)

@@ -1,4 +1,4 @@
-/** How well each class is found, and which is taken for which. */
+/** Precision and recall of each class, and the confusion matrix. */
 
 import { BidiText } from "../shared/bidiText";
 import { count, grouped, percent } from "../shared/format";
@@ -47,17 +47,17 @@ function Report({ report, columns }: Properties) {
           <thead>
             <tr>
               <th scope="col">class</th>
-              <th scope="col" title="Of the rows that were said to be of the class, how many are">
+              <th scope="col" title="Of the rows predicted as this class, the share that belongs to it">
                 precision
               </th>
-              <th scope="col" title="Of the rows of the class, how many were found">
+              <th scope="col" title="Of the rows of this class, the share that was predicted as it">
                 recall
               </th>
               <th scope="col" title="The harmonic mean of both">
                 F1
               </th>
               <th scope="col">expected</th>
-              <th scope="col">said</th>
+              <th scope="col">predicted</th>
             </tr>
           </thead>
           <tbody>
@@ -100,16 +100,16 @@ function Share({ value }: { value: number }) {
   );
 }
 
-/** Lines are what is expected, columns what was said; the diagonal is right. */
+/** Rows are the expected classes, columns the predicted ones; the diagonal is right. */
 function Confusion({ report: { names, confusion, expected, predicted, model }, columns }: Properties) {
   // What stands for several classes, or for none, is in no cell.
   const canShow = (name: string): boolean =>
     !name.startsWith("(") && columns.includes(expected) && columns.includes(predicted);
   const most = Math.max(1, ...confusion.flat());
   return (
-    <Scrolled label="Which is taken for which">
+    <Scrolled label="Confusion matrix">
       <table class="confusion">
-        <caption>Which is taken for which: lines are expected, columns are said</caption>
+        <caption>Confusion matrix: rows are the expected classes, columns the predicted ones</caption>
         <thead>
           <tr>
             <td />
@@ -140,7 +140,7 @@ function Confusion({ report: { names, confusion, expected, predicted, model }, c
                     <button
                       type="button"
                       class="link"
-                      aria-label={`${count(value, "row")} expected ${names[row]}, said ${names[column]}`}
+                      aria-label={`${count(value, "row")} expected ${names[row]}, predicted ${names[column]}`}
                       onClick={() => {
                         const equal = { [expected]: names[row] ?? "", [predicted]: names[column] ?? "" };
                         showRows({ equal: model === null ? equal : { ...equal, model } });
