@@ -56,7 +56,13 @@ _NEAR: Final = 80
 _SILENT: Final = frozenset({"if", "endif", "for", "endfor", "set"})
 """Tags that print nothing, and in front of which and behind which the text is printed."""
 _LINE_END: Final = re.compile(r"[\w.,;:!?)]\Z")
-_LINE_START: Final = re.compile(r"#{1,6} |[-*] |\d{1,3}[.)] |[^\W\d_]{2}")
+_LINE_START: Final = re.compile(
+    r"#{1,6} |[-*] |\d{1,3}[.)] |[A-Z][a-z]|(?![\u3040-\u30ff\u4e00-\u9fff])[^\W\d_]{4}"
+)
+"""The start of a line that does not continue the previous one, as the ending of a word may.
+
+Chinese and Japanese have no spaces to lose.
+"""
 
 
 @each_chunk
