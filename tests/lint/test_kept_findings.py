@@ -314,11 +314,12 @@ input_keys: [turns, tone, documents]
 """
 
 
-def test_a_letter_of_prose_runs_no_rule_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["prose", "calm, and"])
+def test_a_letter_of_prose_runs_no_rule_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = workspace_with(CLEAN)
     check(workspace.snapshot, PATH)
-    place = CLEAN.index("prose")
-    workspace.edit(PATH, 2, [(Span(place, place), "x")])
+    at = CLEAN.index(place)
+    workspace.edit(PATH, 2, [(Span(at, at), "x")])
     ran: list[str] = []
     run = runner._run
 

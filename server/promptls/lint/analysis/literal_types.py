@@ -88,10 +88,11 @@ class LiteralTypes:
                 is_text = self.type_of(target) is Markup
                 return None if not is_text else list if name in _SPLITTING else Markup
             case Name(name=name):
-                return self._type_of_name(name)
+                return self.type_of_name(name)
         return None
 
-    def _type_of_name(self, name: str) -> type | None:
+    def type_of_name(self, name: str) -> type | None:
+        """Return the type of the values that a variable has in the file."""
         if name not in self._of_names:
             self._of_names[name] = None  # while it is unknown, as in `set x = x.strip()`
             self._of_names[name] = self._find(name)
@@ -126,7 +127,7 @@ class LiteralTypes:
 
     def _only_value(self, name: str) -> Expression | None:
         """Return the value of a variable that is set once and not changed."""
-        if self._type_of_name(name) is None or name in _changed(self._file.chunks):
+        if self.type_of_name(name) is None or name in _changed(self._file.chunks):
             return None
         bindings = [each for each in self._file.template.names.bindings_of("set") if each.name == name]
         statement = _of_one_name(self._file, bindings[0]) if len(bindings) == 1 else None

@@ -40,22 +40,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
-from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.flow.shapes import analyzes
+from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.semantic.printed_inputs import (
     PrintedInput,
     no_inputs,
-    origin_of,
     printed_inputs,
     schema_at,
 )
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -71,6 +69,7 @@ _MAPPING: Final = "a mapping"
 _MAPPINGS: Final = "a list of mappings"
 _LIST: Final = "a list"
 _KINDS: Final[dict[type, str]] = {dict: _MAPPING, list: _LIST}
+_LITERALS: Final = {"dict": _MAPPING, "list": _LIST}
 
 
 @chunk_fact
@@ -112,8 +111,33 @@ def _printed_values(chunk: Chunk) -> tuple[tuple[int, Name | Collection], ...]:
     )
 
 
-_prints_inputs: Final = summary(lambda chunk: bool(_printed_inputs(chunk)), any)
-_prints_values: Final = summary(lambda chunk: bool(_printed_values(chunk)), any)
+_printed_names: Final = summary(
+    lambda chunk: frozenset(node.name for _, node in _printed_values(chunk) if isinstance(node, Name)), union
+)
+
+
+class _Structures(NamedTuple):
+    """The names of a file that are mappings or lists: inputs with their schemas, and variables with their kinds."""
+
+    inputs: Mapping[str, dict[str, Any]]
+    variables: Mapping[str, str]
+
+
+def _structures(file: File) -> _Structures:
+    if file.kind not in PARTS_KINDS:
+        return _Structures({}, {})
+    template = file.template
+    names = template.names
+    declared = {key.name: key.schema for key in template.declarations.inputs or ()}
+    schemas = {**sampled_schemas(file), **{name: schema for name, schema in declared.items() if schema}}
+    inputs = names.input_names - no_inputs(template)
+    types = LiteralTypes(file)
+    set_here = names.bound_names("set") & _printed_names(file.chunks)
+    kinds = {name: _KINDS.get(types.type_of_name(name) or str) for name in set_here}
+    return _Structures(
+        {name: schema for name, schema in schemas.items() if name in inputs},
+        {name: kind for name, kind in kinds.items() if kind is not None},
+    )
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -124,14 +148,20 @@ def check(file: File) -> Iterator[Finding]:
             known = types.type_of(method.target)
             if known in {list, dict} or (known is None and method.name in _OF_LISTS):
                 yield _none(tag, method).shifted(located.start)
-    if file.kind in PARTS_KINDS:
-        for located in file.chunks.where(_prints_values):
-            for start, node in _printed_values(located.chunk):
-                what = _KINDS.get(types.type_of(node) or str)
-                if what is not None:
-                    finding = replace(_finding(node.span.shifted(start), what), severity="hint")
-                    yield finding.shifted(located.start)
-        yield from _of_inputs(file)
+    yield from _in_chunks(file)
+
+
+@each_chunk_given(_structures)
+def _in_chunks(chunk: Chunk, known: _Structures) -> Iterator[Finding]:
+    """Yield the mappings and lists that a chunk prints as they are."""
+    for value in _printed_inputs(chunk) if known.inputs else ():
+        what = _kind_of(schema_at(known.inputs.get(value.name, {}), value.keys))
+        if what is not None:
+            yield _finding(value.span, what)
+    for start, node in _printed_values(chunk):
+        kind = _LITERALS.get(node.kind) if isinstance(node, Collection) else known.variables.get(node.name)
+        if kind is not None:
+            yield replace(_finding(node.span.shifted(start), kind), severity="hint")
 
 
 def _none(tag: Tag, method: Attribute) -> Finding:
@@ -147,27 +177,6 @@ def _none(tag: Tag, method: Attribute) -> Finding:
     return Finding(
         method.name_span.shifted(start), message, (Fix("Assign the result", edits, preferred=True),)
     )
-
-
-def _of_inputs(file: File) -> Iterator[Finding]:
-    """Yield the inputs, and the values in them, that are mappings and lists and are printed as they are."""
-    if not _prints_inputs(file.chunks):
-        return
-    template = file.template
-    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
-    sampled = sampled_schemas(file)
-    inputs = template.names.input_names - no_inputs(template)
-    analysis_at = analyzes(template)
-    for located in file.chunks.where(_prints_inputs):
-        for value in _printed_inputs(located.chunk):
-            name, keys = value.name, value.keys
-            if name not in inputs:
-                name, keys = origin_of(value, analysis_at(located.start + value.span.start))
-            if name in inputs:
-                of_name = (each.get(name, {}) for each in (schemas, sampled))
-                what = next((kind for each in of_name if (kind := _kind_of(schema_at(each, keys)))), None)
-                if what is not None:
-                    yield _finding(value.span, what).shifted(located.start)
 
 
 def _kind_of(schema: Mapping[str, Any]) -> str | None:
