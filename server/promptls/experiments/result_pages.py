@@ -148,7 +148,7 @@ class RowQuery:
     """A filter and an order for the rows of a run.
 
     `kind` selects rows that every metric considers good, rows that are not (`failing`), rows without an
-    answer (`error`), or rows whose answer has the wrong form (`problem`). `search` is text that a cell
+    answer (`error`), or rows whose answer has the wrong format (`problem`). `search` is text that a cell
     contains, ignoring case; `equal` maps columns to exact cell texts. `sort` is a column; numbers are sorted
     numerically, and rows without a value come last.
     """

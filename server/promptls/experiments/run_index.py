@@ -79,7 +79,7 @@ def run_notes(run: KnownRun) -> str:
     if run.failed:
         notes.append(f"{run.failed:,} failed")
     if run.invalid:
-        notes.append(f"{plural(run.invalid, 'answer')} of the wrong form")
+        notes.append(f"{plural(run.invalid, 'answer')} in the wrong format")
     if run.chosen:
         notes.append(f"partial: {chosen_rows(run.chosen)}")
     if run.cached:

@@ -252,7 +252,7 @@ def run_line(run: RunSummary) -> str:
     if run.failed:
         notes.append(f"{run.failed:,} failed")
     if run.invalid:
-        notes.append(f"{run.invalid:,} of the wrong form")
+        notes.append(f"{run.invalid:,} in the wrong format")
     if run.cached:
         notes.append(f"{run.cached:,} from the cache")
     if run.cost:

@@ -16,7 +16,7 @@ const KINDS: [RowKind, string][] = [
   ["failing", "Failing"],
   ["good", "Good"],
   ["error", "With an error"],
-  ["problem", "Of the wrong form"],
+  ["problem", "In the wrong format"],
 ];
 
 export function Filters({ run, total }: { run: Run; total: number | undefined }) {

@@ -94,7 +94,7 @@ function Totals({ run }: { run: Run }) {
   const figures: [string, string][] = [
     ["rows", grouped(run.rows)],
     ["failed", grouped(run.failed)],
-    ...(run.invalid > 0 ? [["of the wrong form", grouped(run.invalid)] as [string, string]] : []),
+    ...(run.invalid > 0 ? [["in the wrong format", grouped(run.invalid)] as [string, string]] : []),
     ["tokens in", grouped(run.inputTokens)],
     ...(run.cachedInputTokens > 0
       ? [["in from the provider's cache", grouped(run.cachedInputTokens)] as [string, string]]

@@ -31,7 +31,7 @@ export function foundRows(rows: readonly KnownRow[], filter: RowFilter, sets: Se
   return filter.sort === undefined ? found : sorted(found, filter.sort, filter.descending === true);
 }
 
-/** An error and an answer of the wrong form are failing too. */
+/** An error and an answer in the wrong format are failing too. */
 function isOfKind(kind: KnownRow["kind"], selected: RowKind): boolean {
   return selected === "all" || kind === selected || (selected === "failing" && kind !== "good");
 }
