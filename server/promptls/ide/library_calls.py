@@ -414,7 +414,7 @@ class _Library:
             yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
 
     def _prompted_score(self, call: ast.Call) -> Iterator[Finding]:
-        """Yield the fields of a prompt that a call of `score` does not give, and braces that are none."""
+        """Yield the fields of a prompt that a call of `score` lacks, and the braces that are not fields."""
         if self._meaning(call.func)[1] in _PROMPTED:
             yield from self._braces(_keyword(call, "prompt"), None)
         is_score = isinstance(call.func, ast.Attribute) and call.func.attr in {"score", "ascore"}

@@ -2,9 +2,10 @@
 
 ## What it does
 
-Reports the call of a method such as `append` that a tag prints: it returns nothing, and the tag prints `None`.
-As an information, reports a mapping, or a list of mappings, that is printed amid the text of a content, if
-`input_keys` declares it or all samples have it; as a hint, a list of other values, and one that the file sets.
+Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
+prints `None`. Also reports mappings and lists that are printed as part of a text. The severity of mappings
+and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
+and mappings and lists that the file itself sets, are hints.
 
 ## Why is this bad?
 

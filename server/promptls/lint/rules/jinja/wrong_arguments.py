@@ -2,10 +2,10 @@
 
 ## What it does
 
-Compares the arguments of filters, tests, Jinja's functions, macros, the functions of the `functions`
-file, and those that a Python program passes to the template, with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
-macro is a hint: it is undefined inside of the macro. Also reports numbers and
-lists that are passed to `escape_special_characters`, and lists that are passed to `range`.
+Compares arguments with parameters: too many, too few, unknown or repeated arguments of filters, tests,
+Jinja's functions, macros, functions of the `functions` file, and functions that a Python program passes to
+the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
+numbers and lists that are passed to `escape_special_characters`, and lists that are passed to `range`.
 
 In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a

@@ -8,7 +8,7 @@ a number, a date or a boolean. Items of the list that are not mappings are repor
 tags (`!name`) that Prompt Poet's loader does not support. If Jinja prints the value, the literals in the
 tag are checked, in each branch of a condition; a condition without an `else` may print nothing, which is
 reported too. An empty `name`, and a `content` whose first line is only a sign such as `:|`, where a `|` is expected, are warnings.
-A priority below 0, which has the effect of 0, is reported as an information.
+A priority below 0 has the effect of 0; the severity of that finding is information.
 
 ## Why is this bad?
 

@@ -54,7 +54,7 @@ _AFTER: Final = re.compile(r"[ ]+[^\W_]")
 _NEAR: Final = 80
 """How many characters around a tag are searched for a word."""
 _SILENT: Final = frozenset({"if", "endif", "for", "endfor", "set"})
-"""Tags that print nothing, and in front of which and behind which the text is printed."""
+"""Tags that print nothing; the text before and after them is printed."""
 _LINE_END: Final = re.compile(r"[\w.,;:!?)]\Z")
 _LINE_START: Final = re.compile(
     r"#{1,6} |[-*] |\d{1,3}[.)] |[A-Z][a-z]|(?![\u3040-\u30ff\u4e00-\u9fff])[^\W\d_]{4}"
