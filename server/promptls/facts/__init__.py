@@ -155,10 +155,8 @@ def question(
 
     @wraps(ask)
     def recorded(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
-        reads = current.get()
         answer = unrecorded(ask, subject, *arguments, **named)
-        if reads is not None:
-            reads.note(Question(ask, arguments), answer)
+        note(ask, arguments, answer)
         return answer
 
     return recorded

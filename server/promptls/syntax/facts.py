@@ -19,31 +19,18 @@ with the text, and computed again when it depends on the replaced chunks themsel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import lru_cache, wraps
 from operator import attrgetter
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-from promptls.facts import Reads, current, recorded
+from promptls.facts import Reads, current, recorded, unrecorded
 from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Memo, Piece, chunk_fact, fact_values
 from promptls.text.positions import Span
 
 Fact = TypeVar("Fact")
 Item = TypeVar("Item")
 Arguments = ParamSpec("Arguments")
-_is_off: Final[ContextVar[bool]] = ContextVar("facts are off", default=False)
-
-
-@contextmanager
-def turned_off() -> Iterator[None]:
-    """Reuse no fact of a file and no finding in the `with` block: for tests that compare results."""
-    token = _is_off.set(True)
-    try:
-        yield
-    finally:
-        _is_off.reset(token)
 
 
 def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
@@ -52,7 +39,7 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
     @wraps(find)
     def fact(chunks: ChunkList) -> Fact:
         memo = chunks.memos.get(fact)
-        if memo is None or memo.serial != chunks.serial or _is_off.get():
+        if memo is None or memo.serial != chunks.serial:
             steps = None if memo is None else chunks.steps_since(memo.serial)
             if memo is not None and steps is not None and is_unchanged(memo.reads, chunks, steps):
                 memo = chunks.memos[fact] = Memo(chunks.serial, memo.value, memo.reads)
@@ -93,7 +80,7 @@ def placed_fact(
     def fact(owner: Owner, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
         key = (fact, arguments)
         known: tuple[Fact, Reads] | None = owner.facts.get(key)
-        if known is None or _is_off.get():
+        if known is None:
             known = owner.facts[key] = recorded(owner.serial, find, owner, *arguments, **named)
         known[1].pass_on()
         return known[0]
@@ -106,25 +93,11 @@ def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -
 
     `steps` are the edits since that version.
     """
-    if _is_off.get():
-        return False
     if reads.is_whole:
         return not steps
-    token = current.set(None)
-    try:
-        for step in steps:
-            if reads.chunks and not reads.chunks.isdisjoint(step.old):
-                return False
-            for column in reads.columns:
-                if not _is_same_column(step, column):
-                    return False
-        for fact, value in reads.facts.items():
-            now = fact(chunks)
-            if now is not value and now != value:
-                return False
-    finally:
-        current.reset(token)
-    return True
+    if reads.chunks and not all(reads.chunks.isdisjoint(step.old) for step in steps):
+        return False
+    return unrecorded(next, _changed_facts(reads, chunks, steps), None) is None
 
 
 class Changes:
@@ -136,30 +109,35 @@ class Changes:
 
     def __init__(self, reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...], subject: object) -> None:
         self._is_edited: Final = bool(steps)
-        self._answers: Final = set(reads.changed(subject))
-        self._chunks: Final = {chunk for step in steps for chunk in step.old}
-        token = current.set(None)
-        try:
-            self._columns: Final = {
-                column for step in steps for column in reads.columns if not _is_same_column(step, column)
-            }
-            self._facts: Final = {
-                fact
-                for fact, value in reads.facts.items()
-                if (now := fact(chunks)) is not value and now != value
-            }
-        finally:
-            current.reset(token)
+        self._changed: Final[set[object]] = {
+            *reads.changed(subject),
+            *unrecorded(list, _changed_facts(reads, chunks, steps)),
+            *(chunk for step in steps for chunk in step.old),
+        }
 
     def affect(self, reads: Reads) -> bool:
         """Return whether any of the `reads` of a computation has changed."""
-        return _is_off.get() or not (
-            reads.columns.keys().isdisjoint(self._columns)
-            and reads.facts.keys().isdisjoint(self._facts)
-            and reads.chunks.isdisjoint(self._chunks)
-            and reads.answers.keys().isdisjoint(self._answers)
+        return not (
+            reads.columns.keys().isdisjoint(self._changed)
+            and reads.facts.keys().isdisjoint(self._changed)
+            and reads.chunks.isdisjoint(self._changed)
+            and reads.answers.keys().isdisjoint(self._changed)
             and not (reads.is_whole and self._is_edited)
         )
+
+
+def _changed_facts(
+    reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]
+) -> Iterator[Callable[..., object]]:
+    """Yield the facts of chunks and of the file whose values differ from those that were read."""
+    for step in steps:
+        for column in reads.columns:
+            if not _is_same_column(step, column):
+                yield column
+    for fact, value in reads.facts.items():
+        now = fact(chunks)
+        if now is not value and now != value:
+            yield fact
 
 
 def _is_same_column(step: EditStep, column: Callable[[Chunk], object]) -> bool:
