@@ -235,8 +235,9 @@ def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
 
 _LOADERS: Final = frozenset({"Prompt"})
 """Names of classes that load a template: Prompt Poet's class."""
-_CALL_MARKS: Final = ("template_path", "raw_template", "promptls", "get_template")
-"""Strings one of which every file with such a call contains."""
+_CALL_MARKS: Final = ("template_path", "raw_template", "get_template")
+"""Strings one of which every file with such a call contains, or else the words of `promptls.load`."""
+_LOAD: Final = re.compile(r"\bload\b")
 _RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
@@ -328,7 +329,8 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
 
 def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
     """Return the result of `calls_in`, without parsing source that does not mention templates."""
-    return calls_in(text, path) if any(mark in text for mark in _CALL_MARKS) else ()
+    may_call = any(mark in text for mark in _CALL_MARKS) or (_LIBRARY in text and _LOAD.search(text))
+    return calls_in(text, path) if may_call else ()
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:

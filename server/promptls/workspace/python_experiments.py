@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -119,6 +120,8 @@ _METRICS: Final = frozenset(
 _PROMPT_ENDINGS: Final = (".j2", ".yml", ".yaml", ".json")
 _TEMPLATE_ENDING: Final = ".j2"
 _LOADER: Final = "load_dataset"
+_DEFINES: Final = re.compile(rf"\b(?:experiment|Dataset|{_LOADER}|{'|'.join(sorted(_METRICS))})\b")
+"""The words one of which every file with a finding contains."""
 
 
 def findings_in(text: str, path: str) -> PythonFindings:
@@ -388,8 +391,9 @@ def findings_in_file(path: str) -> PythonFindings:
 
 
 def findings_in_text(text: str, path: str) -> PythonFindings:
-    """Return the result of `findings_in`, without parsing source that mentions neither package."""
-    return findings_in(text, path) if any(package in text for package in PACKAGES) else PythonFindings()
+    """Return the result of `findings_in`, without parsing source that cannot have any findings."""
+    may_define = any(package in text for package in PACKAGES) and _DEFINES.search(text)
+    return findings_in(text, path) if may_define else PythonFindings()
 
 
 def _is_for(experiment: PythonExperiment, prompt: str) -> bool:
