@@ -23,6 +23,6 @@ def _leave_working_folder() -> None:
 
 if __name__ == "__main__":
     _leave_working_folder()
-    from promptls.cli.main import main
+    from promptls.cli.main import run
 
-    sys.exit(main())
+    run()

@@ -251,9 +251,9 @@ def test_a_missing_data_set_is_named(folder: Path, capsys: pytest.CaptureFixture
 def test_a_model_that_is_not_installed_says_the_command(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptls.models import local
+    from promptls.models import weights
 
-    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     code, told = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
     assert code == 1
     assert "`local:smollm2` is not installed" in told
@@ -265,7 +265,7 @@ def test_a_model_that_is_not_installed_is_offered_on_a_terminal(
     answer: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from promptls.cli import permission
-    from promptls.models import local, opening
+    from promptls.models import opening, weights
 
     installed: list[str] = []
 
@@ -274,7 +274,7 @@ def test_a_model_that_is_not_installed_is_offered_on_a_terminal(
         monkeypatch.setattr(opening, "weights_file", lambda _name: Path("weights.gguf"))
         return True
 
-    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     monkeypatch.setattr(permission, "can_ask", lambda: True)
     monkeypatch.setattr(permission, "install_model", install)
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))

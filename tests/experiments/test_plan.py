@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.experiments.plan import plan_run
-from promptls.models import local
+from promptls.models import weights
 from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer
@@ -83,7 +83,7 @@ async def test_a_data_set_without_rows_is_refused(folder: Folder) -> None:
 async def test_a_model_that_is_not_installed_fails_before_the_run(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     folder.write(model="local:smollm2")
     with pytest.raises(UserError, match="not installed"):
         await plan_run(folder.experiment())

@@ -19,8 +19,8 @@ from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_protocol import Event, RowFinished, Stopped
 from promptls.models import ray_cluster
 from promptls.models.model import ModelError
+from promptls.models.names import find_model
 from promptls.models.openai_compatible import OpenAiCompatible
-from promptls.models.opening import find_model
 from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from promptls.models.local import LocalModel, weights_file
+from promptls.models.local import LocalModel
 from promptls.models.model import ModelError
-from promptls.models.opening import find_model, open_model
+from promptls.models.names import find_model
+from promptls.models.opening import open_model
+from promptls.models.weights import weights_file
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

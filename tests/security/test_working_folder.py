@@ -85,7 +85,7 @@ def test_an_installation_runs_no_module_of_the_folder(
         "from pathlib import Path\nPath(__file__).with_name('ran').touch()\n"
     )
     command = [sys.executable, "-m", "planted"]
-    monkeypatch.setattr("promptls.models.local.installation", lambda _name: command)
+    monkeypatch.setattr("promptls.models.weights.installation", lambda _name: command)
     monkeypatch.chdir(tmp_path)
 
     assert not install_model("smollm2")

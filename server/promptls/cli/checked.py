@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from json import JSONDecodeError
-from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -268,10 +267,11 @@ def checked_files(
     snapshot, paths = chosen.snapshot, chosen.all()
     job = _Job(snapshot, rules, renders, {} if cache is None else cache.read(paths))
     slices = [paths[start : start + _FILES_AT_ONCE] for start in range(0, len(paths), _FILES_AT_ONCE)]
-    if min(processes, len(slices)) <= 1 or "fork" not in get_all_start_methods():
+    if min(processes, len(slices)) <= 1 or not hasattr(os, "fork"):
         done = [_check(job, paths)]
     else:
         from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
 
         number = min(processes, len(slices))
         with ProcessPoolExecutor(number, get_context("fork"), _begin, (job,)) as pool:

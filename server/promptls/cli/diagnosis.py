@@ -19,11 +19,12 @@ from packaging.requirements import Requirement
 from promptls import __version__
 from promptls.lint.settings_problems import settings_problems
 from promptls.models.keys import destination_of
-from promptls.models.local import LOCAL_MODELS, MissingModelError, pip_install
 from promptls.models.model import ModelError
+from promptls.models.names import find_model
 from promptls.models.openai_compatible import OPENAI_KEY_ENV
-from promptls.models.opening import check_model, find_model
+from promptls.models.opening import check_model
 from promptls.models.providers import TABLE
+from promptls.models.weights import LOCAL_MODELS, MissingModelError, pip_install
 from promptls.rendering.worker import MAX_MEGABYTES_UNTRUSTED, Limits, limits_of
 from promptls.security.trust import TrustStore
 from promptls.settings.project import Project

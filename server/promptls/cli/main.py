@@ -12,7 +12,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from promptls import __version__
 from promptls.cli import safe_stream, terminal
@@ -105,6 +105,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FOUND
     else:
         return code
+
+
+def run() -> NoReturn:
+    """Run the command of the process's arguments, and exit."""
+    code = main()
+    gc.freeze()  # Python would look for garbage once more, among everything that is loaded
+    sys.exit(code)
 
 
 def _dispatch(arguments: list[str]) -> int:

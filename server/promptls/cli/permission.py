@@ -260,7 +260,7 @@ def installed_model(failure: UserError) -> bool:
 
     On a terminal, the user is asked first.
     """
-    from promptls.models.local import MissingModelError, installation
+    from promptls.models.weights import MissingModelError, installation
 
     if not isinstance(failure, MissingModelError) or not can_ask():
         return False
@@ -272,7 +272,7 @@ def install_model(name: str) -> bool:
     """Install a model of this machine; return whether that succeeded. The installer prints what it does."""
     import subprocess
 
-    from promptls.models.local import installation
+    from promptls.models.weights import installation
 
     done = subprocess.run(installation(name), cwd=IMPORT_FOLDER, stdout=sys.stderr, check=False)  # noqa: S603
     importlib.invalidate_caches()

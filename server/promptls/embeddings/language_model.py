@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,6 +115,8 @@ class PromptScorer:
         return ScoredTokens([scores[place] for place in range(max(before, 1), len(ids))], len(ids), before)
 
     def _tokenize(self, prompt: str) -> list[int]:
+        import urllib.request  # not needed by those who only look for the weights
+
         body = json.dumps({"content": prompt, "add_special": True}).encode()
         address = f"{self._server.listening_address}/tokenize"
         request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - local server

@@ -22,7 +22,8 @@ from promptls.metrics.loading import bound_arguments
 from promptls.metrics.metric import Metric
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.opening import MINILM, open_embeddings, open_model, opened_model
+from promptls.models.names import MINILM
+from promptls.models.opening import open_embeddings, open_model, opened_model
 from promptls.models.providers import Price, cost_of, is_paid, price_of
 from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
 from promptls.models.steady import Pace

@@ -17,11 +17,12 @@ from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.experiments.process import MayGo, Notify
 from promptls.experiments.run_protocol import AnswerText, Finished, Planned, to_json
 from promptls.models.keys import key_mask
-from promptls.models.local import SUFFIX
 from promptls.models.model import Messages, ModelReference
-from promptls.models.opening import find_model, open_model
+from promptls.models.names import find_model
+from promptls.models.opening import open_model
 from promptls.models.providers import cost_of, price_of
 from promptls.models.testing import digest_of
+from promptls.models.weights import SUFFIX
 from promptls.rendering.outcome import Rendering
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json

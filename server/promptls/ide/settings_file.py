@@ -178,7 +178,7 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     elif last == "encoding":
         yield from ((name, "") for name in ENCODING_NAMES)
     elif last == "provider":
-        from promptls.models.opening import PROVIDERS
+        from promptls.models.names import PROVIDERS
 
         yield from PROVIDERS.items()
     elif last == "api_key_env":
@@ -190,7 +190,7 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     elif last in {"default_model", "models", "judge"} or is_name(keys):
         yield from _models(snapshot, path)
     elif last == "model" and value_beside(text, keys, "provider") == "local":
-        from promptls.models.local import LOCAL_MODELS
+        from promptls.models.weights import LOCAL_MODELS
 
         yield from ((name, "on this machine") for name in LOCAL_MODELS)
 
@@ -245,7 +245,7 @@ def _metrics(snapshot: Snapshot, path: str, *, with_named: bool) -> Iterator[tup
 
 
 def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
-    from promptls.models.local import LOCAL_MODELS
+    from promptls.models.weights import LOCAL_MODELS
 
     for name, model in snapshot.project(path).settings.models.items():
         yield name, f"{model.provider}: {model.model}"
@@ -310,7 +310,7 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
                 yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
         return
     if inside == ("rate_limits",):
-        from promptls.models.opening import PROVIDERS
+        from promptls.models.names import PROVIDERS
 
         for name, summary in PROVIDERS.items():
             yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
@@ -412,7 +412,7 @@ def value_text(keys: Keys, name: str) -> str:
 
         return page_of_metric(name) if name in BUILTIN_METRICS else ""
     if last in {"provider", "models", "default_model", "judge", "model"}:
-        from promptls.models.opening import PROVIDERS
+        from promptls.models.names import PROVIDERS
 
         provider = name.partition(":")[0]
         return f"**{provider}**: {PROVIDERS[provider]}" if provider in PROVIDERS else ""

@@ -11,8 +11,8 @@ from promptls.experiments import single_answer
 from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import AnswerText, Event, Planned
 from promptls.models.editor_model import AskEditor
-from promptls.models.local import LOCAL_MODELS
 from promptls.models.testing import digest_of
+from promptls.models.weights import LOCAL_MODELS
 from promptls.preview import preview_wire
 from promptls.preview.preview_result import RenderingChoice
 from promptls.rendering.outcome import RenderFailure, Rendering

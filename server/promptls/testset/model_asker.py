@@ -19,7 +19,8 @@ from promptls.experiments.answer_cache import (
 from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, ExpectedUsage, Spending
 from promptls.models.keys import key_mask
 from promptls.models.model import Completion, ModelReference
-from promptls.models.opening import find_model, open_model
+from promptls.models.names import find_model
+from promptls.models.opening import open_model
 from promptls.models.providers import cost_of, is_paid, price_of
 from promptls.models.steady import CHARACTERS_A_TOKEN, Pace, SteadyModel
 

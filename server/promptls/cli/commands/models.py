@@ -78,7 +78,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _install(names: list[str]) -> None:
     """Install the named models; raises UsageError for others, and UserError if one cannot be installed."""
-    from promptls.models.local import LOCAL_MODELS
+    from promptls.models.weights import LOCAL_MODELS
 
     models = [name.removeprefix("local:") for name in names]
     if not models or not set(models) <= set(LOCAL_MODELS):
@@ -90,8 +90,8 @@ def _install(names: list[str]) -> None:
 
 
 def _references(names: list[str]) -> list[ModelReference]:
-    from promptls.models.local import LOCAL_MODELS
-    from promptls.models.opening import find_model
+    from promptls.models.names import find_model
+    from promptls.models.weights import LOCAL_MODELS
 
     project = find_project(Path.cwd() / SETTINGS_FILE)
     settings = project.settings
@@ -106,7 +106,7 @@ def _references(names: list[str]) -> list[ModelReference]:
 
 def _require_trust(references: list[ModelReference]) -> None:
     """Raise UsageError if a model to be tested is defined or stored in an untrusted folder."""
-    from promptls.models.local import SUFFIX
+    from promptls.models.weights import SUFFIX
 
     settings = find_project(Path.cwd() / SETTINGS_FILE).settings
     of_folder = tuple(

@@ -249,7 +249,7 @@ def _builtin_signature(metric: Metric) -> str:
 
 
 def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    from promptls.models.opening import find_model
+    from promptls.models.names import find_model
 
     project = snapshot.project(path)
     try:

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
 from promptls.ide.raw_templates import templates_of_program
-from promptls.models.opening import find_model
+from promptls.models.names import find_model
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
 from promptls.preview.preview_result import (

@@ -100,7 +100,7 @@ def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, 
 
 def _embeddings_objection(name: str, project: Project) -> NameObjection | None:
     """Return the problem of the name of an embedding model, or None."""
-    from promptls.models.opening import LOCAL_EMBEDDINGS, find_embeddings
+    from promptls.models.names import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
 
     try:
@@ -116,8 +116,8 @@ def model_objection(name: str, project: Project, folder: Path | None = None) -> 
 
     Recorded answers must exist; they are relative to `folder`.
     """
-    from promptls.models.local import LOCAL_MODELS
-    from promptls.models.opening import find_model
+    from promptls.models.names import find_model
+    from promptls.models.weights import LOCAL_MODELS
 
     try:
         find_model(name, project.models)
@@ -136,7 +136,7 @@ def model_objection(name: str, project: Project, folder: Path | None = None) -> 
 
 def _foreign_notation(name: str) -> NameObjection | None:
     """Return the problem of a model's name in the notation of another tool; None if it is not one."""
-    from promptls.models.opening import PROVIDERS
+    from promptls.models.names import PROVIDERS
 
     if name in PROVIDERS:
         return NameObjection(
