@@ -506,6 +506,7 @@ a_datasets = [
         ("infer_cfg=a_infer_cfg", "infer_cfg=a_reader_cfg", "a_reader_cfg"),
         ("eval_cfg=a_eval_cfg", "eval_cfg=a_infer_cfg", "a_infer_cfg"),
         ("'ABCD'", "'ABC'", "'ABC'"),
+        (", options='ABCD'", "", "first_option_postprocess"),
         ("abbr='b'", "abbr='a'", "'a'"),
     ],
 )
@@ -520,6 +521,7 @@ def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str
         ("evaluator=dict(type=AccEvaluator)", "evaluator=EVALUATOR"),
         ("'ABCD'", "'ABCDE'"),
         ("'ABCD'", "options"),
+        ("options='ABCD'", "**options"),
         ("'C', 'D']", "'C', 'D', *more]"),
         ("abbr='b'", "abbr=name"),
     ],
@@ -535,3 +537,52 @@ def test_a_text_that_lacks_its_f_is_one_finding_with_a_fix() -> None:
     assert finding.message == "without an `f` before this text, `{T}` reaches the model as it is"
     assert apply_edits(text, finding.fixes[0].edits) == right
     assert found(text.replace("{{A}}'", "{{A}}'.format(T=T)")) == []
+
+
+@pytest.mark.parametrize(("shown", "hidden"), [("{A} {B} {C}", "`D`"), ("{A} {B}", "`C`, `D`")])
+def test_an_option_that_no_text_shows_is_found(shown: str, hidden: str) -> None:
+    text = VALUES.replace("'{question}'", f"'{{question}} {shown}'")
+    (finding,) = findings_in_configuration(text, lambda _path: None, Project()) or ()
+    assert finding.message == f"no text shows {hidden} beside `A`: the model does not see this option"
+    assert text[finding.span.start : finding.span.end] == f"'{{question}} {shown}'"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "'{question} {A}'",
+        "f'{question} {{A}} {{B}} {{C}} {{{LAST}}}'",
+        "'{question} {A} {B} {C}' + OTHER + ' {D}'",
+        "{label: '{question} {A} {B} {C} {D}' for label in 'ABCD'}",
+    ],
+)
+def test_options_that_may_be_shown_are_left_alone(template: str) -> None:
+    names = "question, LAST, OTHER = '{question}', 'D', ''\n"
+    text = names + VALUES.replace("'{question}'", template, 1)
+    assert [place for _, place in found(text) if "{" in place] == []
+
+
+def test_a_misspelled_column_of_a_judge_is_found() -> None:
+    def judged(field: str, kind: str = "GenericLLMEvaluator") -> str:
+        template = f"dict(template='{{question}} {{answer}} {{{field}}}')"
+        evaluator = f"dict(type={kind}, prompt_template={template})"
+        return one("'Q: {question}'").replace(
+            "infer_cfg=", f"eval_cfg=dict(evaluator={evaluator}), infer_cfg="
+        )
+
+    assert found(judged("predicion")) == [(FIELD, "{predicion}")]
+    assert found(judged("refrence")) == [(FIELD, "{refrence}")]
+    assert found(judged("prediction")) == found(judged("obj_gold")) == []
+    assert found(judged("predictions", "LMEvaluator")) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("dataset", "datasets"), ("datsets", "datasets"), ("model", "models")]
+)
+def test_a_list_of_a_run_that_opencompass_does_not_read_is_found(wrong: str, right: str) -> None:
+    run = "datasets = [*q_datasets]\nmodels = [dict(type=OpenAI, abbr='m')]\n"
+    text = one("'Q: {question}'") + run
+    assert found(text) == []
+    assert found(text.replace(f"\n{right} = ", f"\n{wrong} = ")) == [("unknown-evaluation-key", wrong)]
+    assert found(one("'Q: {question}'") + "dataset = [*q_datasets]\n") == []
+    assert found(text + "model = [dict(type=OpenAI)]\n") == []

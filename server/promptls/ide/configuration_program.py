@@ -38,6 +38,9 @@ def program_problems(
     yield from _repeated_keys(own, places)
     yield from _joined_columns(own, places)
     yield from _undefined_names(own, places, names, interpreter)
+    missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
+    if "*" not in missing:
+        yield from _unread_lists(own, places, names)
     yield from value_problems(own, places)
 
 
@@ -179,6 +182,24 @@ def _undefined_names(
                 span, right = imported, value.id
                 message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
             yield Finding(span, message, (Fix.change_to(span, right),), severity="error")
+
+
+def _unread_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterator[Finding]:
+    """Yield the list of a run whose name is a typo: OpenCompass reads only `datasets` and `models`."""
+    for key, other in (("datasets", "models"), ("models", "datasets")):
+        if key in names or other not in names:
+            continue
+        for node in own.body:
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(target, ast.Name)
+                and isinstance(node.value, ast.List)
+                and any(isinstance(each, ast.Call | ast.Dict | ast.Starred) for each in node.value.elts)
+                and is_typo(target.id, key)
+            ):
+                message = f"OpenCompass reads `{key}` beside `{other}`, and not `{target.id}`"
+                yield Finding.suggest(places.span(target), message, key, preferred=True, severity="error")
 
 
 def _imports_classes(own: ast.Module) -> bool:

@@ -26,7 +26,16 @@ _OF_CLASSES: Final = frozenset(
 )
 """The keys whose values are mappings with a class or function as `type`."""
 _OPTION_FUNCTIONS: Final = frozenset({"first_option_postprocess", "last_option_postprocess"})
+_ARGUMENTS: Final[Mapping[str, str]] = {
+    "first_option_postprocess": "options",
+    "last_option_postprocess": "options",
+    "match_answer_pattern": "answer_pattern",
+    "think_pred_postprocess": "re_pattern",
+    "xml_tag_postprocessor": "tag",
+}
+"""The functions of OpenCompass that clean answers and need an argument."""
 _MIN_OPTIONS: Final = 2
+_OPTION: Final = re.compile(r"(\w*?)([A-Z])", re.ASCII)
 _FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
 _DOUBLED: Final = re.compile(r"\{\{(\w+)\}\}", re.ASCII)
 
@@ -40,7 +49,9 @@ def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     yield from _classes(own, keywords, places)
     yield from _mistaken(keywords, assigned, places)
     columns = [each for each in keywords if each.arg in {"input_columns", "output_column"}]
+    yield from _arguments(own, keywords, places)
     yield from _options(keywords, columns, places)
+    yield from _hidden_options(nodes, columns, places)
     yield from _lost_f(nodes, columns, places)
     yield from _repeated_names(nodes, places)
 
@@ -60,15 +71,20 @@ def _tuples(assigned: list[ast.Assign], places: PythonPlaces) -> Iterator[Findin
             yield Finding(span, message, (fix,), severity="error")
 
 
-def _classes(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the classes of OpenCompass that are written in place of a mapping with a `type`."""
-    classes = {
+def _imported(own: ast.Module) -> frozenset[str]:
+    """Return the classes and functions of OpenCompass that a configuration imports."""
+    return frozenset(
         alias.asname or alias.name
         for node in own.body
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass.")
         for alias in node.names
         if "configs" not in (node.module or "").split(".")
-    }
+    )
+
+
+def _classes(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the classes of OpenCompass that are written in place of a mapping with a `type`."""
+    classes = _imported(own)
     for keyword in keywords:
         if keyword.arg in _OF_CLASSES and isinstance(keyword.value, ast.Name) and keyword.value.id in classes:
             span, name = places.span(keyword.value), keyword.value.id
@@ -105,6 +121,21 @@ def _mistaken(
             yield Finding(span, message, severity="error")
 
 
+def _arguments(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the functions of OpenCompass that clean answers, without the argument that they need."""
+    imported = _imported(own)
+    for keyword in keywords:
+        call = keyword.value
+        if keyword.arg not in {"pred_postprocessor", "dataset_postprocessor"} or not _keys(call):
+            continue
+        given = {each.arg: each.value for each in call.keywords} if isinstance(call, ast.Call) else {}
+        kind = given.get("type")
+        needed = _ARGUMENTS.get(kind.id) if isinstance(kind, ast.Name) and kind.id in imported else None
+        if kind is not None and needed is not None and not given.keys() & {needed, None}:
+            message = f"`{ast.unparse(kind)}` needs `{needed}`: without it, the evaluation fails"
+            yield Finding(places.span(kind), message, severity="error")
+
+
 def _options(
     keywords: list[ast.keyword], columns: list[ast.keyword], places: PythonPlaces
 ) -> Iterator[Finding]:
@@ -128,6 +159,33 @@ def _options(
             message = f"an answer {missing} is never found: the columns are `A` to `{offered[-1]}`"
             fix = Fix(f"Change to `{offered}`", (Edit(places.span(options), f"'{offered}'"),))
             yield Finding(places.span(options), message, (fix,), severity="warning")
+
+
+def _hidden_options(
+    nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the text that shows several columns of options, if no text shows another one of them."""
+    named = {tuple(_texts(each.value)) for each in columns if each.arg == "input_columns"}
+    texts = [
+        (node, node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    if len(named) != 1 or any(text.endswith("{") for _, text in texts):
+        return  # Fields whose names are computed may be any column.
+    fields = [{*_FIELD.findall(text), *_DOUBLED.findall(text)} for _, text in texts]
+    shown = set[str]().union(*fields)
+    groups: dict[str, list[str]] = {}
+    for name in named.pop():
+        if (option := _OPTION.fullmatch(name)) is not None:
+            groups.setdefault(option[1], []).append(name)
+    for prefix, group in groups.items():
+        hidden = [name for name in group if name not in shown]
+        is_complete = "".join(name[-1] for name in group) == ascii_uppercase[: len(group)]
+        if not is_complete or not hidden or len(group) - len(hidden) < _MIN_OPTIONS:
+            continue
+        most = max(range(len(texts)), key=lambda index: len(fields[index] & {*group}))
+        names = ", ".join(f"`{name}`" for name in hidden)
+        message = f"no text shows {names} beside `{prefix}A`: the model does not see this option"
+        yield Finding(places.span(texts[most][0]), message, severity="warning")
 
 
 def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:

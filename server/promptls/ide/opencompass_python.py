@@ -432,14 +432,17 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     """Yield the prompts to check: those of datasets, and the models."""
     for dataset in datasets_in(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
-        for template in _judge_templates(dataset.get("eval_cfg")):
+        for template, added in _judge_templates(dataset.get("eval_cfg")):
             reader = _judge_reader(dataset.get("reader_cfg"))
-            yield {**reader, "infer_cfg": {"prompt_template": template, **_JUDGED}}
+            inputs = {"input_keys": [*added]} if reader and added else {}
+            yield {**reader, **inputs, "infer_cfg": {"prompt_template": template, **_JUDGED}}
     models = {id(model.get("meta_template", model)): model for model in models_among(names)}
     for model in models.values():
         yield {"models": [{key: value if key in _MODEL_KEYS else None for key, value in model.items()}]}
 
 
+_JUDGE_COLUMNS: Final = ("prediction", "reference", "obj_gold")
+"""The columns that `GenericLLMEvaluator` adds to the rows for its judge."""
 _JUDGED: Final = {"retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}
 
 
@@ -452,15 +455,16 @@ def _judge_reader(reader: Any) -> dict[str, Any]:
     return {"reader_cfg": {"input_columns": [*columns, *([output] if isinstance(output, str) else [])]}}
 
 
-def _judge_templates(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield the templates from which an evaluator writes the prompts of its judge."""
+def _judge_templates(value: Any, depth: int = 0) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Yield the templates of an evaluator's prompts for its judge, with the columns that it adds to rows."""
     if not isinstance(value, dict) or depth > _MAX_EVALUATORS:
         return
     template = value.get("prompt_template")
     if isinstance(template, dict) and (
         isinstance(template.get("template"), dict | str) or isinstance(template.get("messages"), list)
     ):
-        yield template
+        kind = str(value.get("type")).rpartition(".")[2]
+        yield template, _JUDGE_COLUMNS if kind == "GenericLLMEvaluator" else ()
     for each in value.values():
         yield from _judge_templates(each, depth + 1)
 
