@@ -58,6 +58,11 @@ _TEXT_METHODS: Final = frozenset(
 """Methods of texts that return texts."""
 _SPLITTING: Final = frozenset({"rsplit", "split", "splitlines"})
 _CONTAINERS: Final[dict[str, type]] = {"list": list, "tuple": tuple, "dict": dict}
+_REVERSED: Final[dict[type, type]] = {
+    Markup: Markup,
+    **dict.fromkeys((list, tuple, dict, GeneratorType), GeneratorType),
+}
+"""The types of what `reverse` returns."""
 _CHANGING: Final = frozenset({"append", "extend", "insert"})
 
 
@@ -82,6 +87,8 @@ class LiteralTypes:
                 return _CONTAINERS.get(kind)
             case Operation(operators=operators) if set(operators) == {"~"}:
                 return Markup
+            case Filter(name="reverse", target=target) if target is not None:
+                return _REVERSED.get(self.type_of(target) or int)
             case Filter(name=name):
                 return _type_of_filter(name)
             case Call(function=Attribute(target=target, name=name)) if name in _TEXT_METHODS | _SPLITTING:

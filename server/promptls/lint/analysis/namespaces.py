@@ -203,6 +203,55 @@ def attributes_around(file: File, owner: str) -> frozenset[str]:
     return frozenset(found) if is_namespace else frozenset()
 
 
+def unset_around(file: File) -> Iterator[AttributeUse]:
+    """Yield the first use of each attribute of a namespace that neither this nor another file sets.
+
+    Every template that reaches this file makes the namespace, and all files that may set an attribute are known.
+    """
+    names, snapshot = file.template.names, file.snapshot
+    owners = (_owners(file.chunks) & names.input_names) - names.all_bound_names
+    if not owners or not snapshot.includers(file.path) or file.template.has_broken_tags:
+        return
+    paths = _connected(file)
+    if paths is None:
+        return
+    entries = [snapshot.template(path) for path in snapshot.entries(file.path)]
+    templates = [snapshot.template(path) for path in sorted(paths)]
+    for owner in sorted(owners):
+        if not all(each is not None and owner in each.names.bound_names("set") for each in entries):
+            continue
+        initial = [initial_attributes(each, owner) if each is not None else None for each in templates]
+        known = {each.name for found in initial for each in found or ()}
+        for template in templates if None not in initial else ():
+            written = _written(template.source.root) if template is not None else ()
+            known |= {each.partition(".")[2] for each in written}
+        seen = set(known)
+        for use in uses_in(file) if known else ():
+            if use.owner != owner or use.name in seen or use.is_set or use.is_tested:
+                continue
+            seen.add(use.name)
+            similar = [each for each in known if len(each) >= MIN_LENGTH and is_typo(use.name, each)]
+            if len(similar) != 1:  # `probable-typo` reports those
+                yield use
+
+
+def _connected(file: File) -> frozenset[str] | None:
+    """Return the files that include this one, and those that they and it name; None if one is unknown."""
+    found: set[str] = set()
+    waiting = [file.path]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        waiting += file.snapshot.includers(path)
+        for _, target in targets(file.snapshot, path):
+            if target is None:
+                return None
+            waiting.append(target)
+    return frozenset(found)
+
+
 def initial_attributes(template: Template, owner: str) -> list[AttributeUse] | None:
     """Return the attributes with which a namespace is made; None if it may be anything else."""
     found: list[AttributeUse] = []

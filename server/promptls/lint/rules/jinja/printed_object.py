@@ -46,6 +46,8 @@ from typing import Any, Final, NamedTuple
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
+from promptls.semantic.names.scopes import BINDING_KINDS
+from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.semantic.printed_inputs import (
     PrintedInput,
@@ -55,7 +57,7 @@ from promptls.semantic.printed_inputs import (
 )
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
@@ -117,8 +119,16 @@ _printed_names: Final = summary(
 )
 
 
+_printed_roots: Final = summary(
+    lambda chunk: frozenset(value.name for value in _printed_inputs(chunk)), union
+)
+
+
 class _Structures(NamedTuple):
-    """The names of a file that are mappings or lists: inputs with their schemas, and variables with their kinds."""
+    """The names of a file that are mappings or lists: inputs with their schemas, and variables with their kinds.
+
+    The variables of loops over inputs are among the inputs.
+    """
 
     inputs: Mapping[str, dict[str, Any]]
     variables: Mapping[str, str]
@@ -135,10 +145,37 @@ def _structures(file: File) -> _Structures:
     types = LiteralTypes(file)
     set_here = names.bound_names("set") & _printed_names(file.chunks)
     kinds = {name: _KINDS.get(types.type_of_name(name) or str) for name in set_here}
+    known = {name: schema for name, schema in schemas.items() if name in inputs}
     return _Structures(
-        {name: schema for name, schema in schemas.items() if name in inputs},
+        {**known, **_elements(file, known)},
         {name: kind for name, kind in kinds.items() if kind is not None},
     )
+
+
+def _elements(file: File, inputs: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the schemas of the printed variables of loops over inputs, which contain whole parts."""
+    names = file.template.names
+    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "for"]) | names.input_names
+    loops = (names.bound_names("for") & _printed_roots(file.chunks)) - others if inputs else frozenset()
+    found: dict[str, list[dict[str, Any]]] = {}
+    for binding in names.bindings_of("for") if loops else ():
+        if binding.name in loops:
+            statement = statement_at(file.template, binding.span.start)
+            found.setdefault(binding.name, []).append(_element(statement, inputs))
+    return {name: schemas[0] for name, schemas in found.items() if all(schemas) and len(schemas) == 1}
+
+
+def _element(statement: Statement | None, inputs: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the schema of the elements of an input, or of a list in one, that a loop with one variable is over."""
+    if statement is None or len(statement.targets) != 1 or not isinstance(statement.targets[0], Name):
+        return {}
+    node: Expression = statement.expressions[0]
+    keys: list[str] = []
+    while isinstance(node, Attribute):
+        keys.append(node.name)
+        node = node.target
+    schema = inputs.get(node.name, {}) if isinstance(node, Name) else {}
+    return schema_at(schema, (*reversed(keys), ""))
 
 
 def check(file: File) -> Iterator[Finding]:

@@ -52,6 +52,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Final
 
 from promptls.lint.analysis.loop_names import typos_of_loop_variables
@@ -181,7 +182,7 @@ def _names(file: File) -> Iterator[Finding]:
 def _once_each(file: File, name: str, span: Span, similar: list[str]) -> Iterator[Finding]:
     """Yield a hint for one of two inputs that are each read once and differ by swapped, missing or doubled letters.
 
-    It is the one with the word that the text does not have elsewhere, or else the later one.
+    It is the one with the word that the text and the file's name do not have elsewhere, or else the later one.
     """
     names = file.template.names
     twins = [each for each in similar if each in names.input_names and _is_obvious_typo(name, each)]
@@ -194,7 +195,7 @@ def _once_each(file: File, name: str, span: Span, similar: list[str]) -> Iterato
     words, others = _PART.findall(name), _PART.findall(other)
     own = [word for word in words if word not in others]
     its = [word for word in others if word not in words]
-    text = file.template.source.text.casefold()
+    text = f"{file.template.source.text}\n{PurePath(file.path).name}".casefold()
     is_own, is_its = (
         all(len(re.findall(rf"(?<![^\W_]){re.escape(word.casefold())}(?![^\W_])", text)) > 1 for word in each)
         for each in (own, its)

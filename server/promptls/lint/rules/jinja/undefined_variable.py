@@ -56,7 +56,7 @@ from pathlib import PurePath
 from typing import Final
 
 from promptls.lint.analysis.loop_names import LoopTypo, singular_lists, typos_of_loop_variables
-from promptls.lint.analysis.namespaces import unmatched_attributes, uses_in
+from promptls.lint.analysis.namespaces import unmatched_attributes, unset_around, uses_in
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
@@ -413,6 +413,8 @@ def _unset_attributes(file: File) -> Iterator[Finding]:
     for each in unmatched_attributes(file):
         for use in each.unset:
             yield Finding(use.span, f"nothing sets `{use.owner}.{use.name}`")
+    for use in unset_around(file):
+        yield Finding(use.span, f"nothing sets `{use.owner}.{use.name}`, here or in a file around this one")
 
 
 def _bare_counters(file: File) -> Iterator[Finding]:

@@ -3,14 +3,16 @@
 ## What it does
 
 Reports the result of `map`, `select`, `selectattr`, `reject`, `rejectattr`, `unique`, `batch`, `slice` or
-`items` where a list or a text is needed: if it is printed, tested by an `if`, indexed, or given to a filter
-such as `length`, `last` or `tojson`. Variables that are set to such a result are followed.
+`items`, and of `reverse` for a list, where a list or a text is needed: if it is printed, tested by an `if`,
+indexed, or given to a filter such as `length`, `last` or `tojson`. Variables that are set to such a result
+are followed, and reported where they are read a second time.
 
 ## Why is this bad?
 
 These filters return an iterator, whose elements are computed when a loop or a filter such as `list`
 or `join` asks for them. Printed, it is `<generator object …>`; in a condition, it is true even if it has no
-elements; an element by its number prints nothing; `length`, `last` and `tojson` fail.
+elements; an element by its number prints nothing; `length`, `last` and `tojson` fail. After it is read once,
+no elements are left.
 
 ## Example
 
@@ -32,11 +34,14 @@ Use instead:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from types import GeneratorType
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.iterator_reads import read_names, second_reads
 from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
+from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
@@ -55,6 +60,8 @@ from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 
 _PRINTED: Final = "which is printed as `<generator object …>`"
+_PRINTED_REVERSE: Final = "which is printed as `<list_reverseiterator object …>`"
+_ITERATING: Final = LAZY | {"reverse"}
 _TRUE: Final = "which is true even if it has no elements"
 _NO_NUMBERS: Final = "which has no elements by number: this prints nothing"
 _NO_SLICES: Final = "which cannot be sliced: rendering fails"
@@ -86,7 +93,7 @@ def _uses(chunk: Chunk) -> tuple[_Use, ...]:
         for tag in chunk.tags
         if tag.kind in {"output", "statement"} and not (tree := tag_tree(tag)).problems
         for use in _in_statement(tree.statement, tag.span.start)
-        if isinstance(use.node, Name) or (isinstance(use.node, Filter) and use.node.name in LAZY)
+        if isinstance(use.node, Name) or (isinstance(use.node, Filter) and use.node.name in _ITERATING)
     )
 
 
@@ -142,7 +149,9 @@ def _conditions(node: Expression) -> Iterator[Expression]:
 
 
 _has_lazy: Final = summary(
-    lambda chunk: any(isinstance(node, Filter) and node.name in LAZY for _, node in expressions_in(chunk)),
+    lambda chunk: any(
+        isinstance(node, Filter) and node.name in _ITERATING for _, node in expressions_in(chunk)
+    ),
     any,
 )
 _has_uses: Final = summary(lambda chunk: bool(_uses(chunk)), any)
@@ -158,14 +167,44 @@ def check(file: File) -> Iterator[Finding]:
         for use in _uses(located.chunk):
             place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
             span = place.shifted(use.start + located.start)
-            if span in seen or types.type_of(use.node) is not GeneratorType:
+            if span in seen or not (
+                types.type_of(use.node) is GeneratorType or _is_reversed_list(file, use.node)
+            ):
                 continue
             seen.add(span)
             what = f"`{use.node.name}` returns" if isinstance(use.node, Filter) else "this is"
+            is_reverse = isinstance(use.node, Filter) and use.node.name == "reverse"
+            effect = _PRINTED_REVERSE if is_reverse and use.effect == _PRINTED else use.effect
             fixes = tuple(_fixes(located.chunk, use))
-            yield Finding(place.shifted(use.start), f"{what} an iterator, {use.effect}", fixes).shifted(
+            yield Finding(place.shifted(use.start), f"{what} an iterator, {effect}", fixes).shifted(
                 located.start
             )
+    yield from _read_again(file, types)
+
+
+def _is_reversed_list(file: File, node: Expression) -> bool:
+    """Return whether a filter reverses an input that is a list, by its declaration or all samples."""
+    target = node.target if isinstance(node, Filter) and node.name == "reverse" else None
+    names = file.template.names
+    if not isinstance(target, Name) or target.name in names.all_bound_names:
+        return False
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    schema = declared.get(target.name) or sampled_schemas(file).get(target.name, {})
+    return bool(schema.get("type") == "array")
+
+
+def _read_again(file: File, types: LiteralTypes) -> Iterator[Finding]:
+    """Yield the reads of iterators in variables that come after another read."""
+    names = file.template.names
+    read = (names.bound_names("set") & read_names(file)) - names.input_names
+    times = Counter(each.name for each in names.bindings_of("set")) if read else Counter()
+    iterators = frozenset(
+        name for name in read if times[name] == 1 and types.type_of_name(name) is GeneratorType
+    )
+    for each in second_reads(file, iterators) if iterators else ():
+        before = "an earlier round of the loop" if each.is_loop else "a tag above"
+        message = f"{before} has read this iterator: no elements are left; `set` it to a list, with `| list`"
+        yield Finding(each.span, message)
 
 
 def _fixes(chunk: Chunk, use: _Use) -> Iterator[Fix]:

@@ -55,9 +55,9 @@ _NEAR: Final = 80
 """How many characters around a tag are searched for a word."""
 _SILENT: Final = frozenset({"if", "endif", "for", "endfor", "set"})
 """Tags that print nothing; the text before and after them is printed."""
-_LINE_END: Final = re.compile(r"[\w.,;:!?)]\Z")
+_LINE_END: Final = re.compile(r"(?:[\w.,;:!?)]|={3}|-{3})\Z")
 _LINE_START: Final = re.compile(
-    r"#{1,6} |[-*] |\d{1,3}[.)] |[A-Z][a-z]|(?![\u3040-\u30ff\u4e00-\u9fff])[^\W\d_]{4}"
+    r"#{1,6} |[-*] |\d{1,3}[.)] |={3}|[A-Z][a-z]|[A-Z]{2,}[ :]|(?![\u3040-\u30ff\u4e00-\u9fff])[^\W\d_]{4}"
 )
 """The start of a line that does not continue the previous one, as the ending of a word may.
 
