@@ -46,6 +46,15 @@ def misnamed_keys(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, tuple(keys)
 
 
+def undeclared_in_all(file: File) -> frozenset[str]:
+    """Return the undeclared keys that every one of several examples has."""
+    known = declared_keys(file)
+    examples = file.template.declarations.examples
+    if known is None or len(examples) < _MIN_AGREEING:
+        return frozenset()
+    return frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - {*known}
+
+
 def meant_by_repeated_input(file: File) -> str | None:
     """Return the only undeclared key of all examples, if a name occurs twice in the list `input_keys`."""
     declared = file.template.declarations

@@ -46,9 +46,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.example_names import declared_keys, meant_by_repeated_input, misnamed_keys
+from promptls.lint.analysis.example_names import (
+    declared_keys,
+    meant_by_repeated_input,
+    misnamed_keys,
+    undeclared_in_all,
+)
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
+from promptls.lint.rule import DECLARING_KINDS, OBJECT_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.source import Source
@@ -69,6 +74,14 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(span, f"no example has `{declared}`, and all have {names}", (fix,))
     explained = {name for used in misnamed.values() for name in used}
     explained.add(meant_by_repeated_input(file) or "")  # `duplicate-key` suggests it
+    span = file.template.declarations.key_span("input_keys")
+    for name in sorted(undeclared_in_all(file) - explained - INJECTED) if span is not None else ():
+        if any(is_close(name, known) for known in declared_keys(file) or ()):
+            continue
+        explained.add(name)
+        # `undeclared-input` reports a name that the template reads.
+        if span is not None and (file.kind in OBJECT_KINDS or name not in file.template.names.input_names):
+            yield Finding(span, f"all examples have `{name}`, which is neither an input nor the output")
     for finding in _in_examples(file):
         if file.template.source.slice(finding.span).strip("'\"") not in explained:
             yield finding

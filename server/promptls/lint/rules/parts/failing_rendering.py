@@ -93,7 +93,7 @@ def check(file: File) -> Iterator[Finding]:
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
         is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
-        if is_certain and not _is_known(file, span) and not _is_wrong_sample(file, rendering.sample):
+        if is_certain and not _is_known(file, span) and not _is_wrong_sample(file, rendering.sample, failure):
             yield Finding(
                 span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
             )
@@ -176,9 +176,16 @@ def _is_known(file: File, span: Span) -> bool:
     )
 
 
-def _is_wrong_sample(file: File, sample: Sample) -> bool:
-    """Return whether `invalid-sample` reports the sample."""
+def _is_wrong_sample(file: File, sample: Sample, failure: RenderFailure) -> bool:
+    """Return whether `invalid-sample` reports the sample, or another rule the column that its row lacks."""
     start = describe_sample(sample)
+    lacking = {
+        each.message.partition(" has no column `")[2].partition("`")[0]
+        for each in file.found
+        if each.rule == "missing-dataset-column"
+    }
+    if start.startswith("row ") and any(f"'{name}' is undefined" in failure.message for name in lacking):
+        return True
     return any(each.rule == "invalid-sample" and each.message.startswith(start) for each in file.found)
 
 
