@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeGuard
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.ide.poet_calls import findings_in_poet_calls
+from promptls.ide.ragas_examples import findings_in_prompt_classes, findings_in_rows
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -124,6 +125,8 @@ class _Library:
         if not self._names and not self._modules:
             return
         yield from findings_in_poet_calls(self._tree, self._places, self._meaning)
+        yield from findings_in_prompt_classes(self._tree, self._places, self._meaning)
+        yield from findings_in_rows(self._tree, self._places, self._meaning, self._experiments)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
                 for check in (self._keywords, self._encoding, self._paths, self._prompt, self._format):

@@ -1,0 +1,109 @@
+"""What is reported of the examples of Ragas' prompt classes, and of the rows that experiments read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.code_actions import apply_edits
+from promptls.ide.library_calls import findings_in_library_calls
+from promptls.settings.project import Project
+
+CLASS = """from pydantic import BaseModel, Field
+from ragas.prompt import PydanticPrompt
+
+class Ticket(BaseModel):
+    text: str
+    locale: str = "en"
+
+class Sorted(BaseModel):
+    label: str = Field(description="The label")
+    reason: str | None = None
+
+class Sorting(PydanticPrompt[Ticket, Sorted]):
+    instruction = "Sort."
+    input_model = Ticket
+    output_model = Sorted
+    examples = [(Ticket(text="a"), Sorted(label="b", reason="c"))]
+"""
+PROGRAM = """from ragas import Dataset, experiment
+
+@experiment()
+async def triage(row):
+    return {**row, "answer": sort(row["text"])}
+
+def load():
+    dataset = Dataset(name="tickets", backend="local/csv", root_dir=".")
+    for each in TICKETS:
+        row = {"text": each["text"], "label": each["label"]}
+        dataset.append(row)
+    return dataset
+
+async def main():
+    await triage.arun(load())
+"""
+
+
+def found(text: str) -> list[str]:
+    """The places of the findings, each the words that it stands under."""
+    findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
+    return [text[each.span.start : each.span.end] for each in findings]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('text="a"', 'txt="a"', "txt"),
+        ('Ticket(text="a")', "Ticket()", "Ticket"),
+        ('label="b"', 'lable="b"', "lable"),
+        ('(Ticket(text="a"), Sorted(label="b", reason="c"))', '(Sorted(label="b"), Ticket(text="a"))',
+         '(Sorted(label="b"), Ticket(text="a"))'),
+    ],
+)  # fmt: skip
+def test_a_wrong_example_of_a_prompt_class_is_reported(old: str, new: str, place: str) -> None:
+    assert found(CLASS) == []
+    assert found(CLASS.replace(old, new)) == [place]
+
+
+def test_a_misspelled_field_has_a_fix() -> None:
+    wrong = CLASS.replace('label="b"', 'lable="b"')
+    (finding,) = findings_in_library_calls(wrong, "app.py", Project())
+    assert finding.message == "`Sorted` has no field `lable`; did you mean `label`?"
+    assert apply_edits(wrong, finding.fixes[0].edits) == CLASS
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("locale: str", 'lable: str = Field(alias="text")\n    locale: str'),
+        ("locale: str", "def __init__(self, txt): ...\n    locale: str"),
+        ("class Ticket(BaseModel)", "class Ticket(Base)"),
+        ('Ticket(text="a")', "Ticket(**values)"),
+        ("PydanticPrompt[Ticket, Sorted]", "Other[Ticket, Sorted]"),
+    ],
+)
+def test_an_example_that_may_be_right_is_left_alone(old: str, new: str) -> None:
+    assert found(CLASS.replace("(text=", "(txt=").replace(old.replace("(text=", "(txt="), new)) == []
+
+
+def test_a_column_that_no_row_has_is_reported() -> None:
+    assert found(PROGRAM) == []
+    assert found(PROGRAM.replace('row["text"])}', 'row["txt"])}')) == ['"txt"']
+    assert found(PROGRAM.replace('row["text"])}', 'row["locale"])}')) == ['"locale"']
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('{"text": each["text"], "label": each["label"]}', "{**each}"),
+        ("dataset.append(row)", "dataset.append(each)"),
+        ('root_dir=".")', 'root_dir=".", data=ROWS)'),
+        ("return dataset", 'other = Dataset.load("b", backend="local/csv", root_dir=".")\n    return other'),
+        ("    return {**row", '    row = {"locale": 1}\n    return {**row'),
+        ("triage.arun(load())", "run(triage)"),
+        ("return dataset", "dataset.extend(ROWS)\n    return dataset"),
+    ],
+)
+def test_a_column_that_a_row_may_have_is_left_alone(old: str, new: str) -> None:
+    assert found(PROGRAM.replace('row["text"])}', 'row["locale"])}').replace(old, new)) == []
