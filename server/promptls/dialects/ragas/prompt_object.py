@@ -209,7 +209,7 @@ class ObjectProblem(NamedTuple):
 
     message: str
     path: tuple[str | int, ...]
-    severity: Literal["error", "warning", "information"] = "error"
+    severity: Literal["error", "warning", "information", "hint"] = "error"
     known: tuple[str, ...] = ()
     """The values that Ragas supports."""
     at_key: bool = False

@@ -311,6 +311,9 @@ def _choice_problems(mapping: Mapping[str, Any], allowed: Sequence[str]) -> Iter
         if meant is not None and value not in saved:
             message = f"The saved schema does not have the value `{value}`."
             yield ObjectProblem(message, place, "warning", known=(meant,))
+        elif value not in saved and not {*saved} <= {*allowed}:
+            message = f"The saved schema does not have the value `{value}`: one of the two was changed."
+            yield ObjectProblem(message, place, "hint")
     own, path = _prompt_in(mapping)
     examples = own.get("examples")
     for index, each in enumerate(examples if isinstance(examples, list) else ()):

@@ -3,7 +3,8 @@
 ## What it does
 
 With `output_type: json`, reports outputs that are text but not valid JSON; with an `output_schema`,
-outputs that do not match it.
+outputs that do not match it. In a file that Ragas saved with a schema of the answer, values that do not match
+it are hints.
 
 ## Why is this bad?
 
@@ -50,6 +51,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import schema_in_instruction
+from promptls.dialects.ragas.saved_prompt import saved_prompt_in
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, Severity, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
@@ -59,6 +61,8 @@ from promptls.syntax.yaml.nodes import Node, key_text, node_at
 from promptls.text.errors import parse_json, trailing_comma
 
 _OWN: Final = "`output_schema`"
+_REQUIRED: Final = "is a required property"
+"""The end of jsonschema's message about a key that is missing."""
 
 
 class _Requirements(NamedTuple):
@@ -83,8 +87,33 @@ def _requirements(file: File) -> _Requirements | None:
     return _Requirements(output, is_json, schema if isinstance(schema, dict) else None, source)
 
 
+def check(file: File) -> Iterator[Finding]:
+    """Yield the outputs of examples that are not valid JSON or do not match the schema."""
+    yield from _in_saved(file)
+    yield from _in_examples(file)
+
+
+def _in_saved(file: File) -> Iterator[Finding]:
+    """Yield the values in the examples of a saved file that do not match the schema of the answer beside them."""
+    data, root = file.template.declarations.data, file.template.root
+    saved = saved_prompt_in(data)
+    if saved is None or root is None or not saved.output_schema:
+        return
+    # An example may leave fields out.
+    schema = {key: value for key, value in saved.output_schema.items() if key != "required"}
+    at = ("prompt", "examples") if isinstance(data.get("prompt"), dict) else ("examples",)
+    examples = (data["prompt"] if len(at) > 1 else data).get("examples")
+    for index, example in enumerate(examples if isinstance(examples, list) else ()):
+        wrong, path = schema_fault(example["output"], schema)
+        # `invalid-prompt-object` reports values that a metric does not allow.
+        if wrong and path and path != ("value",) and _REQUIRED not in wrong:
+            span = node_at(root, (*at, index, "output", *path)).span
+            message = f"the output of example {index + 1} does not fit the saved schema: {wrong}"
+            yield Finding(span, message, severity="hint")
+
+
 @each_example(_requirements)
-def check(_source: Source, example: Example, required: _Requirements) -> Iterator[Finding]:
+def _in_examples(_source: Source, example: Example, required: _Requirements) -> Iterator[Finding]:
     """Yield the output of an example if it is not valid JSON or does not match the schema."""
     node = _value_node(example, required.output)
     if node is None or holds_printed(node):
