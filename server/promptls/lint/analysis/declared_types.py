@@ -332,7 +332,7 @@ def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
 
     `schema` is the schema of the variable at the start of the use's path.
     """
-    found = _schema_at(schema, use.path)
+    found = schema_at(schema, use.path)
     if found is None:
         return
     for compared in use.compared:
@@ -350,7 +350,7 @@ def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
             yield Finding(compared.span, message, tuple(_unquoted(compared, types)))
 
 
-def _schema_at(schema: Any, path: Path) -> Mapping[str, Any] | None:
+def schema_at(schema: Any, path: Path) -> Mapping[str, Any] | None:
     """Return the schema of the value at a path; None if undeclared or if the value may come from elsewhere."""
     if any(step.optional for step in path):
         return None
@@ -397,7 +397,7 @@ def may_differ(file: File, typed: Mapping[str, DeclaredInput]) -> bool:
         name = str(path[0].key)
         bound = file.template.names.all_bound_names if bound is None else bound
         if name not in bound:
-            schema = _schema_at(typed[name].schema, path) if name in typed else None
+            schema = schema_at(typed[name].schema, path) if name in typed else None
             if schema is not None and _is_refused(schema, value):
                 return True
             continue

@@ -47,9 +47,10 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from promptls.lint.analysis.declared_types import lacks_property, may_differ, meant_key, mismatch, never_equal
+from promptls.lint.analysis.parameter_types import typed_parameters
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.semantic.flow.paths import Path
-from promptls.semantic.flow.shapes import resolved_uses, used_shapes
+from promptls.semantic.flow.paths import Path, is_no_input
+from promptls.semantic.flow.shapes import flow_of, resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.types.schemas import shape_of_schema
@@ -66,9 +67,9 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict a declared type."""
     found: dict[tuple[int, str], Finding] = {}
     for path, typed, where in _declarations(file):
-        for use, said in _mismatches(file, typed):
-            key = typed[str(use.path[0].key)]
-            related = RelatedInformation(path, key.span, f"`{key.name}` is declared here")
+        declared = {each.span: each.name for root, each in typed.items() if not is_no_input(root)}
+        for key, said in _mismatches(file, typed):
+            related = RelatedInformation(path, key.span, f"`{declared[key.span]}` is declared here")
             each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
             # If both a value and its filtered value mismatch, the value is reported.
             known = found.setdefault((said.span.start, said.message), each)
@@ -88,7 +89,8 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput]
     """
     own = file.template.declarations.inputs
     if own is not None:
-        yield file.path, _typed(own, frozenset()), ""
+        typed = _typed(own, frozenset())
+        yield file.path, {**typed, **typed_parameters(file, typed)}, ""
         return
     entries: set[str] = set()
     for chain in include_chains(file.snapshot, file.path):
@@ -106,11 +108,13 @@ def _typed(inputs: tuple[DeclaredInput, ...], bound: frozenset[str]) -> dict[str
     }
 
 
-def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tuple[Use, Finding]]:
-    """Yield the uses of inputs that contradict their types, each with a description of the problem."""
+def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tuple[DeclaredInput, Finding]]:
+    """Yield the uses of inputs and parameters that contradict their types, with a description of the problem."""
     if not typed:
         return
     used = used_shapes(file.template)
+    if any(map(is_no_input, typed)):
+        used = {**flow_of(file.template).shapes, **used}
     compared = may_differ(file, typed)
     doubtful = {
         name for name, key in typed.items() if name in used and (compared or _is_doubtful(key, used[name]))
@@ -122,11 +126,12 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tupl
     for use in uses:
         if any(_keys(use.path)[: len(other)] == other for other in tested):
             continue
-        schema = typed[str(use.path[0].key)].schema
+        key = typed[str(use.path[0].key)]
+        named = use._replace(path=(use.path[0]._replace(key=key.name), *use.path[1:]))
         if use.compared:
-            yield from ((use, found) for found in never_equal(schema, use))
-        elif (said := mismatch(schema, use)) is not None:
-            yield use, Finding(use.span, said, _fixes(file, schema, use))
+            yield from ((key, found) for found in never_equal(key.schema, named))
+        elif (said := mismatch(key.schema, named)) is not None:
+            yield key, Finding(use.span, said, _fixes(file, key.schema, named))
 
 
 def _fixes(file: File, schema: Any, use: Use) -> tuple[Fix, ...]:
