@@ -8,7 +8,8 @@ is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template give
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
 `ice_template` lacks is reported at `ice_template`. Reports a turn of one label whose role differs from that
-of the same turn in the other labels. If the file of the dataset is known, an answer in it that
+of the same turn in the other labels, a label of one letter whose text has another letter where the texts of the
+others have their own, and a small letter among capital ones. If the file of the dataset is known, an answer in it that
 is not a label is reported too.
 
 ## Why is this bad?
@@ -45,10 +46,11 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -109,6 +111,7 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
         yield from _compared(chunk, evaluation, evaluation.question_template)
         yield from _same_labels(chunk, evaluation, evaluation.question_template)
         yield from _other_role(evaluation, evaluation.question_template)
+        yield from _other_name(chunk, evaluation, evaluation.question_template)
         yield from _without_label(evaluation, evaluation.question_template, answers)
     yield from _without_example(evaluation)
 
@@ -213,6 +216,41 @@ def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempl
             place = span if isinstance(label.entry.value, Scalar) else label.entry.key.span
             yield Finding(place, message, severity="warning")
         seen.setdefault(text, label.name)
+
+
+_WORD: Final = re.compile(r"\w+")
+_MIN_LABELS: Final = 3
+"""The minimum number of labels for one of them to differ from the others."""
+
+
+def _other_name(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the only label that is a small letter, or whose text has another label's name in place of its own."""
+    labels = question.labels
+    names = [label.name for label in labels]
+    if evaluation.inferencer_class not in LABEL_INFERENCERS or len({*names}) < max(len(names), _MIN_LABELS):
+        return
+    if any(len(name) != 1 for name in names):
+        return
+    small = [label for label in labels if label.name.islower()]
+    if len(small) == 1 and sum(map(str.isupper, names)) > 1:
+        message = f"the other labels are capital letters; did you mean `{small[0].name.upper()}`?"
+        yield Finding(small[0].entry.key.span, message, severity="warning")
+        return
+    spans = [label.entry.value.span for label in labels]
+    if any(tag.kind != "raw" for span in spans for tag in chunk.tags_at(span)):
+        return
+    words = [_WORD.findall(chunk.text[span.start : span.end]) for span in spans]
+    for place in zip(*words, strict=True) if len({len(each) for each in words}) == 1 else ():
+        shared = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*place, strict=False)))
+        own = [word[shared:] == name for word, name in zip(place, names, strict=True)]
+        other = own.index(False) if own.count(False) == 1 else None
+        if other is not None and len(place[other]) == shared + 1:
+            label, word = labels[other], place[other]
+            message = (
+                f"the text of `{label.name}` has `{word}` where those of the other labels have their own name"
+            )
+            yield Finding(label.entry.key.span, message, severity="warning")
+            return
 
 
 def _other_role(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
