@@ -49,6 +49,8 @@ _WORDS: Final = {
 }
 
 
+OF_KEYS: Final = ": a loop over it gives its keys, which are texts"
+"""The end of a message about a loop over a mapping whose variable is used like a value of it."""
 _ELEMENTS: Final = frozenset({Each.ELEMENT, Each.VALUE})
 _MIN_LENGTH: Final = 3
 """The minimum length of a name that can be recognized as a typo."""
@@ -68,6 +70,8 @@ def mismatch(schema: Any, use: Use) -> str | None:
                 if any(each.key in _ELEMENTS for each in use.path[index + 1 :]):
                     return None  # reported at the start of the loop
                 return f"{declared_as(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
+        elif step.key is Each.ELEMENT and types == {"object"} and _is_key_of_text(use.path[index + 1 :]):
+            return f"{declared_as(use.path[:index], types)}{OF_KEYS}"
         elif not types <= _element_types(step.key):
             # A loop over a value without elements is reported at the start of the loop.
             is_reported = step.key is not Each.INDEX or types & _element_types(step.key)
@@ -140,6 +144,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "a mapping"
     return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _is_key_of_text(rest: Path) -> bool:
+    """Return whether a path goes on with a key or attribute that no text has."""
+    return bool(rest) and isinstance(rest[0].key, str) and not hasattr(str, rest[0].key)
 
 
 def _element_types(key: object) -> frozenset[str]:

@@ -46,7 +46,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from promptls.lint.analysis.declared_types import lacks_property, may_differ, meant_key, mismatch, never_equal
+from promptls.lint.analysis.declared_types import (
+    OF_KEYS,
+    lacks_property,
+    may_differ,
+    meant_key,
+    mismatch,
+    never_equal,
+)
 from promptls.lint.analysis.parameter_types import typed_parameters
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.flow.paths import Path, is_no_input
@@ -75,10 +82,12 @@ def check(file: File) -> Iterator[Finding]:
             known = found.setdefault((said.span.start, said.message), each)
             if said.span.end < known.span.end:
                 found[said.span.start, said.message] = each
-    seen: set[Span] = set()
+    seen: set[Span | str] = set()
     for each in found.values():
-        if each.span not in seen:
-            seen.add(each.span)
+        # A loop over the keys of a mapping is reported once, although each use of its variable is wrong.
+        about = each.message if OF_KEYS in each.message else each.span
+        if about not in seen:
+            seen.add(about)
             yield each
 
 
