@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from promptls.security.files import ANYWHERE, reading_within
+from support.example_counts import THOROUGH
 from support.forked_starts import STARTS, forked_starts
 
 # Tests start hundreds of processes, and without byte code each of them compiles all modules again.
@@ -20,9 +22,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long an example takes depends on what else the machine does. The examples are the same in every
 # run, so that a change is judged by what it changes; `--hypothesis-profile explore` tries others.
-settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("same", max_examples=100 if THOROUGH else 40, deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("same")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded out of the searches for garbage: it stays until all tests have ended."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -30,7 +30,7 @@ from support.generated_prompts import Case, Generator
 
 pytestmark = pytest.mark.thorough
 
-SEEDS = range(200 if THOROUGH else 80)
+SEEDS = range(200 if THOROUGH else 40)
 CASES = [Generator(seed).case() for seed in SEEDS]
 AWKWARD = [AwkwardGenerator(seed).case() for seed in SEEDS]
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)

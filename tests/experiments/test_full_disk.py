@@ -21,10 +21,7 @@ from support.model_server import ModelServer, Reply
 from support.unfinished import stored_results, unfinished_run
 from support.waiting import wait_until
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's"),
-    pytest.mark.usefixtures("real_starts"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
 
 LIMITED = """
 import resource, signal, sys
@@ -108,7 +105,7 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-@pytest.mark.usefixtures("hold")
+@pytest.mark.usefixtures("hold", "real_starts")
 def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, name: str) -> None:
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
     # In the background of a shell or under nohup, tests inherit ignored signals, and so would the run.

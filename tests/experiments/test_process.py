@@ -21,9 +21,8 @@ from promptls.text.errors import UserError
 from support.experiment_folder import Folder
 from support.unfinished import stored_results
 
-pytestmark = pytest.mark.usefixtures("real_starts")
 
-
+@pytest.mark.usefixtures("real_starts")
 async def test_a_run_in_a_process_ends_with_its_manifest(folder: Folder) -> None:
     events: list[Event] = []
     finished = await run_in_process(RunRequest(str(folder.prompt), rows=3), events.append)
@@ -81,7 +80,7 @@ async def paused_run(folder: Folder) -> tuple[asyncio.Task[Finished], list[Event
     return running, events
 
 
-@pytest.mark.usefixtures("hold")
+@pytest.mark.usefixtures("hold", "real_starts")
 async def test_a_cancelled_run_stops_within_a_second_and_reports_where_its_rows_are(folder: Folder) -> None:
     running, events = await paused_run(folder)
     loop = asyncio.get_running_loop()
@@ -94,7 +93,7 @@ async def test_a_cancelled_run_stops_within_a_second_and_reports_where_its_rows_
     assert len(list(stored_results(Path(events[-1].path)))) == 3
 
 
-@pytest.mark.usefixtures("hold")
+@pytest.mark.usefixtures("hold", "real_starts")
 async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(folder: Folder) -> None:
     running, events = await paused_run(folder)
     os.kill(_only_child_named("promptls.experiments.process"), signal.SIGKILL)

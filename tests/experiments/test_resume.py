@@ -189,7 +189,7 @@ async def test_a_partial_run_is_completed(folder: Folder, server: ModelServer) -
 @pytest.mark.usefixtures("real_starts")
 def test_repeatedly_killed_runs_neither_lose_nor_repeat_rows(folder: Folder, server: ModelServer) -> None:
     """Killed at random moments; what the server answered completely is never asked for again."""
-    rows, at_once = 36, 4
+    rows, at_once = 24, 4
     server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.01)
     folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")
     chance = random.Random(7)
@@ -198,7 +198,7 @@ def test_repeatedly_killed_runs_neither_lose_nor_repeat_rows(folder: Folder, ser
     doubted: Counter[str] = Counter()
     for _ in range(40):
         run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        enough = len(server.requests) + chance.randrange(1, 16)
+        enough = len(server.requests) + chance.randrange(4, 12)
         wait_until(lambda enough=enough, run=run: len(server.requests) >= enough or run.poll() is not None)
         if run.poll() is None:
             os.kill(run.pid, signal.SIGKILL)
@@ -277,7 +277,7 @@ async def test_the_results_of_a_stopped_run_are_readable(folder: Folder, server:
 def test_two_processes_killed_at_random_on_one_folder_pay_for_no_finished_call_twice(
     folder: Folder, server: ModelServer
 ) -> None:
-    rows, at_once = 24, 3
+    rows, at_once = 15, 3
     server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.02)
     folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")
     chance = random.Random(11)
@@ -289,7 +289,7 @@ def test_two_processes_killed_at_random_on_one_folder_pay_for_no_finished_call_t
             subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for command in commands
         ]
-        enough = len(server.requests) + chance.randrange(2, 10)
+        enough = len(server.requests) + chance.randrange(4, 10)
         wait_until(
             lambda enough=enough, processes=processes: (
                 len(server.requests) >= enough or all(each.poll() is not None for each in processes)

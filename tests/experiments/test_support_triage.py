@@ -60,7 +60,7 @@ async def test_every_ticket_renders_within_the_limit(project: Path, version: str
 )
 async def test_the_second_version_labels_better_beyond_doubt(project: Path) -> None:
     runs = []
-    rows = 16  # the model takes half a second for each
+    rows = 12  # the model takes half a second for each
     for version in ("triage_v1.yml.j2", "triage_v2.yml.j2"):
         plan = await plan_run(define_experiment(project / version), rows)
         finished = await run_plan(plan, lambda _event: None)

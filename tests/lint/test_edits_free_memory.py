@@ -74,8 +74,7 @@ def test_edits_leave_no_cycles(text: str, place: str, typed: str) -> None:
     gc.collect()
     gc.disable()
     try:
-        for version in range(4, 10, 2):
-            edit_and_back(version)
+        edit_and_back(4)
         garbage = gc.collect()
     finally:
         gc.enable()

@@ -24,7 +24,9 @@ def session(pytester: pytest.Pytester, settings: str, *options: str, test: str =
     Folder(folder).write(settings=settings)
     if test:
         (folder / "test_prompts.py").write_text(test, encoding="utf-8")
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+    return pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function", *options
+    )
 
 
 def text_of(result: pytest.RunResult) -> str:

@@ -13,8 +13,6 @@ from promptls.results_view.results_client import ResultsProcess
 from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 
-pytestmark = pytest.mark.usefixtures("real_starts")
-
 TABLE = "id,response,exact_match,error\na,yes,pass,\nb,no,fail,\n"
 
 
@@ -88,6 +86,7 @@ async def test_a_wrong_question_is_answered_with_what_is_wrong(
     assert caught.value.place.path == str(run.results)
 
 
+@pytest.mark.usefixtures("real_starts")
 async def test_a_process_that_ends_fails_its_questions_and_the_next_one_starts_another(
     results: ResultsProcess, run: RunSummary
 ) -> None:
@@ -102,6 +101,7 @@ async def test_a_process_that_ends_fails_its_questions_and_the_next_one_starts_a
     assert (await results.ask("rows", {"run": str(run.results)}))["total"] == 2
 
 
+@pytest.mark.usefixtures("real_starts")
 async def test_an_idle_process_ends(run: RunSummary) -> None:
     results = ResultsProcess(idle_seconds=0)
     await results.ask("rows", {"run": str(run.results)})

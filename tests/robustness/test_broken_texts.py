@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
+from support.example_counts import THOROUGH
 from support.soundness import assert_same_as_fresh, assert_sound
 from support.texts import OWN, example_texts, page_texts
 
 TEXTS = {**OWN, **page_texts(), **example_texts()}
-STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 47
+STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 47 if THOROUGH else 101
 """Every how many characters a text is broken."""
 PIECES = [
     "{{",

@@ -14,10 +14,11 @@ from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.accepting import accepted, filled
 from support.corpus import corpus
+from support.example_counts import THOROUGH
 from support.texts import OWN, example_texts
 
 PATH = "/project/main.yml.j2"
-STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 5
+STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 5 if THOROUGH else 11
 TEXTS = {**OWN, **example_texts()}
 
 

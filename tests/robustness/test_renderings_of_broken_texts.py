@@ -8,6 +8,7 @@ import pytest
 
 from promptls.lint.runner import check_rendering
 from promptls.semantic.kind import Kind
+from support.example_counts import THOROUGH
 from support.fixture import opened
 from support.rendered import rendered
 from support.soundness import errors_raised
@@ -45,7 +46,8 @@ def broken(text: str, step: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("text", [RICH, *OWN.values()], ids=["rich", *OWN])
 def test_the_rendering_of_every_broken_text_is_judged(text: str) -> None:
-    for piece in broken(text, 5 if text is RICH else 29):
+    step = 5 if text is RICH else 29
+    for piece in broken(text, step if THOROUGH else 2 * step + 1):
         snapshot, _ = opened(piece)
         if snapshot.kind(PATH) not in {Kind.PARTS, Kind.OBJECT}:
             continue

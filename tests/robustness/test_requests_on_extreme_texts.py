@@ -14,6 +14,8 @@ from session_documents import position
 from session_requests import POSITIONAL, WHOLE, Answers, params_of, requests_of
 from test_extreme_texts import DEEP, ODD
 
+from promptls.syntax.source import MAX_CHARACTERS
+
 ITEM = "- name: a\n  content: "
 LEVELS = 10_000
 TEXTS = {
@@ -24,8 +26,8 @@ TEXTS = {
     "10,000 YAML lists": "- " * LEVELS + "\n",
     "10,000 YAML mappings": "".join(" " * (depth % 500) + "a:\n" for depth in range(LEVELS)),
     "10,000 braces": ITEM + "{" * LEVELS + "\n",
-    "a plain line of 5 MB": ITEM + "x " * 2_500_000 + "\n",
-    "lines of nothing": "\n" * 100_000,
+    "a plain line that is too long": ITEM + "x " * (MAX_CHARACTERS // 2) + "\n",
+    "lines of nothing": "\n" * 20_000,
 }
 if os.environ.get("PROMPTLS_LONG_TESTS"):
     TEXTS |= DEEP

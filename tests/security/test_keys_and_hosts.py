@@ -178,12 +178,9 @@ def test_anything_but_yes_sends_nothing_and_is_not_remembered(project: Project, 
     "name",
     [
         "openai:gpt-4.1-mini",
-        "local:smollm2",
         "echo",
-        "Echo",
         "replay:x",
-        "OpenAI:m",
-        " openai :m",
+        " OpenAI :m",
         "\uff4fpenai\uff1am",
     ],
 )

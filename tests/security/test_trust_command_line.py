@@ -366,10 +366,15 @@ def test_prompt_files_are_tests_only_in_a_trusted_folder(
 ) -> None:
     text = hostile.prompt.read_text().replace("metrics: [", "thresholds: {right: 0.5}\n    metrics: [")
     hostile.prompt.write_text(text)
+    plugins = {  # all that are installed take a second
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_PLUGINS": "promptls.pytest_plugin.plugin,pytest_asyncio.plugin",
+    }
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--promptls", "prompt.yml.j2", *options],
-        cwd=hostile.folder, env=hostile.environment(), capture_output=True, text=True, check=False,
+        cwd=hostile.folder, env={**hostile.environment(), **plugins}, capture_output=True, text=True,
+        check=False,
     )  # fmt: skip
 
     assert (done.returncode == 0) is passed, done.stdout

@@ -76,7 +76,7 @@ def test_the_text_stays_that_of_the_client_through_any_edits(encoding: PositionE
     dice = random.Random(seed)
     documents = opened(encoding)
     text = TEXT
-    for version in range(2, 60):
+    for version in range(2, 30):
         changes = []
         start = 0
         for index in range(dice.randint(1, 8)):
