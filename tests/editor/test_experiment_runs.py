@@ -24,12 +24,16 @@ def test_an_experiment_runs_from_its_lens_and_shows_its_scores(
 ) -> None:
     workbench = open_folder(code_server, project)
     workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    workbench.panel("answer format")
     workbench.click_lens("Run triage")
     expect(workbench.notification("rows").get_by_role("button", name="Cancel")).to_be_visible()
     workbench.screenshot("running")
     results = workbench.panel("labels_exact_match", patience=RUN_PATIENCE)
     expect(results.get_by_label("Scores")).to_contain_text(re.compile(r"priority_accuracy\s*\d+"))
     expect(workbench.lens(re.compile(r"labels_exact_match \d"))).to_be_visible()
+    # Over the preview, and not in a third column.
+    expect(workbench.page.locator(".editor-group-container")).to_have_count(2)
     results.get_by_role("tab", name="Rows").click()
     grid = results.get_by_role("grid")
     expect(grid).to_have_attribute("aria-rowcount", str(ROWS + 1))
@@ -47,11 +51,49 @@ def test_an_experiment_runs_from_its_lens_and_shows_its_scores(
 
 
 @pytest.mark.model
-def test_a_run_that_is_cancelled_keeps_its_finished_rows(
+def test_a_run_that_is_cancelled_keeps_its_finished_rows_and_is_resumed_in_the_view_of_prompts(
     code_server: CodeServer, project: Path, open_folder: OpenFolder
 ) -> None:
     workbench = open_folder(code_server, project)
     workbench.open_file(PROMPT)
     workbench.click_lens("Run triage")
-    workbench.notification("rows").get_by_role("button", name="Cancel").click()
+    running = workbench.notification(re.compile(rf"[1-{ROWS - 1}] of {ROWS} rows"))
+    running.get_by_role("button", name="Cancel").click(timeout=RUN_PATIENCE)
     expect(workbench.notification("The run was cancelled after")).to_be_visible()
+    workbench.page.get_by_role("tab", name="promptls").click()
+    tree = workbench.page.get_by_role("tree", name="Prompts")
+    tree.get_by_role("treeitem").filter(has_text=re.compile("^triage$")).last.click()
+    stopped = tree.get_by_role("treeitem").filter(has_text="stopped")
+    stopped.hover()
+    workbench.screenshot("stopped")
+    stopped.get_by_role("button", name="Resume Run").click()
+    workbench.panel("labels_exact_match", patience=RUN_PATIENCE)
+    expect(stopped).to_have_count(0)
+
+
+STORY = """\
+- name: story
+  role: user
+  content: Tell me a very long story about a lighthouse, with many chapters.
+"""
+
+
+@pytest.mark.model
+def test_what_had_arrived_of_an_answer_comes_back_after_a_reload(
+    code_server: CodeServer, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    (tmp_path / "story.yml.j2").write_text(STORY, "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("story.yml.j2")
+    workbench.click_lens("Preview")
+    preview = workbench.panel("lighthouse")
+    preview.locator("#ask").click()
+    expect(preview.locator(".answer pre")).to_have_text(re.compile(r"\w+( \w+){3}"), timeout=RUN_PATIENCE)
+    with workbench.page.expect_navigation():
+        workbench.run_command("Developer: Reload Window")
+    preview = workbench.panel("The answer was interrupted")
+    expect(preview.locator(".answer pre")).to_have_text(re.compile(r"\w+ \w+"))
+    workbench.screenshot("interrupted")
+    preview.get_by_role("button", name="Ask again").click()
+    expect(preview.locator("#stop")).to_be_visible()
+    expect(preview.get_by_role("alert")).to_have_count(0)

@@ -132,9 +132,21 @@ function Pane({ result }: { result: PreviewResult }) {
           </div>
         )}
         {message === "" ? null : (
-          <p class="failure-text note" role="alert">
-            {sentence(message)}
-          </p>
+          <div class="hint" role="alert">
+            <p>{sentence(message)}</p>
+            {isRunning ? null : (
+              <div class="ways">
+                <button
+                  type="button"
+                  onClick={() => {
+                    void askModel();
+                  }}
+                >
+                  Ask again
+                </button>
+              </div>
+            )}
+          </div>
         )}
         {isStreaming ? (
           <>

@@ -86,8 +86,9 @@ export function App() {
               {result.leftOut == null ? null : <LeftOut reason={result.leftOut} />}
               {result.standIns.length === 0 ? null : (
                 <p class="hint">
-                  Nobody provides {result.standIns.map((name) => `${name}()`).join(", ")}: a stand-in gives
-                  back its first argument.
+                  {result.leftOut == null ? "Nobody provides" : "For"}{" "}
+                  {result.standIns.map((name) => `${name}()`).join(", ")}
+                  {result.leftOut == null ? ":" : ","} a stand-in gives back its first argument.
                 </p>
               )}
               {result.sample?.name === PLACEHOLDERS && hasValues(result.data) ? (

@@ -20,7 +20,13 @@ interface Saved {
   controls?: boolean;
   answer?: boolean;
   answerHeight?: number;
+  /** The text so far of an answer that is arriving. */
+  unfinished?: string;
 }
+
+/** Milliseconds between two savings of an answer that is arriving. */
+const SAVING_MILLISECONDS = 300;
+const INTERRUPTED = "The answer was interrupted when this page was loaded again.";
 
 export const shown = signal<Shown>(NOTHING);
 export const choice = signal<PreviewChoice>({});
@@ -68,6 +74,10 @@ export const view = signal<View>(
 export const controls = signal(saved.controls ?? window.innerWidth >= 560);
 export const inEditor = host.inEditor;
 answerIsOpen.value = saved.answer ?? false;
+if (saved.unfinished !== undefined) {
+  asking.value = { ...NOT_ASKED, text: saved.unfinished, message: INTERRUPTED };
+}
+let savedAt = 0;
 answerHeight.value = saved.answerHeight;
 
 /** What the cursor's template text became; the part where nothing finer is known. */
@@ -106,7 +116,7 @@ function receive(message: Exclude<ToPage, Answer>): void {
   switch (message.type) {
     case "show": {
       const before = shown.value;
-      if (before.result !== undefined && before.result.uri !== message.result.uri) {
+      if ((before.result?.uri ?? saved.uri ?? message.result.uri) !== message.result.uri) {
         choice.value = {};
         cursor.value = undefined;
         model.value = undefined;
@@ -123,6 +133,9 @@ function receive(message: Exclude<ToPage, Answer>): void {
       return;
     case "answerText":
       asking.value = { ...asking.value, text: asking.value.text + message.text };
+      if (performance.now() - savedAt > SAVING_MILLISECONDS) {
+        save();
+      }
       return;
     case "confirm":
       asking.value = { ...asking.value, question: { text: message.question, action: message.action } };
@@ -153,7 +166,9 @@ function save(): void {
     controls: controls.value,
     answer: answerIsOpen.value,
     ...(answerHeight.value === undefined ? {} : { answerHeight: answerHeight.value }),
+    ...(asking.value.isRunning ? { unfinished: asking.value.text } : {}),
   };
+  savedAt = performance.now();
   const uri = shown.value.result?.uri;
   host.save(uri === undefined ? state : { ...state, uri });
 }
@@ -181,6 +196,7 @@ export async function askModel(): Promise<void> {
     return;
   }
   asking.value = { ...NOT_ASKED, isRunning: true };
+  save();
   let message: string;
   try {
     const found = await ask<AskResult>("model", { ...shownChoice(), model: model.value });
@@ -195,6 +211,7 @@ export async function askModel(): Promise<void> {
     message = errorMessage(error);
   }
   asking.value = { ...asking.value, isRunning: false, question: undefined, message };
+  save();
 }
 
 export function stopAsking(): void {

@@ -147,7 +147,7 @@ describe("asking the model", () => {
     const asked = posted.findLast(({ question }) => question === "model");
     await receive({ type: "answer", id: asked?.id, error: "the key is not set" });
     await act(() => new Promise((resolve) => setTimeout(resolve)));
-    expect(textOf(".answer [role=alert]")).toBe("The key is not set");
+    expect(textOf(".answer [role=alert] p")).toBe("The key is not set");
 
     await receive({ type: "askAgain" });
     expect(find(".answer [role=alert]")).toBeUndefined();
