@@ -11,10 +11,12 @@ folder="$root/$1"
 prompt="$folder/$2"
 extension="$root/vscode-client/promptls.vsix"
 step "VS Code extension" "40 seconds" scripts/build-extension.sh
+# No option of VS Code opens a preview.
+hint="In the prompt, Ctrl+Shift+V (Cmd+Shift+V on macOS) shows its preview."
 
 if command -v code >/dev/null; then
   step "extension into your VS Code" "10 seconds" code --install-extension "$extension" --force
-  echo "Opening $1 in VS Code."
+  echo "Opening $1 in VS Code. $hint"
   exec code "$folder" "$prompt"
 fi
 
@@ -37,6 +39,7 @@ port="${PORT:-$(.venv/bin/python -c 'import socket; s = socket.socket(); s.bind(
 opened="%5B%5B%22openFile%22,%22vscode-remote://127.0.0.1:$port$prompt%22%5D%5D"
 address="http://127.0.0.1:$port/?folder=$folder&payload=$opened"
 echo "VS Code is at $address (Ctrl+C ends it)."
+echo "$hint"
 echo "Its password is $(sed -n 's/^password: //p' "$config"), kept in $config."
 open="$(command -v xdg-open || command -v open || true)"
 if [[ -n "$open" ]]; then

@@ -51,3 +51,24 @@ def test_a_key_that_the_preview_misses_is_requested_and_the_model_asked_again(
     workbench.page.keyboard.press("Enter")
     expect(workbench.notification("saved MISTRAL_API_KEY")).to_be_visible()
     expect(preview.get_by_role("alert")).not_to_contain_text("MISTRAL_API_KEY")
+
+
+def test_whether_a_key_goes_to_a_server_of_the_project_is_asked_in_front_of_the_window(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    model = 'provider = "openai"\nmodel = "m"\nbase_url = "https://models.invalid/v1"\n'
+    settings = f'default_model = "house"\n[models.house]\napi_key_env = "HOUSE_KEY"\n{model}'
+    (tmp_path / "promptls.toml").write_text(settings, "utf-8")
+    (tmp_path / "greet.yml.j2").write_text("- name: a\n  role: user\n  content: Good morning.\n", "utf-8")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("greet.yml.j2")
+    workbench.click_lens("Preview")
+    preview = workbench.panel("Good morning.")
+    preview.locator("#ask").click()
+    question = workbench.dialog("HOUSE_KEY")
+    expect(question.get_by_role("button", name="Send")).to_be_visible()
+    expect(question.get_by_role("button")).to_have_count(3)  # Send, Cancel, and the one that closes
+    workbench.screenshot("question")
+    question.get_by_role("button", name="Cancel").click()
+    expect(preview.get_by_role("alert")).to_be_visible()
+    workbench.screenshot("refused")

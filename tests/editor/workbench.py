@@ -157,6 +157,10 @@ class Workbench:
         """The notifications that say a text."""
         return self.page.locator(".notifications-toasts .notification-toast", has_text=text)
 
+    def dialog(self, text: str | re.Pattern[str]) -> Locator:
+        """The question in front of the window that says a text."""
+        return self.page.locator(".monaco-dialog-box", has_text=text)
+
     def status(self, text: str | re.Pattern[str]) -> Locator:
         """The items of the status bar that say a text."""
         return self.page.locator(".statusbar-item", has_text=text)

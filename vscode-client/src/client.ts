@@ -50,6 +50,11 @@ export class Client implements vscode.Disposable {
     return this.#manager.isRunning;
   }
 
+  /** Starts the server for a command of the user, as the server's manager does. */
+  startForCommand(): Promise<boolean> {
+    return this.#manager.startForCommand();
+  }
+
   /** Returns the result of a command. Starts the server if need be; rejects if there is none. */
   async execute<Result>(
     command: string,

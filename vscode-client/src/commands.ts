@@ -48,7 +48,9 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     const argument = argumentOf(given);
     const uri = argument?.uri ?? (await promptToUse());
     if (uri !== undefined) {
-      await run(argument ?? { uri });
+      if (await client.startForCommand()) {
+        await run(argument ?? { uri });
+      }
     } else if (!(await hasPrompts())) {
       const answer = await vscode.window.showInformationMessage(
         "promptls: there is no prompt file (.yml.j2 or .yaml.j2) in the workspace.",
@@ -68,6 +70,10 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       truncation.show(uri);
     }),
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
+    // A stopped run of the view of prompts.
+    "promptls.resumeRun": onPrompt(({ uri, experiment, resume }) =>
+      runExperiment({ uri, experiment, resume }, context),
+    ),
     "promptls.leaveOneOut": onPrompt((argument) => leaveOneOut(argument, context)),
     // A lens may name a run without a prompt.
     "promptls.showResults": (given) => (isRun(given) ? results.show(given) : showResults(given)),
@@ -75,7 +81,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     "promptls.newPrompt": () => newPrompt(client),
     "promptls.generateDataset": async () => {
       const argument = await askForDataset();
-      if (argument !== undefined) {
+      if (argument !== undefined && (await client.startForCommand())) {
         await generateDataset(argument, context);
       }
     },

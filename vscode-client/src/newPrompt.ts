@@ -64,7 +64,7 @@ export async function newPrompt(client: Client): Promise<void> {
     value: "prompt",
     validateInput: (text) => objectionTo(withoutEnding(text), place),
   });
-  if (typed === undefined) {
+  if (typed === undefined || !(await client.startForCommand())) {
     return;
   }
   const { prompt: kind, beside } = starter;

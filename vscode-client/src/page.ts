@@ -5,9 +5,14 @@ import { readFileSync } from "node:fs";
 
 import * as vscode from "vscode";
 
-/** Opens a panel beside the editor, which keeps the focus. */
+/** The panels that are open. */
+const panels = new Set<vscode.WebviewPanel>();
+
+/** Opens a panel beside the editor, which keeps the focus; where another panel is shown there, over that one. */
 export function panelBeside(viewType: string, title: string): vscode.WebviewPanel {
-  const place = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+  const editor = vscode.window.activeTextEditor?.viewColumn;
+  const other = [...panels].find(({ visible, viewColumn }) => visible && viewColumn !== editor);
+  const place = { viewColumn: other?.viewColumn ?? vscode.ViewColumn.Beside, preserveFocus: true };
   return vscode.window.createWebviewPanel(viewType, title, place, {
     enableScripts: true,
     retainContextWhenHidden: true,
@@ -18,6 +23,8 @@ export function panelBeside(viewType: string, title: string): vscode.WebviewPane
 export function preparePanel(panel: vscode.WebviewPanel, extension: vscode.Uri, icon: string): void {
   panel.iconPath = vscode.Uri.joinPath(extension, "icons", `${icon}.svg`);
   panel.webview.options = { enableScripts: true, localResourceRoots: [] };
+  panels.add(panel);
+  panel.onDidDispose(() => panels.delete(panel));
 }
 
 /**

@@ -33,6 +33,9 @@ export class ServerManager implements vscode.Disposable {
   #isMissing = false;
   #isNeeded = false;
   #forced = false;
+  /** A command of the user waits for the server, and asks for it where it is not installed. */
+  #isAwaited = false;
+  #installing: Promise<void> | undefined;
 
   /** There is a new language client, which is about to start. */
   readonly onCreated = this.#created.event;
@@ -53,6 +56,8 @@ export class ServerManager implements vscode.Disposable {
     const window = {
       ask: (message: string, ...buttons: string[]) =>
         vscode.window.showInformationMessage(message, ...buttons),
+      askInFront: (message: string, detail: string, ...buttons: string[]) =>
+        vscode.window.showInformationMessage(message, { modal: true, detail }, ...buttons),
       withProgress: withCancellableProgress,
       log: (text: string) => {
         channels.log.info(text.trimEnd());
@@ -88,7 +93,31 @@ export class ServerManager implements vscode.Disposable {
   }
 
   /** Installs the server, as the user has said, and starts it. */
-  async install(): Promise<void> {
+  install(): Promise<void> {
+    this.#installing ??= this.#install().finally(() => {
+      this.#installing = undefined;
+    });
+    return this.#installing;
+  }
+
+  /** Starts the server for a command of the user, who is asked first where it is not installed; returns whether there is one. */
+  async startForCommand(): Promise<boolean> {
+    await this.#installing;
+    if (this.#client === undefined) {
+      this.#isAwaited = true;
+      try {
+        await this.start();
+      } finally {
+        this.#isAwaited = false;
+      }
+      if (this.#isMissing) {
+        await this.#follow(await this.#installer.askForNeededServer());
+      }
+    }
+    return this.#client !== undefined;
+  }
+
+  async #install(): Promise<void> {
     this.#status.starting("installing");
     try {
       if ((await this.#installer.installServer()) || !this.#isMissing) {
@@ -165,8 +194,10 @@ export class ServerManager implements vscode.Disposable {
         await this.stop();
         this.#server = undefined;
         this.#status.notInstalled();
-        // Not awaited: the question may stay open, and a restart must not wait for it.
-        void this.#offerServer();
+        if (!this.#isAwaited && this.#installing === undefined) {
+          // Not awaited: the question may stay open, and a restart must not wait for it.
+          void this.#installer.askForServer().then((answer) => this.#follow(answer));
+        }
         return;
       }
       const version = await this.#checked(server);
@@ -206,8 +237,7 @@ export class ServerManager implements vscode.Disposable {
     }
   }
 
-  async #offerServer(): Promise<void> {
-    const answer = await this.#installer.askForServer();
+  async #follow(answer: "install" | "choose Python" | undefined): Promise<void> {
     if (answer === "install") {
       await this.install();
     } else if (answer === "choose Python") {

@@ -38,6 +38,10 @@ function installer(answers: (string | undefined)[], run = runs): Installer {
         questions.push(message);
         return Promise.resolve(answers.shift());
       },
+      askInFront: (message) => {
+        questions.push(`in front: ${message}`);
+        return Promise.resolve(answers.shift());
+      },
       withProgress: async (_title, work) => {
         const controller = new AbortController();
         if (answers[0] === "cancel") {
@@ -72,6 +76,14 @@ it("asks again after another Python was to be chosen", async () => {
   expect(await asking.askForServer()).toBe("install");
 });
 
+it("asks in front of the window for a command, also after the user has declined", async () => {
+  const asking = installer(["Not now", "Install", undefined]);
+  expect(await asking.askForServer()).toBeUndefined();
+  expect(await asking.askForNeededServer()).toBe("install");
+  expect(await asking.askForNeededServer()).toBeUndefined();
+  expect(questions.slice(1)).toEqual(Array(2).fill("in front: promptls needs its Python server."));
+});
+
 it("asks one question at a time", async () => {
   const asking = installer(["Install"]);
   const answers = await Promise.all([asking.askForServer(), asking.askForServer()]);
@@ -95,7 +107,8 @@ it("says that the user has cancelled, and rejects with what fails by itself", as
 it("downloads the embedded model only where the user says so", async () => {
   await installer([]).installServer();
   commands = [];
-  expect(await installer(["Not now"]).offerModel()).toBe(false);
+  expect(await installer([undefined]).offerModel()).toBe(false);
+  expect(questions).toEqual([expect.stringMatching(/^in front: .* embedded model SmolLM2/)]);
   expect(commands).toEqual([]);
   expect(await installer(["Download"]).offerModel()).toBe(true);
   expect(commands.join()).toContain("smollm2.txt");

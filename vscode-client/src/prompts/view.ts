@@ -24,10 +24,11 @@ const STATUS_ICONS: Record<ListedRun["status"], string> = {
   stopped: "debug-pause",
 };
 
+/** What commands get, too. */
 type Node =
   | { kind: "prompt"; uri: string; prompt: PromptTests }
   | { kind: "experiment"; uri: string; experiment: string }
-  | { kind: "run"; run: ListedRun };
+  | { kind: "run"; uri: string; experiment: string; run: ListedRun; resume: string };
 
 export class PromptsView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly #client: Client;
@@ -101,7 +102,7 @@ export class PromptsView implements vscode.TreeDataProvider<Node>, vscode.Dispos
     if (node.kind === "experiment") {
       const { uri, experiment } = node;
       const found = await this.#client.execute<ListedRunsResult>("promptls.listRuns", { uri, experiment });
-      return found.runs.map((run) => ({ kind: "run", run }));
+      return found.runs.map((run) => ({ kind: "run", uri, experiment, run, resume: run.table }));
     }
     return [];
   }
@@ -138,7 +139,7 @@ function runItem(run: ListedRun): vscode.TreeItem {
   item.description = [...scores, run.notes].filter((text) => text !== "").join(" · ");
   item.tooltip = [run.name, run.models.join(", "), item.description].join("\n");
   item.iconPath = new vscode.ThemeIcon(STATUS_ICONS[run.status]);
-  item.contextValue = "run";
+  item.contextValue = run.status === "stopped" ? "stoppedRun" : "run";
   if (run.status !== "stopped") {
     item.command = {
       command: "promptls.showResults",
