@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from plain_client import Wire
 
+from promptls.server.to_proto import range_json
+from promptls.syntax.source import Source
+from promptls.text.positions import PositionEncoding, line_starts
+
 pytestmark = pytest.mark.usefixtures("real_starts")
 
 SMALL = "- name: a\n  role: system\n  content: {{ tone | upper }}\n"
@@ -114,3 +118,24 @@ async def test_requests_about_a_large_document_are_answered_when_the_server_shut
 
     assert found[2]["error"]["message"] == "the server shuts down"
     assert found[3]["result"] is None
+
+
+def test_a_finding_in_a_text_of_megabytes_is_placed_without_all_its_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[int] = []
+
+    def starts_of(text: str) -> list[int]:
+        searched.append(len(text))
+        return line_starts(text)
+
+    monkeypatch.setattr("promptls.syntax.chunk.line_starts", starts_of)
+    source = Source.of("- name: a\n  content: é\n" * 200_000)
+    assert source.refusal is not None
+
+    found = range_json(source, source.refusal.span, PositionEncoding.UTF16)
+
+    assert found["start"] == {"line": 0, "character": 0}
+    assert found["end"]["line"] == 0
+    assert source.line_column(0) == (0, 0)
+    assert max(searched) < 1000

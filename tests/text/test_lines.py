@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.source import Layout, Source
 from promptls.text.positions import (
     PositionEncoding,
     column_from_units,
     line_column,
     line_end,
+    line_ends,
     line_starts,
     units_from_column,
 )
@@ -24,6 +27,21 @@ def test_a_line_ends_at_each_form_of_line_end_only() -> None:
 def test_a_text_that_ends_with_a_line_end_has_an_empty_last_line() -> None:
     assert line_starts("a\n") == [0, 2]
     assert line_column([0, 2], 2) == (1, 0)
+
+
+@given(TEXTS)
+def test_line_ends_are_counted_as_they_are_found(text: str) -> None:
+    assert line_ends(text) == len(line_starts(text)) - 1
+
+
+@given(TEXTS, st.integers(0, 30))
+def test_the_lines_at_the_beginning_of_a_large_chunk_are_those_of_all(text: str, offset: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{Chunk.__module__}._BEGINNING", min(20, len(text) - 1))
+        chunk = Chunk(text, (), reach=0)
+        assert chunk.line_column(min(offset, len(text))) == line_column(
+            line_starts(text), min(offset, len(text))
+        )
 
 
 def test_the_end_of_a_line_is_before_its_line_break() -> None:

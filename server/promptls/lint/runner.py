@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger(__name__)
 _CONFLICT: Final = re.compile(r"^(?:<{7} |>{7} )", re.MULTILINE)
-_has_conflict: Final = summary(lambda chunk: _CONFLICT.search(chunk.text) is not None, any)
+_has_conflict: Final = summary(lambda chunk: _is_in_conflict(chunk.text), any)
 """Whether the file contains merge conflict markers; findings then get no fixes."""
 _UNUSED: Final = "invalid-suppression"
 _SYNTAX: Final = frozenset({"jinja-syntax", "yaml-syntax", "invalid-header"})
+
+
+def _is_in_conflict(text: str) -> bool:
+    # A text of many megabytes is searched for words much faster than for the beginnings of its lines.
+    return ("<<<<<<< " in text or ">>>>>>> " in text) and _CONFLICT.search(text) is not None
+
 
 RENDERING_RULES: Final = tuple(rule for rule in RULES if rule.needs == "rendering")
 """The rules that check renderings."""

@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from promptls.text.escape import without_markdown_escapes
-from promptls.text.positions import PositionEncoding, Span, line_column, units_from_column
+from promptls.text.positions import PositionEncoding, Span, units_from_column
 
 if TYPE_CHECKING:
     from promptls.server.capabilities import ClientCapabilities
@@ -82,9 +82,10 @@ def range_json(source: Source, span: Span, encoding: PositionEncoding) -> dict[s
     if located.start <= span.start <= span.end < located.start + chunk.length:
         inside = span.start - located.start
         line, start = _in_chunk(chunk, inside, encoding)
-        following = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else chunk.length
+        text = chunk.text
         end_line, end = line, start + span.end - span.start
-        if inside + span.end - span.start >= following or not chunk.text.isascii():
+        inner = text[inside : inside + span.end - span.start]
+        if "\n" in inner or "\r" in inner or not text.isascii():
             end_line, end = _in_chunk(chunk, span.end - located.start, encoding)
         line, end_line = line + located.first_line, end_line + located.first_line
     else:
@@ -97,7 +98,7 @@ def range_json(source: Source, span: Span, encoding: PositionEncoding) -> dict[s
 
 
 def _in_chunk(chunk: Chunk, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    line, column = line_column(chunk.line_starts, offset)
+    line, column = chunk.line_column(offset)
     if chunk.text.isascii():
         return line, column
     return line, units_from_column(chunk.text[offset - column : offset], column, encoding)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from promptls.facts import Reads, current, unrecorded
 from promptls.syntax.jinja.scanner import UNSEEN, Tag, items_pattern, scan
-from promptls.text.positions import Span, line_end, line_starts
+from promptls.text.positions import LineColumn, Span, line_column, line_end, line_ends, line_starts
 
 _CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%|\{[ \t]*$)\S", re.MULTILINE)
 """Text other than comments, document markers and the first brace of a tag."""
@@ -38,6 +38,10 @@ class Role(Enum):
     """Elements of an array that is the value of a member in an earlier chunk."""
 
 
+_BEGINNING: Final = 10_000
+"""The characters of a large chunk whose lines are found without those of the others."""
+
+
 class Chunk:
     """A piece of a text with its Jinja tags; spans inside it count from its start.
 
@@ -45,7 +49,7 @@ class Chunk:
     closed. `facts` caches what is computed from the chunk, by the function that `chunk_fact` wraps.
     """
 
-    __slots__ = ("_tags", "_text", "facts", "length", "line_ends", "line_starts", "reach", "role")
+    __slots__ = ("_line_starts", "_tags", "_text", "facts", "length", "line_ends", "reach", "role")
 
     def __init__(
         self,
@@ -60,8 +64,8 @@ class Chunk:
         self.reach: Final = reach
         self.role: Final = role
         self.length: Final = len(text)
-        self.line_starts: Final = line_starts(text)
-        self.line_ends: Final = len(self.line_starts) - 1
+        self.line_ends: Final = line_ends(text)
+        self._line_starts: list[int] | None = None
         self.facts: Final[dict[object, object]] = {}
 
     @property
@@ -71,6 +75,20 @@ class Chunk:
         if reads is not None:
             reads.chunks.add(self)
         return self._text
+
+    @property
+    def line_starts(self) -> list[int]:
+        """The offset at which each line begins; found when needed, as a chunk can be a large file."""
+        if self._line_starts is None:
+            self._line_starts = line_starts(self._text)
+        return self._line_starts
+
+    def line_column(self, offset: int) -> LineColumn:
+        """Return the line and column of an offset in the chunk."""
+        if self._line_starts is None and offset < _BEGINNING < self.length:
+            # Two more characters, so that no line break is cut.
+            return line_column(line_starts(self._text[: offset + 2]), offset)
+        return line_column(self.line_starts, offset)
 
     @property
     def tags(self) -> tuple[Tag, ...]:

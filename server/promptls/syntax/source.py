@@ -36,7 +36,6 @@ from promptls.text.positions import (
     PositionEncoding,
     Span,
     column_from_units,
-    line_column,
     line_end,
     units_from_column,
 )
@@ -328,7 +327,7 @@ class Source:
         """Return the line and code point column of `offset`, clamped to the text."""
         offset = min(max(offset, 0), len(self))
         located = self.located(offset)
-        line, column = line_column(located.chunk.line_starts, offset - located.start)
+        line, column = located.chunk.line_column(offset - located.start)
         return LineColumn(located.first_line + line, column)
 
     def line_span(self, line: int) -> Span:
@@ -381,7 +380,7 @@ class Source:
         offset = min(max(offset, 0), len(self))
         located = self.located(offset)
         inside = offset - located.start
-        line, column = line_column(located.chunk.line_starts, inside)
+        line, column = located.chunk.line_column(inside)
         before = located.chunk.text[inside - column : inside]
         return located.first_line + line, units_from_column(before, column, encoding)
 

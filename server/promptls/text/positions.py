@@ -67,6 +67,11 @@ def line_starts(text: str) -> list[int]:
     return starts
 
 
+def line_ends(text: str) -> int:
+    """Return the number of line breaks."""
+    return text.count("\n") + (text.count("\r") - text.count("\r\n") if "\r" in text else 0)
+
+
 def line_column(starts: list[int], offset: int) -> LineColumn:
     """Return the line and column of `offset` in a text whose lines begin at `starts`."""
     line = bisect_right(starts, offset) - 1
