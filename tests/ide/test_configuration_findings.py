@@ -562,6 +562,14 @@ def test_options_that_may_be_shown_are_left_alone(template: str) -> None:
     assert [place for _, place in found(text) if "{" in place] == []
 
 
+def test_a_label_with_the_text_of_another_is_one_finding() -> None:
+    labels = "{label: f'{{question}} {{{label}}}' for label in 'ABCD'}"
+    template = "{'A': '{question} {A}', 'B': '{question} {B}', 'C': '{question} {B}', 'D': '{question} {D}'}"
+    text = VALUES.replace("GenInferencer", "PPLInferencer").replace("'{question}'", template)
+    assert [rule for rule, _ in found(text)] == ["invalid-ppl-template"]
+    assert found(text.replace(template, labels)) == []
+
+
 def test_a_misspelled_column_of_a_judge_is_found() -> None:
     def judged(field: str, kind: str = "GenericLLMEvaluator") -> str:
         template = f"dict(template='{{question}} {{answer}} {{{field}}}')"

@@ -107,3 +107,21 @@ def test_a_column_that_no_row_has_is_reported() -> None:
 )
 def test_a_column_that_a_row_may_have_is_left_alone(old: str, new: str) -> None:
     assert found(PROGRAM.replace('row["text"])}', 'row["locale"])}').replace(old, new)) == []
+
+
+def test_a_column_that_the_loaded_file_lacks_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "tickets.csv").write_text("text,label\na,b\n")
+    load = 'Dataset.load(name="tickets", backend="local/csv", root_dir=".")'
+    program = (
+        "from ragas import Dataset, experiment\n\n@experiment()\nasync def triage(row):\n"
+        f'    return {{"answer": sort(row["txt"], row["label"])}}\n\nrun = triage.arun({load})\n'
+    )
+
+    def places(text: str) -> list[str]:
+        found = findings_in_library_calls(text, str(tmp_path / "app.py"), Project())
+        return [text[each.span.start : each.span.end] for each in found]
+
+    assert places(program) == ['"txt"']
+    assert places(program.replace("tickets", "others")) == []
+    assert places(program.replace('name="tickets"', "name=NAME")) == []

@@ -35,6 +35,8 @@ _ARGUMENTS: Final[Mapping[str, str]] = {
 }
 """The functions of OpenCompass that clean answers and need an argument."""
 _MIN_OPTIONS: Final = 2
+UNSEEN: Final = "the model does not see this option"
+"""The end of the message about a column of options that no text shows."""
 _OPTION: Final = re.compile(r"(\w*?)([A-Z])", re.ASCII)
 _FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
 _DOUBLED: Final = re.compile(r"\{\{(\w+)\}\}", re.ASCII)
@@ -184,7 +186,7 @@ def _hidden_options(
             continue
         most = max(range(len(texts)), key=lambda index: len(fields[index] & {*group}))
         names = ", ".join(f"`{name}`" for name in hidden)
-        message = f"no text shows {names} beside `{prefix}A`: the model does not see this option"
+        message = f"no text shows {names} beside `{prefix}A`: {UNSEEN}"
         yield Finding(places.span(texts[most][0]), message, severity="warning")
 
 

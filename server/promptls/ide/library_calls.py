@@ -126,7 +126,7 @@ class _Library:
             return
         yield from findings_in_poet_calls(self._tree, self._places, self._meaning)
         yield from findings_in_prompt_classes(self._tree, self._places, self._meaning)
-        yield from findings_in_rows(self._tree, self._places, self._meaning, self._experiments)
+        yield from findings_in_rows(self._tree, self._places, self._meaning, self._experiments, self._folder)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
                 for check in (self._keywords, self._encoding, self._paths, self._prompt, self._format):

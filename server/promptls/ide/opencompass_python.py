@@ -27,9 +27,11 @@ from promptls.ide.configuration_program import (
     missing_imports,
     program_problems,
 )
+from promptls.ide.configuration_values import UNSEEN
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
+from promptls.lint.rules.opencompass.invalid_ppl_template import RULE as INVALID_PPL_TEMPLATE
 from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
 from promptls.lint.rules.opencompass.unknown_field import RULE as UNKNOWN_FIELD
 from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
@@ -400,6 +402,9 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
     wrong = [*program_problems(own, places, names, interpreter)]
+    if any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
+        # The text of one label may be that of another, in place of the text with its option.
+        wrong = [each for each in wrong if not each.message.endswith(UNSEEN)]
     _drop_consequences(found, wrong)
     absent = [*absent_names(interpreter, own, places)]
     if not prompts and not interpreter.missing and not wrong and not absent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
@@ -115,10 +116,17 @@ def _swapped(examples: ast.List, types: ast.expr, places: PythonPlaces) -> Itera
 
 
 def findings_in_rows(
-    tree: ast.Module, places: PythonPlaces, meaning: Meaning, experiments: Mapping[str, Function]
+    tree: ast.Module,
+    places: PythonPlaces,
+    meaning: Meaning,
+    experiments: Mapping[str, Function],
+    folder: Path | None,
 ) -> Iterator[Finding]:
-    """Yield the columns that experiments read, if all rows of the program's only dataset lack them."""
-    columns = _columns(tree, meaning)
+    """Yield the columns that experiments read, if all rows of the program's only dataset lack them.
+
+    A dataset that is loaded by its name is looked up below the program's `folder`.
+    """
+    columns = (_columns(tree, meaning) or _loaded_columns(tree, meaning, folder)) if experiments else None
     if not columns:
         return
     run = {
@@ -143,7 +151,7 @@ def findings_in_rows(
 
 def _unknown_column(node: ast.Subscript, key: str, columns: Iterable[str], places: PythonPlaces) -> Finding:
     span = places.span(node.slice)
-    message = f"no row that this program adds to its dataset has `{key}`"
+    message = f"no row of this program's dataset has `{key}`"
     meant = nearest(key, columns)
     if meant is None:
         return Finding(span, message, severity="warning")
@@ -190,6 +198,30 @@ def _columns(tree: ast.Module, meaning: Meaning) -> frozenset[str]:
                     return frozenset()
                 found |= keys
     return frozenset(found)
+
+
+def _loaded_columns(tree: ast.Module, meaning: Meaning, folder: Path | None) -> frozenset[str]:
+    """Return the columns of the CSV file that the only dataset is loaded from; nothing if unsure."""
+    from promptls.datasets.dataset_files import known_columns
+
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    mentioned = [node for node in calls if "Dataset" in _parts(node.func, meaning)]
+    call = mentioned[0] if len(mentioned) == 1 else None
+    if folder is None or call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "load":
+        return frozenset()
+    placed = dict(zip(("name", "backend"), call.args, strict=False))
+    given = {**placed, **{each.arg: each.value for each in call.keywords if each.arg}}
+    texts = [given.get(each) for each in ("name", "backend", "root_dir")]
+    name, backend, root = (each.value if isinstance(each, ast.Constant) else None for each in texts)
+    if (
+        not isinstance(name, str)
+        or not name.isidentifier()
+        or backend != "local/csv"
+        or not isinstance(root, str)
+    ):
+        return frozenset()
+    known = known_columns(folder / root / "datasets" / f"{name}.csv")
+    return frozenset() if known.failure else frozenset(known.columns)
 
 
 def _parts(node: ast.expr, meaning: Meaning) -> set[str]:

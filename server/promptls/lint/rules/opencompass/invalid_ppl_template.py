@@ -239,7 +239,10 @@ def _other_name(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempla
     spans = [label.entry.value.span for label in labels]
     if any(tag.kind != "raw" for span in spans for tag in chunk.tags_at(span)):
         return
-    words = [_WORD.findall(chunk.text[span.start : span.end]) for span in spans]
+    texts = [chunk.text[span.start : span.end].strip() for span in spans]
+    if len({*texts}) < len(texts):
+        return  # `_same_labels` reports it
+    words = [_WORD.findall(text) for text in texts]
     for place in zip(*words, strict=True) if len({len(each) for each in words}) == 1 else ():
         shared = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*place, strict=False)))
         own = [word[shared:] == name for word, name in zip(place, names, strict=True)]
