@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -212,11 +213,13 @@ def main(address: Path, listener: socket.socket) -> NoReturn:
         commands = importlib.import_module("promptls.cli.commands")
         for found in pkgutil.iter_modules(commands.__path__):
             importlib.import_module(f"promptls.cli.commands.{found.name}")
-    if module == RENDERS:
-        from promptls.tokens import load
+    if module in {"promptls", RENDERS}:
+        from promptls.tokens import ENCODING_NAMES, load
 
-        load("o200k_base")
-        load("cl100k_base")
+        for encoding in ENCODING_NAMES:
+            load(encoding)
+    gc.collect()
+    gc.freeze()  # no fork searches for garbage among what is loaded
     Forking(address, listener).run()
 
 
