@@ -11,5 +11,5 @@ from support.example_counts import THOROUGH
 
 @pytest.mark.parametrize(("seed", "client"), list(enumerate(CLIENTS, start=1)))
 def test_a_session_of_random_messages_leaves_the_server_right(seed: int, client: str) -> None:
-    messages = 300 if THOROUGH else 60
-    run(messages, seed, messages // 2, client=client)
+    messages, check_every = (300, 150) if THOROUGH else (100, 100)
+    run(messages, seed, check_every, client=client)
