@@ -508,11 +508,43 @@ a_datasets = [
         ("'ABCD'", "'ABC'", "'ABC'"),
         (", options='ABCD'", "", "first_option_postprocess"),
         ("abbr='b'", "abbr='a'", "'a'"),
+        ("abbr='a', reader_cfg", "abbr='{N}', reader_cfg", "'{N}'"),
+        (
+            "dict(abbr='b', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg",
+            "dict(abbr='b', type='B', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, judge",
+            "judge",
+        ),
     ],
 )
 def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str) -> None:
-    assert found(VALUES) == []
-    assert found(VALUES.replace(old, new, 1)) == [("unknown-evaluation-key", place)]
+    values = f"{VALUES}N = 1\n"
+    assert found(values) == []
+    assert found(values.replace(old, new, 1)) == [("unknown-evaluation-key", place)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_right"),
+    [
+        ("r'Answer: ([A-D])'", True),
+        ("r'Answer: [A-D]'", False),
+        ("r'Answer: (?:A|B)'", False),
+        ("r'Answer: ([A-D]'", False),
+        ("PATTERN", True),
+    ],
+)
+def test_a_pattern_without_a_group_is_found(pattern: str, is_right: bool) -> None:
+    text = VALUES.replace("first_option_postprocess", "match_answer_pattern").replace(
+        "options='ABCD'", f"answer_pattern={pattern}"
+    )
+    assert found(text) == ([] if is_right else [("unknown-evaluation-key", pattern)])
+
+
+def test_a_text_in_place_of_the_ends_of_an_answer_is_found() -> None:
+    def ended(value: str) -> list[tuple[str, str]]:
+        return found(VALUES.replace("type=GenInferencer)", f"type=GenInferencer, stopping_criteria={value})"))
+
+    assert ended("'Q:'") == [("unknown-evaluation-key", "'Q:'")]
+    assert ended("['Q:']") == ended("ENDS") == []
 
 
 @pytest.mark.parametrize(
@@ -524,6 +556,8 @@ def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str
         ("options='ABCD'", "**options"),
         ("'C', 'D']", "'C', 'D', *more]"),
         ("abbr='b'", "abbr=name"),
+        ("abbr='b'", "abbr='{name}'"),
+        ("abbr='b', ", "abbr='b', judge_cfg=a_eval_cfg, type='B', "),
     ],
 )
 def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:
@@ -594,3 +628,18 @@ def test_a_list_of_a_run_that_opencompass_does_not_read_is_found(wrong: str, rig
     assert found(text.replace(f"\n{right} = ", f"\n{wrong} = ")) == [("unknown-evaluation-key", wrong)]
     assert found(one("'Q: {question}'") + "dataset = [*q_datasets]\n") == []
     assert found(text + "model = [dict(type=OpenAI)]\n") == []
+
+
+@pytest.mark.parametrize("key", ["datasets", "models"])
+def test_a_list_inside_of_the_list_of_a_run_is_found(key: str) -> None:
+    imports = (
+        "from mmengine.config import read_base\nwith read_base():\n"
+        f"    from opencompass.configs.some import a_datasets, {key} as others\n"
+    )
+    text = f"{imports}{key} = [others]\n"
+    module = f"a_datasets = [dict(abbr='a')]\n{key} = [dict(abbr='b')]\n"
+    files = {"opencompass/configs/some.py": module}
+    assert found(text, files) == [("unknown-evaluation-key", "others")]
+    assert ("unknown-evaluation-key", "others") in found(text)
+    for right in ("[*others]", "others", "[others[0]]", f"[others]\n{key} = sum({key}, [])"):
+        assert found(f"{imports}{key} = {right}\n", files) == []

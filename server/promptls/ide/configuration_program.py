@@ -41,6 +41,7 @@ def program_problems(
     missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
     if "*" not in missing:
         yield from _unread_lists(own, places, names)
+    yield from _nested_lists(own, places, names)
     yield from value_problems(own, places)
 
 
@@ -200,6 +201,35 @@ def _unread_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterat
             ):
                 message = f"OpenCompass reads `{key}` beside `{other}`, and not `{target.id}`"
                 yield Finding.suggest(places.span(target), message, key, preferred=True, severity="error")
+
+
+def _nested_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterator[Finding]:
+    """Yield the lists that the list of a run contains without `*`; OpenCompass does not look into them."""
+    lists = {*_imported_lists(own)}
+    for key in ("datasets", "models"):
+        stores = [node for node in ast.walk(own) if isinstance(node, ast.Name) and node.id == key]
+        if len(stores) != 1:
+            continue  # What is done with the list may unpack it.
+        for node in own.body:
+            if not (isinstance(node, ast.Assign) and node.targets[0] is stores[0]):
+                continue
+            for each in node.value.elts if isinstance(node.value, ast.List) else ():
+                value = names.get(each.id) if isinstance(each, ast.Name) else None
+                is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+                if isinstance(each, ast.Name) and (is_list or (value is None and each.id in lists)):
+                    span = places.span(each)
+                    fix = Fix("Insert `*`", (Edit(Span(span.start, span.start), "*"),), preferred=True)
+                    message = f"`{each.id}` is a list, and `{key}` a list of mappings: unpack it with `*`"
+                    yield Finding(span, message, (fix,), severity="error")
+
+
+def _imported_lists(own: ast.Module) -> Iterator[str]:
+    """Yield the names of the lists of datasets and models that come from configurations of OpenCompass."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass.configs."):
+            for alias in node.names:
+                if alias.name.endswith("_datasets") or alias.name in {"datasets", "models"}:
+                    yield alias.asname or alias.name
 
 
 def _imports_classes(own: ast.Module) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
@@ -13,6 +14,7 @@ from typing import Final
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 
 _CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
     "reader_cfg": frozenset({"input_columns", "output_column"}),
@@ -34,6 +36,8 @@ _ARGUMENTS: Final[Mapping[str, str]] = {
     "xml_tag_postprocessor": "tag",
 }
 """The functions of OpenCompass that clean answers and need an argument."""
+_WITHOUT_FIELDS: Final = frozenset({"abbr", "name", "path"})
+"""The keys of a dataset whose texts have no fields of OpenCompass."""
 _MIN_OPTIONS: Final = 2
 UNSEEN: Final = "the model does not see this option"
 """The end of the message about a column of options that no text shows."""
@@ -50,11 +54,14 @@ def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     yield from _tuples(assigned, places)
     yield from _classes(own, keywords, places)
     yield from _mistaken(keywords, assigned, places)
+    yield from _misnamed(nodes, assigned, places)
     columns = [each for each in keywords if each.arg in {"input_columns", "output_column"}]
     yield from _arguments(own, keywords, places)
+    yield from _patterns(own, keywords, places)
     yield from _options(keywords, columns, places)
     yield from _hidden_options(nodes, columns, places)
     yield from _lost_f(nodes, columns, places)
+    yield from _unfilled_names(nodes, places)
     yield from _repeated_names(nodes, places)
 
 
@@ -123,6 +130,26 @@ def _mistaken(
             yield Finding(span, message, severity="error")
 
 
+def _misnamed(nodes: list[ast.AST], assigned: list[ast.Assign], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the keys of a dataset that hold the mapping of a key that it lacks."""
+    names = [node.targets[0].id for node in assigned if isinstance(node.targets[0], ast.Name)]
+    values = {node.targets[0].id: node.value for node in assigned if isinstance(node.targets[0], ast.Name)}
+    for node in nodes:
+        keys = _keys(node) if isinstance(node, ast.Call) else frozenset[str]()
+        if not isinstance(node, ast.Call) or not {"type", "abbr"} <= keys or not keys & {*_CONFIGURATIONS}:
+            continue
+        for keyword in node.keywords:
+            name = keyword.value.id if isinstance(keyword.value, ast.Name) else ""
+            value = values[name] if names.count(name) == 1 else keyword.value
+            marks = _keys(value) if keyword.arg not in {None, *_CONFIGURATIONS} else frozenset[str]()
+            meant = [each for each, own in _CONFIGURATIONS.items() if marks & own and each not in keys]
+            if len(meant) == 1 and not is_typo(keyword.arg or "", meant[0]):
+                message = f"`{keyword.arg}` holds the `{meant[0]}`, which this dataset lacks"
+                yield Finding.suggest(
+                    places.span(keyword), message, meant[0], preferred=True, severity="error"
+                )
+
+
 def _arguments(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
     """Yield the functions of OpenCompass that clean answers, without the argument that they need."""
     imported = _imported(own)
@@ -136,6 +163,33 @@ def _arguments(own: ast.Module, keywords: list[ast.keyword], places: PythonPlace
         if kind is not None and needed is not None and not given.keys() & {needed, None}:
             message = f"`{ast.unparse(kind)}` needs `{needed}`: without it, the evaluation fails"
             yield Finding(places.span(kind), message, severity="error")
+
+
+def _patterns(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the literal patterns of answers that Python cannot compile, or that have no group."""
+    imported = _imported(own)
+    for keyword in keywords:
+        call = keyword.value
+        if keyword.arg not in {"pred_postprocessor", "dataset_postprocessor"} or not isinstance(
+            call, ast.Call
+        ):
+            continue
+        given = {each.arg: each.value for each in call.keywords}
+        kind, pattern = given.get("type"), given.get("answer_pattern")
+        if not (isinstance(kind, ast.Name) and kind.id == "match_answer_pattern" and kind.id in imported):
+            continue
+        if not (isinstance(pattern, ast.Constant) and isinstance(pattern.value, str)):
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                has_group = re.compile(pattern.value).groups > 0
+        except (re.error, RecursionError, OverflowError) as error:
+            yield Finding(places.span(pattern), f"this is no regular expression: {error}", severity="error")
+            continue
+        if not has_group:
+            message = "OpenCompass takes the first group of this pattern for the answer, and it has none"
+            yield Finding(places.span(pattern), message, severity="error")
 
 
 def _options(
@@ -208,6 +262,26 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
             fixes = (Fix("Insert `f`", (edit,)),) if is_plain else ()
             message = f"without an `f` before this text, `{{{names[0]}}}` reaches the model as it is"
             yield Finding(span, message, fixes, severity="error")
+
+
+def _unfilled_names(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the names and paths of datasets with variables in braces that are no f-strings."""
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not {"infer_cfg", "reader_cfg"} & _keys(node):
+            continue
+        for keyword in node.keywords:
+            text = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg not in _WITHOUT_FIELDS or not isinstance(text, str):
+                continue
+            name = next((each for each in _FIELD.findall(text) if each in bound), None)
+            if name is not None:
+                span = places.span(keyword.value)
+                is_plain = places.text[span.start] in {'"', "'"}
+                edit = Edit(Span(span.start, span.start), "f")
+                fixes = (Fix("Insert `f`", (edit,), preferred=True),) if is_plain else ()
+                message = f"without an `f` before this text, `{{{name}}}` is a part of the `{keyword.arg}`"
+                yield Finding(span, message, fixes, severity="error")
 
 
 def _repeated_names(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ with a mapping from labels, of which only the first is used. A label of `prompt_
 `ice_template` lacks is reported at `ice_template`. Reports a turn of one label whose role differs from that
 of the same turn in the other labels, a label of one letter whose text has another letter where the texts of the
 others have their own, and a small letter among capital ones. If the file of the dataset is known, an answer in it that
-is not a label is reported too.
+is not a label is reported too, and so is a label such as `No` that is an answer but, without quotes, a boolean.
 
 ## Why is this bad?
 
@@ -102,6 +102,7 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
             is_fatal = any(isinstance(body, Sequence) for body in used)
             yield from strays if is_fatal else (replace(each, severity="warning") for each in strays)
             continue
+        yield from _boolean_labels(template, frozenset(answer for answer, _ in answers))
         for label in template.labels:
             is_built = not isinstance(label.entry.value, Scalar)
             for found in _value(label):
@@ -114,6 +115,20 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
         yield from _other_name(chunk, evaluation, evaluation.question_template)
         yield from _without_label(evaluation, evaluation.question_template, answers)
     yield from _without_example(evaluation)
+
+
+def _boolean_labels(template: EvaluationTemplate, answers: frozenset[str]) -> Iterator[Finding]:
+    """Yield the labels such as `No` that YAML reads as booleans, and that are answers of the dataset."""
+    for label in template.labels:
+        key = label.entry.key
+        if not isinstance(key, Scalar) or key.tag != "bool" or label.name.lower() in {"true", "false"}:
+            continue
+        if label.name not in answers:
+            continue  # The answers may be booleans too.
+        value = label.name.lower() in {"yes", "on", "y"}
+        message = f"YAML reads `{label.name}` as a boolean, so that this label is `{value}`; quote it"
+        fix = Fix.change_to(key.span, f'"{label.name}"', preferred=True)
+        yield Finding(key.span, message, (fix,), severity="warning")
 
 
 def _strays(template: EvaluationTemplate) -> list[Finding]:

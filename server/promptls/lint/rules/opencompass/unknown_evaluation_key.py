@@ -10,7 +10,8 @@ them. It also reports invalid numbers and invalid ranges of rows.
 
 In a configuration in Python, it reports names that nothing defines, and values that are not what their key
 needs: a tuple or a class instead of a mapping, the mapping of another key, options without an answer that the
-dataset has, a text without its `f`, and the name of another dataset.
+dataset has, a pattern without a group, a text without its `f`, the name of another dataset, and a list inside
+of the list of datasets or models.
 
 ## Why is this bad?
 
@@ -89,6 +90,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     yield from _typos(inferencer, INFERENCER_KEYS)
     yield from _not_numbers(inferencer)
+    yield from _not_lists(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
     for model in evaluation.models:
         yield from _class(model, MODEL_CLASSES, "model class")
@@ -160,6 +162,14 @@ def _not_numbers(node: Node | None) -> Iterator[Finding]:
         value = node.merged(key)
         if isinstance(value, Scalar) and value.tag == "str" and not value.dynamic:
             yield Finding(value.span, f"`{key}` is a number")
+
+
+def _not_lists(inferencer: Node | None) -> Iterator[Finding]:
+    """Yield a text in place of the list of texts that end an answer."""
+    value = inferencer.merged("stopping_criteria") if isinstance(inferencer, Mapping) else None
+    if isinstance(value, Scalar) and value.tag == "str" and not value.dynamic and value.text:
+        message = "`stopping_criteria` is a list of texts: of one text, each character ends the answer"
+        yield Finding(value.span, message)
 
 
 def _not_slices(reader: Mapping | None) -> Iterator[Finding]:
