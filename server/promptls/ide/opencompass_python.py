@@ -28,6 +28,7 @@ from promptls.ide.configuration_program import (
     program_problems,
 )
 from promptls.ide.configuration_values import UNSEEN
+from promptls.ide.dataset_classes import class_problems
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
@@ -405,6 +406,8 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     if any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
         # The text of one label may be that of another, in place of the text with its option.
         wrong = [each for each in wrong if not each.message.endswith(UNSEEN)]
+    spans = {each.span for each in wrong}
+    wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
     _drop_consequences(found, wrong)
     absent = [*absent_names(interpreter, own, places)]
     if not prompts and not interpreter.missing and not wrong and not absent:

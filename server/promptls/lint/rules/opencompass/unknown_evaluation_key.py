@@ -11,7 +11,8 @@ them. It also reports invalid numbers and invalid ranges of rows.
 In a configuration in Python, it reports names that nothing defines, and values that are not what their key
 needs: a tuple or a class instead of a mapping, the mapping of another key, options without an answer that the
 dataset has, a pattern without a group, a text without its `f`, the name of another dataset, and a list inside
-of the list of datasets or models.
+of the list of datasets or models. In a checkout of OpenCompass, it also reports the arguments of a dataset that
+its class does not take or lacks, and splits that the class does not make.
 
 ## Why is this bad?
 

@@ -1,0 +1,239 @@
+"""Keys of a configuration's datasets that do not fit `load` of their class in a checkout of OpenCompass."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias, TypeGuard
+
+from promptls.convert.python_interpreter import Files
+from promptls.lint.fixes.misspellings import misspelled
+from promptls.lint.rule import Finding
+from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
+
+_DATASETS: Final = "opencompass.datasets"
+_BASE: Final = "BaseDataset"
+_TAKEN: Final = frozenset({"type", "infer_cfg", "eval_cfg"})
+"""The keys of a dataset that are not arguments of its class."""
+_SPLITS: Final[Mapping[str, str]] = {"train_split": "train", "test_split": "test"}
+"""The keys of a reader that name splits, with their defaults."""
+_OF_ONE_TABLE: Final = frozenset({"train", "test"})
+"""The splits of a dataset whose class returns a single table."""
+_UNKNOWN_SPLITS: Final = (
+    *("load_dataset(", "load_from_disk", "listdir", "glob(", "os.walk", "iterdir", "super("),
+)
+"""What a class calls whose splits depend on files."""
+_MAX_BASES: Final = 5
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class _Loader(NamedTuple):
+    """A class and its `load`, which may be that of a base class."""
+
+    owner: ast.ClassDef
+    load: _Function
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, without `self` or `cls`."""
+        given = self.load.args
+        names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        return names if self._is_static else names[1:]
+
+    @property
+    def required(self) -> list[str]:
+        """The parameters without a default."""
+        given = self.load.args
+        placed = [each.arg for each in (*given.posonlyargs, *given.args)]
+        named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        without = placed[: len(placed) - len(given.defaults)][0 if self._is_static else 1 :]
+        return [*without, *(each.arg for each, default in named if default is None)]
+
+    @property
+    def _is_static(self) -> bool:
+        decorators = {each.id for each in self.load.decorator_list if isinstance(each, ast.Name)}
+        return "staticmethod" in decorators
+
+
+def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Iterator[Finding]:
+    """Yield the arguments that `load` does not take or lacks, and the splits that it does not make."""
+    datasets = [*_datasets(own)]
+    imports = {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in own.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_DATASETS)
+        for alias in node.names
+    }
+    used = {kind for _, kind in datasets if kind in imports}
+    checkout = _Checkout(files) if used else None
+    known = {kind: checkout.loader(*imports[kind]) for kind in used} if checkout else {}
+    accepted = checkout.accepted if checkout else frozenset[str]()
+    if not accepted:
+        return
+    set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    for call, kind in datasets:
+        loader = known.get(kind)
+        if loader is None:
+            continue
+        given = {each.arg: each for each in call.keywords if each.arg}
+        others = given.keys() - accepted - _TAKEN
+        missing = [each for each in loader.required if each not in others]
+        for name in sorted(others - {*loader.parameters} if loader.load.args.kwarg is None else ()):
+            message = f"`load` of `{kind}` takes no `{name}`, so that OpenCompass fails"
+            free = [each for each in (*loader.parameters, *accepted, *_TAKEN) if each not in given]
+            yield misspelled(places.span(given[name]), message, name, missing or free)
+        for name in missing:
+            if name not in set_later:
+                message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
+                yield Finding(places.span(given["type"].value), message)
+        yield from _absent_splits(loader, kind, _reader(own, given["reader_cfg"].value), places)
+
+
+def _datasets(own: ast.Module) -> Iterator[tuple[ast.Call, str]]:
+    """Yield the datasets that are written as one call of `dict`, each with the name of its class."""
+    for node in ast.walk(own):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
+            continue
+        given = {each.arg: each.value for each in node.keywords}
+        kind = given.get("type")
+        if given.keys() >= {"reader_cfg", "infer_cfg"} and None not in given and isinstance(kind, ast.Name):
+            yield node, kind.id
+
+
+def _reader(own: ast.Module, value: ast.expr) -> ast.Call | None:
+    """Return the call of `dict` that makes a reader; None if it is not known."""
+    if isinstance(value, ast.Name):
+        named = [
+            node.value
+            for node in ast.walk(own)
+            if isinstance(node, ast.Assign)
+            and any(isinstance(each, ast.Name) and each.id == value.id for each in node.targets)
+        ]
+        value = named[0] if len(named) == 1 else value
+    is_plain = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"
+    if not is_plain or not isinstance(value, ast.Call) or any(each.arg is None for each in value.keywords):
+        return None
+    return value
+
+
+def _absent_splits(
+    loader: _Loader, kind: str, reader: ast.Call | None, places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the splits of a reader that the class does not make."""
+    known = _splits(loader) if reader is not None else None
+    if reader is None or known is None:
+        return
+    given = {each.arg: each.value for each in reader.keywords}
+    for key, default in _SPLITS.items():
+        value = given.get(key)
+        if value is None:
+            if default not in known:
+                message = f"`{kind}` has no split `{default}`, the default of `{key}`: OpenCompass fails"
+                yield Finding(places.span(reader.func), message)
+        elif isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value not in known:
+            yield Finding(places.span(value), f"`{kind}` has no split `{value.value}`: OpenCompass fails")
+
+
+def _splits(loader: _Loader) -> frozenset[str] | None:
+    """Return texts among which all splits are that a class makes; None if others may come from files."""
+    source, given = ast.unparse(loader.owner), loader.load.args
+    is_open = bool(given.kwarg or given.vararg) or any("split" in each for each in loader.parameters)
+    if is_open or any(call in source for call in _UNKNOWN_SPLITS):
+        return None
+    if "DatasetDict(" in ast.unparse(loader.load):
+        texts = (node.value for node in ast.walk(loader.owner) if isinstance(node, ast.Constant))
+        return frozenset(text for text in texts if isinstance(text, str))
+    nodes = [*ast.walk(loader.load)]
+    tables: dict[str, bool] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            tables[node.targets[0].id] = _is_table(node.value)
+    returned = [node.value for node in nodes if isinstance(node, ast.Return)]
+    is_one = all(
+        tables.get(each.id, False) if isinstance(each, ast.Name) else _is_table(each) for each in returned
+    )
+    return _OF_ONE_TABLE if returned and is_one else None
+
+
+def _is_table(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith("Dataset.from_")
+
+
+class _Checkout:
+    """The classes of datasets in the source of OpenCompass; nothing is run."""
+
+    def __init__(self, files: Files) -> None:
+        self._files: Final = files
+        self._trees: Final[dict[str, ast.Module | None]] = {}
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The keys that the base class takes itself; empty if it is not found."""
+        base = self._class(f"{_DATASETS}.base", _BASE)
+        made = _method(base, "__init__") if base is not None else None
+        if made is None or made.args.kwarg is None:
+            return frozenset()
+        taken = {node.args[0] for node in ast.walk(made) if _is_pop(node)}
+        names = [each.arg for each in (*made.args.args[1:], *made.args.kwonlyargs)]
+        popped = [str(each.value) for each in taken if isinstance(each, ast.Constant)]
+        return frozenset([*names, *popped])
+
+    def loader(self, module: str, name: str) -> _Loader | None:
+        """Return the class that a configuration imports, with its `load`; None if it is not found."""
+        for each in (module,) if module != _DATASETS else self._modules(name):
+            made = self._class(each, name)
+            if made is not None:
+                return self._loader(each, made, _MAX_BASES)
+        return None
+
+    def _loader(self, module: str, made: ast.ClassDef, depth: int) -> _Loader | None:
+        load, base = _method(made, "load"), made.bases[0] if made.bases else None
+        if _method(made, "__init__") is not None or not isinstance(base, ast.Name) or not depth:
+            return None
+        if base.id == _BASE:
+            return None if load is None else _Loader(made, load)
+        inherited = self._class(module, base.id)
+        found = self._loader(module, inherited, depth - 1) if inherited is not None else None
+        return found if found is None or load is None else _Loader(made, load)
+
+    def _modules(self, name: str) -> Iterator[str]:
+        """Yield the modules that may define a class that the package exports."""
+        package = self._tree(_DATASETS)
+        short = name.lower()
+        for node in package.body if package is not None else ():
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+                names = {alias.name for alias in node.names}
+                last = node.module.rpartition(".")[2].replace("_", "").lower()
+                if name in names or ("*" in names and last in short):
+                    yield f"{_DATASETS}.{node.module}"
+
+    def _class(self, module: str, name: str) -> ast.ClassDef | None:
+        tree = self._tree(module)
+        found = [
+            node
+            for node in (tree.body if tree is not None else ())
+            if isinstance(node, ast.ClassDef) and node.name == name
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _tree(self, module: str) -> ast.Module | None:
+        if module not in self._trees:
+            path = self._files.module(module)
+            text = self._files.text(path) if path is not None else None
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._trees[module] = ast.parse(text) if text is not None else None
+            except NOT_PYTHON:
+                self._trees[module] = None
+        return self._trees[module]
+
+
+def _method(made: ast.ClassDef, name: str) -> _Function | None:
+    return next((node for node in made.body if isinstance(node, _Function) and node.name == name), None)
+
+
+def _is_pop(node: ast.AST) -> TypeGuard[ast.Call]:
+    is_pop = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop"
+    return is_pop and isinstance(node, ast.Call) and bool(node.args)

@@ -1,0 +1,107 @@
+"""What a configuration's datasets give their classes, in a checkout of OpenCompass."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.ide.opencompass_python import findings_in_configuration
+from promptls.settings.project import Project
+from support.configuration_files import FilesOf
+
+CONFIGURATION = """from opencompass.datasets import QuizDataset, TableDataset
+
+q_reader_cfg = dict(input_columns=['question'], output_column='answer', test_split='validation')
+q_infer_cfg = dict(
+    prompt_template=dict(template='{question}'),
+    retriever=dict(type=ZeroRetriever),
+    inferencer=dict(type=GenInferencer),
+)
+q_datasets = [
+    dict(
+        abbr='q', type=QuizDataset, path='quiz', n=2,
+        reader_cfg=q_reader_cfg, infer_cfg=q_infer_cfg,
+    )
+]
+"""
+CLASSES = {
+    "opencompass/datasets.py": "from .quiz import *\nfrom .tables import TableDataset\n",
+    "opencompass/datasets/base.py": """class BaseDataset:
+    def __init__(self, reader_cfg={}, k=1, n=1, **kwargs):
+        abbr = kwargs.pop('abbr', 'dataset')
+        self.load(**kwargs)
+""",
+    "opencompass/datasets/quiz.py": """class QuizDataset(BaseDataset):
+    @staticmethod
+    def load(path, lang='en'):
+        made = {}
+        for split in ['train', 'validation']:
+            made[split] = Dataset.from_list(rows(path, split))
+        return DatasetDict(made)
+""",
+    "opencompass/datasets/tables.py": """class TableDataset(BaseDataset):
+    @staticmethod
+    def load(path, name):
+        rows = Dataset.from_list([path, name])
+        return rows
+""",
+}
+
+
+def found(text: str, files: dict[str, str] | None = None) -> list[str]:
+    findings = findings_in_configuration(text, FilesOf(CLASSES if files is None else files), Project())
+    return [text[each.span.start : each.span.end] for each in findings or ()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("path='quiz'", "path='quiz', language='de'", "language"),
+        ("path='quiz', ", "", "QuizDataset"),
+        ("'validation'", "'val'", "'val'"),
+        (", test_split='validation'", "", "dict"),
+        ("type=QuizDataset", "type=TableDataset, name='a'", "'validation'"),
+    ],
+)
+def test_what_a_class_does_not_accept_is_found(old: str, new: str, place: str) -> None:
+    assert found(CONFIGURATION) == []
+    text = CONFIGURATION.replace(old, new, 1)
+    assert found(text) == [place]
+    assert found(text, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("lang='en'", "lang='en', **others"),
+        ("def load(", "def __init__(self, **kwargs): ...\n    def load("),
+        ("(BaseDataset)", "(OtherDataset)"),
+    ],
+)
+def test_a_class_that_may_accept_a_key_is_left_alone(old: str, new: str) -> None:
+    classes = {name: text.replace(old, new) for name, text in CLASSES.items()}
+    text = CONFIGURATION.replace("path='quiz'", "path='quiz', language='de'")
+    assert found(text, classes) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("for split in ['train', 'validation']", "for split in os.listdir(path)"),
+        ("Dataset.from_list(rows(path, split))", "load_dataset(path)"),
+        ("path, lang='en'", "path, split='x'"),
+        ("return DatasetDict(made)", "return made"),
+    ],
+)
+def test_splits_that_files_may_add_are_left_alone(old: str, new: str) -> None:
+    classes = {name: text.replace(old, new) for name, text in CLASSES.items()}
+    assert found(CONFIGURATION.replace("'validation'", "'val'"), classes) == []
+
+
+def test_a_key_that_is_set_later_is_not_missing() -> None:
+    text = CONFIGURATION.replace("path='quiz', ", "") + "for each in q_datasets:\n    each['path'] = 'quiz'\n"
+    assert found(text) == []
+
+
+def test_a_class_of_another_package_is_left_alone() -> None:
+    text = CONFIGURATION.replace("from opencompass.datasets", "from own.datasets").replace("quiz'", "q', a=1")
+    assert found(text) == []
