@@ -59,6 +59,12 @@ RIGHT = {
     "a parameter after the backend": (
         EXPERIMENT.replace('="main.yml.j2"', "") + "x = triage.arun([], 'c', None, 'main.yml.j2')"
     ),
+    "a score ahead of another metric of the name": (
+        METRIC + "quality.score(response='a', expected='b')\n" + METRIC.replace("expected", "reference")
+    ),
+    "an experiment that is written twice": (
+        EXPERIMENT + "x = triage.arun([], prompt_file='b')\n" + EXPERIMENT.replace("prompt_file=", "path=")
+    ),
     "a value that is computed": METRIC.replace('"good" if', 'f"{a}" if'),
 }
 IMPORTS = (

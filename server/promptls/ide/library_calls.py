@@ -112,6 +112,8 @@ class _Library:
         for node in imports:
             if isinstance(node, ast.ImportFrom) and node.module and self._names:
                 self._import_metrics(node, folder)
+        functions = Counter(node.name for node in tree.body if isinstance(node, _Function))
+        self._redefined = {name for name, count in functions.items() if count > 1}
         self._objects = self._prompt_objects()
         self._prompts = self._metric_prompts()
         self._experiments = {
@@ -472,7 +474,7 @@ class _Library:
         node = node.value if isinstance(node, ast.Await) else node
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="score" | "ascore")):
-                return self.metrics.get(name)
+                return None if name in self._redefined else self.metrics.get(name)
         return None
 
     def _run(self, call: ast.Call) -> Iterator[Finding]:
@@ -500,7 +502,8 @@ class _Library:
         function = node.func if isinstance(node, ast.Call) else None
         if not isinstance(function, ast.Attribute) or function.attr != "arun":
             return None
-        return self._experiments.get(function.value.id) if isinstance(function.value, ast.Name) else None
+        name = function.value.id if isinstance(function.value, ast.Name) else ""
+        return None if name in self._redefined else self._experiments.get(name)
 
     def _unawaited(self, nodes: Iterable[ast.expr]) -> Iterator[Finding]:
         for node in nodes:

@@ -23,6 +23,7 @@ from promptls.text.positions import Span
 PLACEHOLDER: Final = "x"
 MOVED: Final = frozenset({"macro", "call", "set", "filter"})
 """Blocks whose body is printed elsewhere, or is changed before it is printed."""
+_INCLUDE: Final = re.compile(r"\{%[-+]?\s*include\b")
 _MAX_BARE_LINES: Final = 100
 _BLOCK_HEADER: Final = re.compile(r"(?:^|[:\-\s])[|>][-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s*$")
 
@@ -134,7 +135,26 @@ def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
         return chunk.text[tag.body.start : tag.body.end], tag.body
     if tag.kind == "output" and not _is_left_out(chunk, tag, begins_texts=begins_texts):
         return PLACEHOLDER * len(tag.text), tag.span
+    if _is_include_ahead(chunk, tag):
+        return PLACEHOLDER * len(tag.text), tag.span
     return "", tag.span
+
+
+def _is_include_ahead(chunk: Chunk, tag: Tag) -> bool:
+    """Return whether an include begins the first line of a block scalar, with text behind it.
+
+    Otherwise the white space between the two would appear to be the indentation of the block.
+    """
+    line = bisect_right(chunk.line_starts, tag.span.start) - 1
+    start = chunk.line_starts[line]
+    return (
+        tag.kind == "statement"
+        and not chunk.text[start : tag.span.start].strip()
+        and _INCLUDE.match(tag.text) is not None
+        and not _is_bare(chunk, line)
+        and line > 0
+        and _BLOCK_HEADER.search(chunk.text[slice(*_line(chunk, line - 1))]) is not None
+    )
 
 
 def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:

@@ -206,7 +206,7 @@ def _names_in(file: File, folder: str) -> set[str]:
     try:
         with os.scandir(folder) as entries:
             for entry, _ in zip(entries, range(_MAX_SIBLINGS), strict=False):
-                if not entry.name.startswith("."):
+                if not entry.name.startswith(".") and not entry.is_dir():
                     names.add(entry.name)
     except (OSError, ValueError):  # also for names that are invalid on this platform
         pass

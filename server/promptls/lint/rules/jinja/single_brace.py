@@ -61,6 +61,8 @@ _FILTERED: Final = re.compile(
     r"(?<![{\\$])\{[ ]?([A-Za-z_][\w.]*)([ ]?\|[ ]?[a-z_]+(?:\([^(){}]*\))?)+[ ]?\}(?!\})"
 )
 """A name with filters in single braces."""
+_FORMATTED: Final = re.compile(r"""\b[fF](["'])(?:(?!\1)[^\n])*\Z""")
+"""An f-string of Python that is not closed."""
 _FIRST_WORD: Final = re.compile(r"[a-z_]+")
 _CALL: Final = re.compile(r"(?<![{\\\w$])\{[ ]?([A-Za-z_]\w*)(\((?:[^(){}]|\([^(){}]*\))*\))[ ]?\}\}?(?!\})")
 """A call in single braces, or behind one."""
@@ -112,6 +114,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
             for match in matches
             if not chunk.tags_at(Span(match.start(), match.start() + 1))
             and (match.re not in _CLOSED or _opened_braces(chunk, Span(begin, match.start())) <= 0)
+            and not _FORMATTED.search(chunk.text, chunk.text.rfind("\n", 0, match.start()) + 1, match.start())
         ]
     return tuple(sorted(found, key=lambda field: field[1]))
 
@@ -127,6 +130,8 @@ def _outside_tags(chunk: Chunk, span: Span) -> Iterator[str]:
     at = span.start
     for tag in chunk.tags_at(span):
         yield chunk.text[at : max(tag.span.start, at)]
+        if tag.kind == "raw":
+            yield chunk.text[slice(*tag.body)]
         at = tag.span.end
     yield chunk.text[at : span.end]
 

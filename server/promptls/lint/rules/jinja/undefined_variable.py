@@ -6,6 +6,9 @@ In a file that declares its inputs, reports an undeclared name that is similar t
 name that the file binds elsewhere: a loop variable after the loop, a variable that is set in a loop and
 read after it, or a macro's parameter outside of the macro.
 
+In a file that declares no inputs, reports a loop variable after the loop too, in the same part. In another part,
+or if it is read more than twice after the loop, it is a hint: an input may have the same name.
+
 A name that is only read in a loop, and is similar to an unused variable of the loop, is reported in a file
 that declares no inputs, too, although any name may be an input there.
 
@@ -229,12 +232,13 @@ def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
             is_near = all(
                 file.template.source.located(each.span.start).start in chunks for each in references
             )
+            is_input = not is_near or len(references) > _MAX_AFTER_LOOP
             for reference in references:
                 message = f"`{name}` is there only in its loop, and nothing else gives it a value"
-                if not is_near:
+                if is_input:
                     message = f"this is not the `{name}` of the loop, but an input of the same name"
                 related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is bound here")
-                severity: Severity | None = None if is_near else "hint"
+                severity: Severity | None = "hint" if is_input else None
                 yield Finding(reference.span, message, related=(related,), severity=severity)
 
 
@@ -433,6 +437,8 @@ def _bare_counters(file: File) -> Iterator[Finding]:
                 yield Finding.suggest(each.span, f"nothing is named `{name}`", meant)
 
 
+_MAX_AFTER_LOOP: Final = 2
+"""A name that is read more often after its loop is probably an input of the same name."""
 _COUNTERS: Final = frozenset({"index", "index0"})
 _DJANGO: Final = "forloop"
 _DJANGO_COUNTERS: Final = {

@@ -12,7 +12,8 @@ reported, such as a training row that does not exist, or an answer that no label
 
 If the values are generated, because no sample data are available, only exceeded time and memory limits are
 reported, and failures of tags that read nothing but `loop` and constants. Problems that another rule finds on the same line without rendering are left to that rule,
-and so are syntax errors in an included file that is open itself.
+and so are syntax errors in an included file that is open itself. An include that is found only
+from a folder around the file is not reported, because a program may load its templates from there.
 
 ## Why is this bad?
 
@@ -49,6 +50,7 @@ examples: [{user: {name: Ada}, answer: '"hello"'}]
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
@@ -61,7 +63,9 @@ from promptls.semantic.template import Template
 from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.source import NAMING
 from promptls.text.positions import Span
+from promptls.workspace.include_graph import path_in
 
 _RESOURCE_FAILURES: Final = frozenset({"timeout", "memory"})
 _DATA_FAILURES: Final = frozenset({"render", "sandbox"})
@@ -77,7 +81,7 @@ def check(file: File) -> Iterator[Finding]:
     if rendering is None:
         return
     failure = rendering.failure
-    if failure is None or _is_reported_there(file, failure):
+    if failure is None or _is_reported_there(file, failure) or _is_from_another_folder(file, failure):
         return
     if failure.kind in _IN_HEADER:
         span = file.template.declarations.value_span(_IN_HEADER[failure.kind])
@@ -105,6 +109,8 @@ def _reads_no_input(file: File, span: Span) -> bool:
     tag = next((tag for tag in located.chunk.tags if tag.span.shifted(located.start) == span), None)
     if tag is None:
         return False
+    if tag_tree(tag).statement.keyword in NAMING:
+        return False  # What it includes may fail because of the data; `unresolved-include` reports names.
     nodes = [node for each in tag_tree(tag).statement.expressions for node in walk(each)]
     read = {node.name for node in nodes if isinstance(node, Name)}
     return bool(nodes) and read <= {"loop"} | _constants(file)
@@ -130,6 +136,22 @@ def _is_reported_there(file: File, failure: RenderFailure) -> bool:
         return False
     other = file.snapshot.template(path)
     return other is not None and bool(other.syntax_problems) and file.snapshot.kind(path) is not Kind.OTHER
+
+
+def _is_from_another_folder(file: File, failure: RenderFailure) -> bool:
+    """Return whether the failing line names a file that is there for a program with another folder."""
+    path = failure.path or ""
+    template = file.snapshot.template(path)
+    if template is None:
+        return False
+    folder = str(Path(file.path).parent)
+    return any(
+        template.source.line_column(each.span.start).line == failure.line
+        and (place := path_in(folder, each.name or "")) is not None
+        and not file.snapshot.exists(place)
+        and file.snapshot.resolve(path, each) is not None
+        for each in template.references
+    )
 
 
 def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedInformation, ...]]:
