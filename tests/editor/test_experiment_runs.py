@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +71,22 @@ def test_a_run_that_is_cancelled_keeps_its_finished_rows_and_is_resumed_in_the_v
     stopped.get_by_role("button", name="Resume Run").click()
     workbench.panel("labels_exact_match", patience=RUN_PATIENCE)
     expect(stopped).to_have_count(0)
+
+
+def test_a_button_runs_the_rows_that_a_partial_run_left_out(
+    code_server: CodeServer, project: Path, open_folder: OpenFolder
+) -> None:
+    command = [sys.executable, "-m", "promptls", "run", PROMPT, "--model", "echo", "--rows", "2", "--trust"]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    workbench = open_folder(code_server, project)
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.run_command("promptls: Show Results")
+    results = workbench.panel("labels_exact_match")
+    expect(results.get_by_label("Scores")).to_contain_text("2 scored")
+    results.get_by_role("button", name="Run the other rows").click()
+    expect(results.get_by_label("Scores").first).to_contain_text(f"{ROWS} scored")
+    expect(results.get_by_role("button", name="Run the other rows")).to_have_count(0)
 
 
 STORY = """\

@@ -96,3 +96,34 @@ def test_restricted_mode_checks_prompts_and_runs_nothing(
         workbench.screenshot("refused")
         assert not (project / "experiments").exists()
         assert "/workspace/chose/this" not in server.logs()
+
+
+GREETING = """\
+{#---
+input_keys: [name]
+functions: helpers.py
+---#}
+- name: greeting
+  role: user
+  content: Hello {{ shout(name) }}
+"""
+
+
+def test_trust_given_from_the_preview_runs_what_it_had_left_out(
+    code_server_command: Path, extension: Path, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    settings = {"promptls.server.path": str(Path(sys.executable).with_name("promptls"))}
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "greet.yml.j2").write_text(GREETING, "utf-8")
+    (folder / "helpers.py").write_text("def shout(text):\n    return text.upper() + '!'\n", "utf-8")
+    home = tmp_path / "home"
+    with running(code_server_command, home, extension, machine_settings=settings, trust=False) as server:
+        workbench = open_folder(server, folder)
+        workbench.open_file("greet.yml.j2")
+        workbench.click_lens("Preview")
+        preview = workbench.panel("helpers.py was not run")
+        preview.locator("#manage-trust").click()
+        workbench.page.get_by_role("button", name="Trust", exact=True).click()
+        workbench.panel("Hello <NAME>!")
+        workbench.screenshot("trusted")
