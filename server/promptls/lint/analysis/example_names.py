@@ -52,7 +52,9 @@ def undeclared_in_all(file: File) -> frozenset[str]:
     examples = file.template.declarations.examples
     if known is None or len(examples) < _MIN_AGREEING:
         return frozenset()
-    return frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - {*known}
+    # Usually, there is none in the first example, so that the others are not looked at.
+    found = frozenset(map(str, examples[0].data)) - {*known}
+    return frozenset(name for name in found if all(name in example.data for example in examples))
 
 
 def meant_by_repeated_input(file: File) -> str | None:
