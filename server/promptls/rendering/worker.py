@@ -297,11 +297,7 @@ class RenderWorker:
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
         """Return the outcome of `job`. Errors in the job are returned, not raised."""
-        try:
-            packed = job.to_json()
-        except (TypeError, ValueError) as error:
-            return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
-        return await self._finish(self._render(job, packed))
+        return await self._rendered(job)
 
     async def render_rows(self, job: RenderJob, rows: Sequence[Mapping[str, Any]]) -> RowsRendered | None:
         """Render `job` with each row in place of its data, in one message.
@@ -337,11 +333,13 @@ class RenderWorker:
 
     async def render_unless_superseded(self, job: RenderJob) -> Rendering | RenderFailure:
         """Render like `render`; raises SupersededError if `render_latest` is called for the file."""
+        return await self._rendered(job, self._latest.setdefault(job.path, 0))
+
+    async def _rendered(self, job: RenderJob, version: int | None = None) -> Rendering | RenderFailure:
         try:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
-        version = self._latest.setdefault(job.path, 0)
         return await self._finish(self._render(job, packed, version))
 
     def give_up(self, path: str) -> None:

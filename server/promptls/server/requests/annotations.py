@@ -12,6 +12,7 @@ from lsprotocol import types
 from promptls.format.prompt_file import file_edits, typing_edits
 from promptls.ide.code_lenses import code_lenses
 from promptls.ide.hover import hover as hover_at
+from promptls.ide.hover.markdown import Hover
 from promptls.ide.hover.of_prompt import hover_row
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.ranges import WORD_PATTERN, LineFold, linked_places, selections
@@ -54,12 +55,7 @@ async def hover(
         found = explain_setting(snapshot, path, offset)
     else:
         found = hover_at(snapshot, path, offset, rendering, partial(runs.current, path))
-    if found is None:
-        return None
-    return types.Hover(
-        hover_contents(context.capabilities, found.markdown),
-        to_range(template.source, found.span, context.encoding),
-    )
+    return _shown(context, template.source, found)
 
 
 def _hover_program(
@@ -74,11 +70,16 @@ def _hover_program(
     if template is None:
         return None
     found = hover_in_program(snapshot, path, from_position(template.source, position, context.encoding))
+    return _shown(context, template.source, found)
+
+
+def _shown(context: Context, source: Source, found: Hover | None) -> types.Hover | None:
+    """Return the hover text in the form that the client reads."""
     if found is None:
         return None
     return types.Hover(
         hover_contents(context.capabilities, found.markdown),
-        to_range(template.source, found.span, context.encoding),
+        to_range(source, found.span, context.encoding),
     )
 
 
