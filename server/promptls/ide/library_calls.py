@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeGuard
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.ide.metric_results import Results, findings_in_results
 from promptls.ide.poet_calls import findings_in_poet_calls
 from promptls.ide.ragas_examples import findings_in_prompt_classes, findings_in_rows
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
@@ -139,6 +140,9 @@ class _Library:
                 yield from self._in_function(node)
             elif isinstance(node, ast.Expr):
                 yield from self._unawaited([node.value])
+        known = {name: each.classes for name, each in self.metrics.items()}
+        known.update(self._prompted_classes())
+        yield from findings_in_results(Results(self._tree, self._places, known, self._experiments))
         for metric in self.metrics.values():
             if metric.function in self._tree.body:
                 yield from self._values(metric)
@@ -184,7 +188,8 @@ class _Library:
         return found
 
     def _classes(self, decorator: ast.expr) -> tuple[object, ...] | None:
-        if not isinstance(decorator, ast.Call) or self._meaning(decorator.func)[1] != "discrete_metric":
+        made = {"discrete_metric", "DiscreteMetric"}
+        if not isinstance(decorator, ast.Call) or self._meaning(decorator.func)[1] not in made:
             return None
         allowed = _keyword(decorator, "allowed_values")
         if isinstance(allowed, ast.List | ast.Tuple) and all(
@@ -455,6 +460,14 @@ class _Library:
                 if all(field.isidentifier() for field in parsed):
                     found[name] = list(dict.fromkeys(parsed))
         return found
+
+    def _prompted_classes(self) -> dict[str, tuple[object, ...] | None]:
+        """Return the metrics with a prompt in variables that the module binds once, with their values."""
+        return {
+            name: self._classes(call)
+            for name, call in self._bound_calls()
+            if self._meaning(call.func)[1] in _PROMPTED
+        }
 
     def _bound_calls(self) -> Iterator[tuple[str, ast.Call]]:
         """Yield the variables that the module binds once, at its top level, to the result of a call."""

@@ -9,7 +9,8 @@ numbers and lists that are passed to `escape_special_characters`, and lists that
 
 In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
-metric's `score` with wrong arguments, an `arun` that nothing awaits, braces in a prompt that are no fields, a
+metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits, a comparison of a score with a
+value that its metric does not allow, braces in a prompt that are no fields, a
 path of a prompt file that differs from an existing one by a typo, wrong fields in the examples of a prompt class,
 and columns that no row of the program's dataset has.
 

@@ -1,0 +1,220 @@
+"""Diagnostics for the results of metrics: coroutines that nothing awaits, and values that none can have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.syntax.python_places import PythonPlaces
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Classes: TypeAlias = tuple[object, ...]
+_RESULT_ATTRIBUTES: Final = frozenset({"value", "reason", "traces"})
+
+
+class Results(NamedTuple):
+    """One module, its metrics with the values that they allow, and its experiments.
+
+    The values of a metric are None if they are not known.
+    """
+
+    tree: ast.Module
+    places: PythonPlaces
+    metrics: Mapping[str, Classes | None]
+    experiments: Mapping[str, Function]
+
+
+def findings_in_results(results: Results) -> Iterator[Finding]:
+    """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
+    functions = [node for node in ast.walk(results.tree) if isinstance(node, Function)]
+    for function in functions:
+        yield from _awaits(results, function)
+        variables = _variables(results, function)
+        for node in ast.walk(function) if variables else ():
+            if isinstance(node, ast.Compare):
+                sides = (node.left, node.comparators[0])
+                yield from _compared(results, node, [_value_of(side, variables) for side in sides])
+    for scope in (results.tree, *functions) if results.experiments else ():
+        yield from _compared_rows(results, scope)
+
+
+def _called(node: ast.expr | None) -> tuple[str, str]:
+    """Return the metric and the method of a call of `score` or `ascore`; empty for others."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="score" | "ascore" as method)):
+            return name, method
+    return "", ""
+
+
+def _assigned(function: ast.Module | Function) -> dict[str, list[ast.expr | None]]:
+    """Return what each variable is assigned; None for a loop, a parameter and other ways to bind it."""
+    found: dict[str, list[ast.expr | None]] = {}
+    simple: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            simple.add(id(node.targets[0]))
+            found.setdefault(node.targets[0].id, []).append(node.value)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in simple:
+            found.setdefault(node.id, []).append(None)
+        elif isinstance(node, ast.arg):
+            found.setdefault(node.arg, []).append(None)
+    return found
+
+
+def _awaits(results: Results, function: Function) -> Iterator[Finding]:
+    """Yield `ascore` without `await` whose result is read, and `score` with it."""
+    parameters = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    known = results.metrics.keys() - parameters
+    assigned = _assigned(function)
+    read: list[ast.expr] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and node.attr in _RESULT_ATTRIBUTES:
+            values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
+            if all(_called(each)[1] == "ascore" for each in values):
+                read += [each for each in values if each is not None]
+        elif isinstance(node, ast.Await):
+            metric, method = _called(node.value)
+            if metric in known and method == "score" and isinstance(node.value, ast.Call):
+                end = results.places.span(node.value.func).end
+                message = f"`{metric}.score` returns no coroutine; `ascore` is the method to await"
+                yield Finding.suggest(Span(end - len(method), end), message, "ascore", preferred=True)
+    for call in {id(each): each for each in read}.values():
+        metric, method = _called(call)
+        if metric in known and method == "ascore" and isinstance(call, ast.Call):
+            span = results.places.span(call)
+            edit = Edit(Span(span.start, span.start), "await ")
+            is_async = isinstance(function, ast.AsyncFunctionDef)
+            is_alone = any(call in values for values in assigned.values())
+            fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()
+            message = f"without `await`, `{metric}.ascore` returns a coroutine, which has no value"
+            yield Finding(results.places.span(call.func), message, fixes)
+
+
+def _variables(results: Results, function: Function) -> dict[str, Classes]:
+    """Return the variables that only hold results of metrics with known values, with these values."""
+    found: dict[str, Classes] = {}
+    assigned = _assigned(function)
+    for name, values in assigned.items():
+        classes: list[object] = []
+        for value in values:
+            metric, method = _called(value.value if isinstance(value, ast.Await) else value)
+            allowed = results.metrics.get(metric) if method and metric not in assigned else None
+            if allowed is None:
+                break
+            classes += allowed
+        else:
+            found[name] = tuple(dict.fromkeys(classes))
+    return found
+
+
+def _value_of(node: ast.expr, variables: Mapping[str, Classes]) -> tuple[str, Classes] | None:
+    """Return an expression's text and the values that it may have, if it is the value of a result."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="value") | ast.Name(id=name) if name in variables:
+            return ast.unparse(node), variables[name]
+    return None
+
+
+def _compared(
+    results: Results, node: ast.Compare, known: list[tuple[str, Classes] | None]
+) -> Iterator[Finding]:
+    """Yield the literal that a value is compared with and never equal to; `known` is about the two sides."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        return
+    for found, literal in zip(known, (node.comparators[0], node.left), strict=True):
+        if found is None or not isinstance(literal, ast.Constant) or not isinstance(literal.value, str):
+            continue
+        text, classes = found
+        if literal.value in classes:
+            continue
+        allowed = ", ".join(f"`{each}`" for each in classes)
+        span = results.places.span(literal)
+        meant = nearest(literal.value, map(str, classes))
+        edit = Edit(span, f'"{meant}"')
+        fixes = (Fix(f"Change to `{meant}`", (edit,), preferred=True),) if meant else ()
+        message = f"`{text}` is never `{literal.value}`: the metric allows {allowed}"
+        yield Finding(span, message, fixes)
+
+
+def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
+    """Return the columns of an experiment's results that hold values of metrics, with these values."""
+    variables, assigned = _variables(results, experiment), _assigned(experiment)
+    rows: list[dict[str, Classes]] = []
+    for node in ast.walk(experiment):
+        if not isinstance(node, ast.Return):
+            continue
+        values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
+        literal = values[0] if len(values) == 1 else None
+        if not isinstance(literal, ast.Dict):
+            return {}
+        row: dict[str, Classes] = {}
+        for key, value in zip(literal.keys, literal.values, strict=True):
+            known = _value_of(value, variables) if isinstance(value, ast.Attribute) else None
+            if not isinstance(key, ast.Constant):
+                row.clear()  # This may set any column.
+            elif known is not None:
+                row[str(key.value)] = known[1]
+            else:
+                row.pop(str(key.value), None)
+        rows.append(row)
+    common = set(rows[0]).intersection(*rows) if rows else set[str]()
+    return {name: tuple(dict.fromkeys(each for row in rows for each in row[name])) for name in common}
+
+
+def _column_of(node: ast.expr, row: str, columns: Mapping[str, Classes]) -> tuple[str, Classes] | None:
+    """Return an expression's text and the values that it may have, if it is such a column of a row."""
+    match node:
+        case (
+            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)))
+            | ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key))]
+            )
+        ) if name == row and key in columns:
+            return ast.unparse(node), columns[key]
+    return None
+
+
+def _run(node: ast.expr | None) -> str:
+    """Return the name before `arun` in a call that waits for its results; empty for others."""
+    match node:
+        case ast.Await(value=call) | ast.Call(func=ast.Attribute(attr="run"), args=[call]):
+            match call:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="arun")):
+                    return name
+    return ""
+
+
+def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[Finding]:
+    """Yield the comparisons of columns of an experiment's results in loops over them."""
+    assigned = _assigned(scope)
+    for node in ast.walk(scope):
+        loops: list[ast.comprehension | ast.For] = []
+        if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+            loops += node.generators
+        elif isinstance(node, ast.For):
+            loops.append(node)
+        for loop in loops:
+            if not (isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Name)):
+                continue
+            made = {_run(each) for each in assigned.get(loop.iter.id, [])}
+            experiment = results.experiments.get(made.pop()) if len(made) == 1 else None
+            columns = _columns(results, experiment) if experiment is not None else {}
+            bound = [each for each in ast.walk(node) if _binds(each, loop.target.id)]
+            if not columns or len(bound) != 1:
+                continue
+            for each in ast.walk(node):
+                if isinstance(each, ast.Compare):
+                    sides = (each.left, each.comparators[0])
+                    known = [_column_of(side, loop.target.id, columns) for side in sides]
+                    yield from _compared(results, each, known)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Return whether a node binds a variable."""
+    is_name = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    return is_name or (isinstance(node, ast.arg) and node.arg == name)

@@ -1,0 +1,97 @@
+"""What the results of metrics are compared with in a program, and whether they are awaited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.code_actions import apply_edits
+from promptls.ide.library_calls import findings_in_library_calls
+from promptls.settings.project import Project
+
+PROGRAM = """from ragas import Dataset, experiment
+from ragas.metrics import DiscreteMetric, discrete_metric
+
+tone = DiscreteMetric(name="tone", prompt="Is {answer} kind?", allowed_values=["kind", "rude"])
+
+
+@discrete_metric(name="quality", allowed_values=["pass", "fail"])
+def quality(response: str, expected: str):
+    return "pass" if response == expected else "fail"
+
+
+@experiment()
+async def run(row):
+    score = quality.score(response=row["text"], expected=row["label"])
+    manner = await tone.ascore(answer=row["text"], llm=llm)
+    if score.value == "fail":
+        print(score.reason)
+    return {**row, "score": score.value, "tone": manner.value, "length": len(row["text"])}
+
+
+async def main(dataset, others):
+    results = await run.arun(dataset)
+    passed = sum(1 for each in results if each["score"] == "pass")
+    for each in results:
+        if each.get("tone") != "rude":
+            print(each)
+"""
+
+
+def found(path: Path, text: str) -> list[str]:
+    findings = findings_in_library_calls(text, str(path / "evals.py"), Project())
+    return [text[each.span.start : each.span.end] for each in findings]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("await tone.ascore", "tone.ascore", "tone.ascore"),
+        ("manner.value, ", "tone.ascore(answer='a', llm=llm).value, ", "tone.ascore"),
+        ("quality.score", "await quality.score", "score"),
+        ('score.value == "fail"', 'score.value == "failed"', '"failed"'),
+        ('score.value == "fail"', '"Fail" != score', '"Fail"'),
+        ('["score"] == "pass"', '["score"] == "passed"', '"passed"'),
+        ('!= "rude"', '!= "unkind"', '"unkind"'),
+    ],
+)
+def test_a_wrong_use_of_a_result_is_found(tmp_path: Path, old: str, new: str, place: str) -> None:
+    assert found(tmp_path, PROGRAM) == []
+    assert found(tmp_path, PROGRAM.replace(old, new, 1)) == [place]
+
+
+OTHER = PROGRAM.replace('["score"] == "pass"', '["score"] == "other"')
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("async def run(row)", "async def run(row, quality=None)"),
+        ("for each in results if", "for each in others if"),
+        ("results = await run.arun(dataset)", "results = others"),
+        ('"score": score.value', '"score": grade(score.value)'),
+        ('{**row, "score": score.value, ', '{"score": score.value, **row, '),
+        ('each["score"]', 'each["text"]'),
+        ('allowed_values=["pass", "fail"]', "allowed_values=VALUES"),
+    ],
+)
+def test_a_column_that_may_have_other_values_is_left_alone(tmp_path: Path, old: str, new: str) -> None:
+    assert found(tmp_path, OTHER) == ['"other"']
+    assert found(tmp_path, OTHER.replace(old, new, 1)) == []
+
+
+def test_a_coroutine_that_is_awaited_later_is_left_alone(tmp_path: Path) -> None:
+    text = PROGRAM.replace("await tone.ascore", "tone.ascore")
+    assert found(tmp_path, text) == ["tone.ascore"]
+    assert found(tmp_path, text.replace("    if score", "    manner = await manner\n    if score")) == []
+
+
+def test_a_reason_is_any_text(tmp_path: Path) -> None:
+    assert found(tmp_path, PROGRAM.replace('score.value == "fail"', 'score.reason == "late"')) == []
+
+
+def test_the_fix_of_a_forgotten_await_inserts_it(tmp_path: Path) -> None:
+    text = PROGRAM.replace("await tone.ascore", "tone.ascore")
+    (finding,) = findings_in_library_calls(text, str(tmp_path / "evals.py"), Project())
+    assert apply_edits(text, finding.fixes[0].edits) == PROGRAM
