@@ -614,8 +614,29 @@ def test_a_misspelled_column_of_a_judge_is_found() -> None:
 
     assert found(judged("predicion")) == [(FIELD, "{predicion}")]
     assert found(judged("refrence")) == [(FIELD, "{refrence}")]
-    assert found(judged("prediction")) == found(judged("obj_gold")) == []
+    assert found(judged("prediction")) == found(judged("obj_gold} {prediction")) == []
     assert found(judged("predictions", "LMEvaluator")) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "template", "places"),
+    [
+        ("LMEvaluator", "'{question} {answer} {predicted}'", ["{predicted}"]),
+        ("LMEvaluator", "'{question} {answer}'", ["{answer}"]),
+        ("GenericLLMEvaluator", "'{question} {answer} {output}'", ["{output}"]),
+        ("GenericLLMEvaluator", "dict(round=[dict(role='HUMAN', prompt='{answer}')])", ["{answer}"]),
+        ("LMEvaluator", "'{question} {answer} {prediction2}'", []),
+        ("LMEvaluator", "'{judge_prompt}'", []),
+        ("LMEvaluator", "'{answer}' + REST", []),
+        ("OwnEvaluator", "'{question} {answer} {output}'", []),
+    ],
+)
+def test_a_judge_that_sees_no_answer_of_the_model_is_found(
+    kind: str, template: str, places: list[str]
+) -> None:
+    evaluator = f"dict(type={kind}, prompt_template=dict(template={template}))"
+    text = one("'Q: {question}'").replace("infer_cfg=", f"eval_cfg=dict(evaluator={evaluator}), infer_cfg=")
+    assert found(text) == [(FIELD, place) for place in places]
 
 
 @pytest.mark.parametrize(

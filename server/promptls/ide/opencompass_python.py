@@ -402,6 +402,10 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         if key not in checked and positions.has_part_of(written):
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
+    if (severity := severity_of(UNKNOWN_FIELD, project)) is not None:
+        spans = {each.span for each in found if each.rule == UNKNOWN_FIELD.name}
+        blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
+        found.update((each.of(UNKNOWN_FIELD.name, severity), None) for each in blind)
     wrong = [*program_problems(own, places, names, interpreter)]
     if any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
         # The text of one label may be that of another, in place of the text with its option.
@@ -440,7 +444,8 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     """Yield the prompts to check: those of datasets, and the models."""
     for dataset in datasets_in(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
-        for template, added in _judge_templates(dataset.get("eval_cfg")):
+        for template, kind in _judge_templates(dataset.get("eval_cfg")):
+            added = _JUDGE_COLUMNS if kind == _JUDGES[0] else ()
             reader = _judge_reader(dataset.get("reader_cfg"))
             inputs = {"input_keys": [*added]} if reader and added else {}
             yield {**reader, **inputs, "infer_cfg": {"prompt_template": template, **_JUDGED}}
@@ -451,6 +456,9 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
 
 _JUDGE_COLUMNS: Final = ("prediction", "reference", "obj_gold")
 """The columns that `GenericLLMEvaluator` adds to the rows for its judge."""
+_JUDGES: Final = ("GenericLLMEvaluator", "LMEvaluator")
+"""The evaluators whose judge reads the answer of a model as `{prediction}`, or under a longer name."""
+_FIELD: Final = re.compile(r"\{(\w+)\}", re.ASCII)
 _JUDGED: Final = {"retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}
 
 
@@ -463,18 +471,42 @@ def _judge_reader(reader: Any) -> dict[str, Any]:
     return {"reader_cfg": {"input_columns": [*columns, *([output] if isinstance(output, str) else [])]}}
 
 
-def _judge_templates(value: Any, depth: int = 0) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Yield the templates of an evaluator's prompts for its judge, with the columns that it adds to rows."""
+def _judge_templates(value: Any, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the templates of an evaluator's prompts for its judge, each with the class of the evaluator."""
     if not isinstance(value, dict) or depth > _MAX_EVALUATORS:
         return
     template = value.get("prompt_template")
     if isinstance(template, dict) and (
         isinstance(template.get("template"), dict | str) or isinstance(template.get("messages"), list)
     ):
-        kind = str(value.get("type")).rpartition(".")[2]
-        yield template, _JUDGE_COLUMNS if kind == "GenericLLMEvaluator" else ()
+        yield template, str(value.get("type")).rpartition(".")[2]
     for each in value.values():
         yield from _judge_templates(each, depth + 1)
+
+
+def _blind_judges(names: Names, positions: PositionMap) -> Iterator[Finding]:
+    """Yield the right answer, or an unknown field, in a judge's prompt that shows no answer of the model."""
+    for dataset in datasets_in(names):
+        reader = dataset.get("reader_cfg")
+        columns = _judge_reader(reader).get("reader_cfg", {}).get("input_columns", [])
+        answer = reader.get("output_column") if isinstance(reader, dict) else None
+        for template, kind in _judge_templates(dataset.get("eval_cfg")):
+            try:
+                written = written_dataset({"prompt_template": template})
+            except RecursionError:
+                continue
+            fields = [*_FIELD.finditer(written.text)]
+            shown = {field[1] for field in fields}
+            if kind not in _JUDGES or _UNKNOWN in written.text or answer not in shown:
+                continue
+            if any(name.startswith("prediction") for name in shown):
+                continue
+            others = [field for field in fields if field[1] not in {*columns, *_JUDGE_COLUMNS}]
+            field = others[0] if len(others) == 1 else next(each for each in fields if each[1] == answer)
+            message = "the judge does not see the answer of the model, which is `{prediction}`"
+            mapped = positions.finding(Finding(Span(*field.span()), message), written)
+            if mapped is not None:
+                yield mapped
 
 
 def _without_none(value: Any) -> Any:
