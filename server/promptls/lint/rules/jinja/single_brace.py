@@ -140,6 +140,13 @@ def _root(name: str) -> str:
     return name.partition(".")[0]
 
 
+_whole_names: Final = summary(
+    lambda chunk: frozenset(
+        _root(name) for name, span in _fields(chunk) if not chunk.text.startswith("}}", span.end - 2)
+    ),
+    union,
+)
+"""The names with one brace on either side."""
 _names: Final = summary(lambda chunk: frozenset(_root(name) for name, _ in _fields(chunk)), union)
 
 
@@ -165,9 +172,10 @@ def check(file: File) -> Iterator[Finding]:
     names = file.template.names
     known = names.read_names | names.all_bound_names | {"loop"}
     known |= given_names(file)
-    unknown = [name for name in _names(file.chunks) if name not in known and "_" in name]
-    # Several unknown names are a format that the model is to use.
-    guessed = unknown if names.read_names and len(unknown) == 1 else []
+    unknown = _whole_names(file.chunks) - known
+    # Several unknown names are a format that the model is to use, and so are names in capitals.
+    is_single = bool(names.read_names) and len(unknown) == 1
+    guessed = [name for name in unknown if is_single and "_" in name and not name.isupper()]
     keys = _keys(file.chunks)
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
