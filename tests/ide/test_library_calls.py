@@ -164,6 +164,7 @@ prompt.format(ticket="It broke")
         ('"label": "bug"', '"lable": "bug"', '"lable"'),
         (', "label": "bug"', "", '{"ticket": "It broke"}'),
         ('["ticket"]', '"ticket"', '"ticket"'),
+        ('["ticket"]', '["tick" "et"]', '"tick" "et"'),
         ("format(ticket", "format(tickets", "tickets"),
         ("Sort.", "Sort {tiket}.", "tiket"),
         ("Sort.", "Sort as {bug}.", "{bug"),

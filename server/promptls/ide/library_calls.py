@@ -61,6 +61,8 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "numeric_metric": "a tuple of the lowest and the highest value",
     "ranking_metric": "the number of items",
 }
+_JOINED: Final = re.compile(r"[\"']\s+[\"']")
+"""The end of a string and the beginning of the next one."""
 _FIELD_END: Final = re.compile(r"[.\[]")
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
@@ -309,6 +311,14 @@ class _Library:
             span = self._places.span(inputs)
             fix = Fix("Write a list", (Edit(span, f"[{ast.unparse(inputs)}]"),), preferred=True)
             yield Finding(span, "`input_keys` must be a list", (fix,))
+        for key in inputs.elts if isinstance(inputs, ast.List) else ():
+            span = self._places.span(key)
+            joined = _JOINED.search(self._places.text, span.start, span.end)
+            if isinstance(key, ast.Constant) and joined is not None:
+                place = Span(joined.start() + 1, joined.start() + 1)
+                fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
+                yield Finding(span, f"without a comma, this is one key: `{key.value!s}`", (fix,))
+                return
         keys = [*(_texts(inputs) or ()), *(_texts(ast.List([output])) or () if output else ())]
         examples = _keyword(call, "examples")
         for example in examples.elts if isinstance(examples, ast.List) else ():
