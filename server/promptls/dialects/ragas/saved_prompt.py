@@ -263,10 +263,14 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
             continue
         counts = Counter(key for each in shown.values() for key in each)
         usual = [key for key, count in counts.items() if count == others]
+        yield from _kind_problems(shown, side)
         for index, own in shown.items():
-            for field in (key for key in usual if key not in own):
-                strange = (key for key in own if counts[key] == 1)
+            missing = [key for key in usual if key not in own]
+            for field in missing:
+                strange = [key for key in own if counts[key] == 1]
                 typo = next((key for key in strange if is_typo(str(key), str(field))), None)
+                if len(missing) == len(strange) == 1:
+                    typo = strange[0]
                 if typo is None and others > 1:
                     message = (
                         f"Example {index + 1} has no `{field}`, which the {side} of all others has: "
@@ -274,9 +278,48 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
                     )
                     yield ObjectProblem(message, ("examples", index, side, field), "information")
                 elif typo is not None and (others > 1 or index):  # of two, the second is reported
-                    message = f"No other example has `{typo}`."
+                    is_similar = is_typo(str(typo), str(field))
+                    instead = "" if is_similar else f", and this one has no `{field}`"
+                    message = f"No other example has `{typo}`{instead}."
                     place = ("examples", index, side, typo)
                     yield ObjectProblem(message, place, "warning", known=(str(field),), at_key=True)
+
+
+def _kind_problems(shown: Mapping[int, Mapping[str, Any]], side: str) -> Iterator[ObjectProblem]:
+    """Yield the only value of a field that its model cannot read, if it can read those of all others."""
+    for field in dict.fromkeys(key for own in shown.values() for key in own):
+        kinds = {index: kind for index, own in shown.items() if (kind := _kind(own.get(field))) is not None}
+        times = Counter(kinds.values())
+        if len(times) != _MIN_AGREEING or len(kinds) <= _MIN_AGREEING or min(times.values()) > 1:
+            continue
+        usual = times.most_common(1)[0][0]
+        index = next(index for index, kind in kinds.items() if kind != usual)
+        message = f"`{field}` is {kinds[index]} here, and {usual} in all other examples."
+        yield ObjectProblem(message, ("examples", index, side, field), "warning")
+
+
+_MIN_AGREEING: Final = 2
+"""The minimum number of examples that show a value to be wrong."""
+_BOOLEAN_TEXTS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n"})
+"""Texts that Pydantic reads as a boolean."""
+
+
+def _kind(value: Any) -> str | None:
+    """Return the kind of a value that no field of another kind accepts; None if it may be of several."""
+    match value:
+        case int() | float():
+            return "a number"
+        case list():
+            return "a list"
+        case Mapping():
+            return "a mapping"
+        case str():
+            text = value.strip().lower()
+            return None if text in _BOOLEAN_TEXTS or _NUMBER.fullmatch(text) else "a text"
+    return None
+
+
+_NUMBER: Final = re.compile(r"[-+.\d]+(?:e[-+]?\d+)?")
 
 
 def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:

@@ -6,7 +6,7 @@ Loads prompt objects of Ragas 0.1, and the files in which later versions save pr
 Ragas does. Reports each key that is missing or empty and each value that is refused. Warns if Ragas
 loads the prompt but cannot fill it in, for example because of an input named `user.question`, or ignores
 a key. In the examples of saved prompts and metrics, reports keys that differ from those of all other
-examples, and values that the metric does not allow.
+examples, values of another kind than in all others, and values that the metric does not allow.
 
 `ragas_version` in the file, or in the settings, selects the version.
 
