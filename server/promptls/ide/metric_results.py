@@ -1,4 +1,4 @@
-"""Diagnostics for the results of metrics: coroutines that nothing awaits, and values that none can have."""
+"""Diagnostics for results of metrics: coroutines without `await`, and comparisons with impossible values."""
 
 from __future__ import annotations
 

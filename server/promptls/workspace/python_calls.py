@@ -236,7 +236,7 @@ def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
 _LOADERS: Final = frozenset({"Prompt"})
 """Names of classes that load a template: Prompt Poet's class."""
 _CALL_MARKS: Final = ("template_path", "raw_template", "get_template")
-"""Strings one of which every file with such a call contains, or else the words of `promptls.load`."""
+"""Every file with such a call contains one of these strings, or the words of `promptls.load`."""
 _LOAD: Final = re.compile(r"\bload\b")
 _RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"

@@ -121,7 +121,7 @@ _PROMPT_ENDINGS: Final = (".j2", ".yml", ".yaml", ".json")
 _TEMPLATE_ENDING: Final = ".j2"
 _LOADER: Final = "load_dataset"
 _DEFINES: Final = re.compile(rf"\b(?:experiment|Dataset|{_LOADER}|{'|'.join(sorted(_METRICS))})\b")
-"""The words one of which every file with a finding contains."""
+"""Every file that defines something contains one of these words."""
 
 
 def findings_in(text: str, path: str) -> PythonFindings:

@@ -52,7 +52,7 @@ def undeclared_in_all(file: File) -> frozenset[str]:
     examples = file.template.declarations.examples
     if known is None or len(examples) < _MIN_AGREEING:
         return frozenset()
-    # Usually, there is none in the first example, so that the others are not looked at.
+    # Usually the first example has no such key, so that the others are not read.
     found = frozenset(map(str, examples[0].data)) - {*known}
     return frozenset(name for name in found if all(name in example.data for example in examples))
 

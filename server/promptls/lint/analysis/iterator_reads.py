@@ -65,7 +65,7 @@ def _set_names(statement: Statement) -> Iterator[str]:
 
 def _reads(expression: Expression, start: int) -> Iterator[_Event]:
     """Yield the variables that filters and `in` read."""
-    doubtful = {
+    uncertain = {
         id(inner)
         for node in walk(expression)
         if isinstance(node, Conditional)
@@ -78,7 +78,7 @@ def _reads(expression: Expression, start: int) -> Iterator[_Event]:
             read = node.target
         elif isinstance(node, Operation) and node.operators[0] in {"in", "not in"}:
             read = node.operands[1]
-        yield from _read(read, start, is_certain=id(node) not in doubtful)
+        yield from _read(read, start, is_certain=id(node) not in uncertain)
 
 
 def _read(node: Expression | None, start: int, *, is_certain: bool) -> Iterator[_Event]:
