@@ -126,16 +126,17 @@ class Forking:
     def run(self) -> NoReturn:
         while True:
             for key, _ in self._selector.select():
-                if key.fd in self._selector.get_map():
+                if self._selector.get_map().get(key.fd) is key:  # not unregistered, nor its number used again
                     key.data()
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
-        length, rights, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(4 * _ABOVE_STREAMS))
-        handles = array.array("i", b"".join(data for _, _, data in rights))
-        start = b""
-        while len(start) < int(length):
-            start += connection.recv(1 << 20)
+        start, handles = _received(connection)
+        if not start:  # the stand-in was killed before it had sent everything
+            connection.close()
+            for handle in handles:
+                os.close(handle)
+            return
         pid = os.fork()
         if pid == 0:
             words, folder, environment, streams = json.loads(start)
@@ -188,6 +189,22 @@ class Forking:
                 with contextlib.suppress(OSError, ValueError, AttributeError):
                     output.flush()
             os._exit(code)
+
+
+def _received(connection: socket.socket) -> tuple[bytes, array.array[int]]:
+    """Return what a stand-in sends: what to start, which is empty if it is incomplete, and its streams."""
+    start, handles = b"", array.array("i")
+    try:
+        length, rights, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(4 * _ABOVE_STREAMS))
+        handles = array.array("i", b"".join(data for _, _, data in rights))
+        while length and len(start) < int(length):
+            piece = connection.recv(1 << 20)
+            if not piece:
+                return b"", handles
+            start += piece
+    except OSError:
+        return b"", handles
+    return start, handles
 
 
 def _open_streams() -> None:
