@@ -158,7 +158,7 @@ class Workbench:
         return self.page.locator(".notifications-toasts .notification-toast", has_text=text)
 
     def dialog(self, text: str | re.Pattern[str]) -> Locator:
-        """The question in front of the window that says a text."""
+        """The dialog that contains a text."""
         return self.page.locator(".monaco-dialog-box", has_text=text)
 
     def status(self, text: str | re.Pattern[str]) -> Locator:

@@ -46,7 +46,7 @@ async def main():
 
 
 def found(text: str) -> list[str]:
-    """The places of the findings, each the words that it stands under."""
+    """The underlined text of each finding."""
     findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
     return [text[each.span.start : each.span.end] for each in findings]
 

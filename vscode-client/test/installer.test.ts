@@ -38,8 +38,8 @@ function installer(answers: (string | undefined)[], run = runs): Installer {
         questions.push(message);
         return Promise.resolve(answers.shift());
       },
-      askInFront: (message) => {
-        questions.push(`in front: ${message}`);
+      askInDialog: (message) => {
+        questions.push(`in a dialog: ${message}`);
         return Promise.resolve(answers.shift());
       },
       withProgress: async (_title, work) => {
@@ -76,12 +76,12 @@ it("asks again after another Python was to be chosen", async () => {
   expect(await asking.askForServer()).toBe("install");
 });
 
-it("asks in front of the window for a command, also after the user has declined", async () => {
+it("asks in a dialog for a command, also after the user has declined", async () => {
   const asking = installer(["Not now", "Install", undefined]);
   expect(await asking.askForServer()).toBeUndefined();
   expect(await asking.askForNeededServer()).toBe("install");
   expect(await asking.askForNeededServer()).toBeUndefined();
-  expect(questions.slice(1)).toEqual(Array(2).fill("in front: promptls needs its Python server."));
+  expect(questions.slice(1)).toEqual(Array(2).fill("in a dialog: promptls needs its Python server."));
 });
 
 it("asks one question at a time", async () => {
@@ -108,7 +108,7 @@ it("downloads the embedded model only where the user says so", async () => {
   await installer([]).installServer();
   commands = [];
   expect(await installer([undefined]).offerModel()).toBe(false);
-  expect(questions).toEqual([expect.stringMatching(/^in front: .* embedded model SmolLM2/)]);
+  expect(questions).toEqual([expect.stringMatching(/^in a dialog: .* embedded model SmolLM2/)]);
   expect(commands).toEqual([]);
   expect(await installer(["Download"]).offerModel()).toBe(true);
   expect(commands.join()).toContain("smollm2.txt");

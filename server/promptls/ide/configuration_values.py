@@ -220,7 +220,7 @@ def _options(
 def _hidden_options(
     nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlaces
 ) -> Iterator[Finding]:
-    """Yield the text that shows several columns of options, if no text shows another one of them."""
+    """Yield the text that shows most of the options, if no text shows the others."""
     named = {tuple(_texts(each.value)) for each in columns if each.arg == "input_columns"}
     texts = [
         (node, node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -147,7 +147,7 @@ def _shown(value: Any) -> str:
 
 
 def _is_key_of_text(rest: Path) -> bool:
-    """Return whether a path goes on with a key or attribute that no text has."""
+    """Return whether a path continues with a key or attribute that texts do not have."""
     return bool(rest) and isinstance(rest[0].key, str) and not hasattr(str, rest[0].key)
 
 

@@ -1,4 +1,4 @@
-"""The reads of iterators in variables: which of them come after another one has read all elements."""
+"""Reads of iterators in variables after all of their elements have been read."""
 
 from __future__ import annotations
 

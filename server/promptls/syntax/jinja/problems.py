@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -137,6 +137,23 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Expression]]:
             start = tag.span.start
             for node in _expressions(tag.text, tag.inner_start, tag.inner_end):
                 yield start, node
+
+
+def uncalled_attributes(
+    chunk: Chunk, names: Container[str], tests: Container[str]
+) -> Iterator[tuple[int, nodes.Attribute]]:
+    """Yield the attributes with these names that are not called, each with the start of its tag.
+
+    Attributes that are only passed to one of the `tests`, such as `callable`, are left out.
+    """
+    others: set[int] = set()
+    for start, node in expressions_in(chunk):
+        if isinstance(node, nodes.Call):
+            others.add(id(node.function))
+        elif isinstance(node, nodes.Test) and node.name in tests:
+            others.add(id(node.target))
+        elif isinstance(node, nodes.Attribute) and node.name in names and id(node) not in others:
+            yield start, node
 
 
 @lru_cache(maxsize=4096)

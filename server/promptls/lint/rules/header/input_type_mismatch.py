@@ -53,10 +53,10 @@ from promptls.lint.analysis.declared_types import (
     meant_key,
     mismatch,
     never_equal,
+    schema_at,
 )
-from promptls.lint.analysis.parameter_types import typed_parameters
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.semantic.flow.paths import Path, is_no_input
+from promptls.semantic.flow.paths import MacroParameter, Path, Step, callee_name, is_no_input, parameter_of
 from promptls.semantic.flow.shapes import flow_of, resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
@@ -99,7 +99,7 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput]
     own = file.template.declarations.inputs
     if own is not None:
         typed = _typed(own, frozenset())
-        yield file.path, {**typed, **typed_parameters(file, typed)}, ""
+        yield file.path, {**typed, **_typed_parameters(file, typed)}, ""
         return
     entries: set[str] = set()
     for chain in include_chains(file.snapshot, file.path):
@@ -180,6 +180,38 @@ def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
     if used.element is None or declared.element is None or declared.element.kind == "unknown":
         return False
     return _may_differ(declared.element, used.element, schema.get("items"))
+
+
+def _typed_parameters(file: File, typed: Mapping[str, DeclaredInput]) -> dict[str, DeclaredInput]:
+    """Return the parameters of the file's own macros to which all calls pass a value of one declared type.
+
+    The keys are the roots of the parameters' paths. Another file may pass other values to macros that it imports.
+    """
+    names = file.template.names
+    macros = names.bound_names("macro") if typed else frozenset()
+    if not macros or file.snapshot.includers(file.path):
+        return {}
+    flow = flow_of(file.template)
+    parameters = {
+        (each.owner, argument): each
+        for root in flow.shapes
+        if (each := parameter_of((Step(root),))) is not None and each.owner in macros
+        for argument in (each.number, each.name)
+    }
+    passed: dict[MacroParameter, list[tuple[DeclaredInput, Any] | None]] = {}
+    for handed in flow.passes if parameters else ():
+        parameter = parameters.get((callee_name(handed.callee), handed.argument))
+        if parameter is not None:
+            key = typed.get(str(handed.path[0].key)) if handed.path else None
+            schema = schema_at(key.schema, handed.path) if key is not None else None
+            found = (key, schema) if key is not None and isinstance(schema, dict) else None
+            passed.setdefault(parameter, []).append(found)
+    return {
+        parameter.root: DeclaredInput(parameter.name, first[0].span, first[1])
+        for parameter, values in passed.items()
+        if (first := values[0]) is not None
+        and all(each is not None and each[1] == first[1] for each in values)
+    }
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -43,8 +43,8 @@ from typing import Final
 from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name, Test
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name
+from promptls.syntax.jinja.problems import tag_tree, uncalled_attributes
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
@@ -60,25 +60,19 @@ def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method but are not called."""
     in_loops = {finding.span: finding for finding in _loops(chunk)}
     yield from in_loops.values()
-    called = set()
-    for start, node in expressions_in(chunk):
-        if isinstance(node, Call):
-            called.add(id(node.function))
-        elif isinstance(node, Test) and node.name in _ABOUT_METHODS:
-            called.add(id(node.target))
-        elif isinstance(node, Attribute) and node.name in METHODS and id(node) not in called:
-            span = node.name_span.shifted(start)
-            if span in in_loops or (isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS):
-                continue
-            key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
-            is_declared = _is_declared(node, declarations)
-            fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
-            message = f"on a mapping, this is the method `{node.name}`, not the value of the key"
-            if is_declared:
-                message = (
-                    f"this is the method `{node.name}` of the mapping, not the key that `input_keys` declares"
-                )
-            yield Finding(span, message, (fix,), severity="warning" if is_declared else None)
+    for start, node in uncalled_attributes(chunk, METHODS, _ABOUT_METHODS):
+        span = node.name_span.shifted(start)
+        if span in in_loops or (isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS):
+            continue
+        key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
+        is_declared = _is_declared(node, declarations)
+        fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
+        message = f"on a mapping, this is the method `{node.name}`, not the value of the key"
+        if is_declared:
+            message = (
+                f"this is the method `{node.name}` of the mapping, not the key that `input_keys` declares"
+            )
+        yield Finding(span, message, (fix,), severity="warning" if is_declared else None)
 
 
 _KEYS: Final = frozenset({"key", "k"})

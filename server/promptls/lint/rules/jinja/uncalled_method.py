@@ -35,8 +35,7 @@ from typing import Final
 
 from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Call, Test
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import uncalled_attributes
 from promptls.text.positions import Span
 
 _COMPLETE: Final = frozenset(
@@ -54,17 +53,11 @@ _ABOUT_METHODS: Final = frozenset({"callable", "defined", "undefined"})
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the methods in the chunk's tags that are not called."""
-    other: set[int] = set()
-    for start, node in expressions_in(chunk):
-        if isinstance(node, Call):
-            other.add(id(node.function))
-        elif isinstance(node, Test) and node.name in _ABOUT_METHODS:
-            other.add(id(node.target))
-        elif isinstance(node, Attribute) and node.name in _METHODS and id(node) not in other:
-            span = node.name_span.shifted(start)
-            message = "this is the method itself, which is always true; `()` calls it"
-            insertion = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
-            yield Finding(span, message, (insertion,) if node.name in _COMPLETE else ())
+    for start, node in uncalled_attributes(chunk, _METHODS, _ABOUT_METHODS):
+        span = node.name_span.shifted(start)
+        message = "this is the method itself, which is always true; `()` calls it"
+        insertion = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+        yield Finding(span, message, (insertion,) if node.name in _COMPLETE else ())
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

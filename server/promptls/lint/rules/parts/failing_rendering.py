@@ -49,6 +49,7 @@ examples: [{user: {name: Ada}, answer: '"hello"'}]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -69,6 +70,7 @@ from promptls.workspace.include_graph import path_in
 
 _RESOURCE_FAILURES: Final = frozenset({"timeout", "memory"})
 _DATA_FAILURES: Final = frozenset({"render", "sandbox"})
+_UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
 _OF_VALUES: Final = frozenset({"html-escape", "unescaped-multiline-input", "unquoted-input"})
 """Rules about values that YAML or the model misreads, which explain no failure of Jinja."""
 _IN_HEADER: Final = {"functions": "functions"}
@@ -201,14 +203,16 @@ def _is_known(file: File, span: Span) -> bool:
 def _is_wrong_sample(file: File, sample: Sample, failure: RenderFailure) -> bool:
     """Return whether `invalid-sample` reports the sample, or another rule the column that its row lacks."""
     start = describe_sample(sample)
-    lacking = {
-        each.message.partition(" has no column `")[2].partition("`")[0]
+    undefined = _UNDEFINED.search(failure.message) if start.startswith("row ") else None
+    return any(
+        (each.rule == "invalid-sample" and each.message.startswith(start))
+        or (
+            each.rule == "missing-dataset-column"
+            and undefined is not None
+            and f"no column `{undefined[1]}`" in each.message
+        )
         for each in file.found
-        if each.rule == "missing-dataset-column"
-    }
-    if start.startswith("row ") and any(f"'{name}' is undefined" in failure.message for name in lacking):
-        return True
-    return any(each.rule == "invalid-sample" and each.message.startswith(start) for each in file.found)
+    )
 
 
 def _has_error(file: File) -> bool:
