@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,29 @@ async def test_an_endless_job_ends_at_the_limit_and_its_line_is_known(
     assert "limit of 0.5 seconds and was stopped, at line 3 of prompt.yml.j2" in found.message
     assert (await rendering(worker, make_job("- {name: a, content: b}"))).string == "b"
     await worker.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a process has computed")
+async def test_waiting_for_a_busy_processor_does_not_count(make_job: MakeJob) -> None:
+    worker = RenderWorker(Limits(seconds=0.4))
+    job = make_job("- {name: a, content: '{{ range(n) | sum }}'}", data={"n": 1})
+    await rendering(worker, job)
+    began = time.perf_counter()
+    await rendering(worker, replace(job, data={"n": 10**6}))
+    # About 0.15 seconds of computing, beside three processes on the same processor.
+    job = replace(job, data={"n": int(10**6 * 0.15 / (time.perf_counter() - began))})
+    processor = {min(os.sched_getaffinity(0))}
+    command = [sys.executable, "-c", "while True: pass"]
+    busy = [await asyncio.create_subprocess_exec(*command) for _ in range(3)]
+    try:
+        for pid in (running(worker), *(each.pid for each in busy)):
+            os.sched_setaffinity(pid, processor)
+        await rendering(worker, job)
+    finally:
+        for each in busy:
+            each.kill()
+            await each.wait()
+        await worker.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds memory reliably")

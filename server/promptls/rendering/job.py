@@ -308,6 +308,9 @@ HEADER_BYTES = _LENGTH.size
 PARTS_PER_MESSAGE: Final = 2_000
 """The number of parts in one message of the process; other tasks run between two messages."""
 
+TIMES_BUSY: Final = 4
+"""How many times its time limit a job may take while other programs keep the processor busy."""
+
 
 def encode_frame(message: Any) -> bytes:
     """Return `message` as one frame. Lone surrogates are supported, since JSON escapes them."""

@@ -25,6 +25,7 @@ from promptls.rendering.execute import execute, execute_rows
 from promptls.rendering.functions_file import MODULE_PREFIX
 from promptls.rendering.job import (
     PARTS_PER_MESSAGE,
+    TIMES_BUSY,
     LabRequest,
     RenderJob,
     encode_frame,
@@ -51,7 +52,7 @@ OBJECTS_UNTIL_COLLECTED = 200_000
 """The number of new objects a job may create before the garbage collector looks for cycles."""
 
 GRACE_SECONDS = 5.0
-"""How long a job may exceed its limit before the process ends itself, if the server has not ended it."""
+"""How long after its longest time a job ends its process, if the server has not ended it."""
 
 
 OWN_PID = os.getpid()
@@ -273,7 +274,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
     scope = FileScope(job.roots)
     MARK.clear()
     seconds: float = request["seconds"]
-    faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
+    faulthandler.dump_traceback_later(TIMES_BUSY * seconds + GRACE_SECONDS, exit=True)
     try:
         with reporter.watching(request["id"], seconds), reading_within(lambda: scope):
             if lab_request is not None:
@@ -313,7 +314,7 @@ def _progress_sender(outbox: Outbox, request: int, seconds: float) -> Notify:
         if now - sent < PROGRESS_SECONDS and done < count:
             return
         sent = now
-        faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
+        faulthandler.dump_traceback_later(TIMES_BUSY * seconds + GRACE_SECONDS, exit=True)
         outbox.send({"id": request, "progress": (what, done, count)})
 
     return notify

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from promptls.rendering.job import (
     HEADER_BYTES,
     PARTS_PER_MESSAGE,
+    TIMES_BUSY,
     RenderJob,
     RowsRendered,
     body_length,
@@ -47,7 +48,7 @@ class Limits:
     """Limits of a worker. They apply to each job, not to a session."""
 
     seconds: float = MAX_SECONDS_UNTRUSTED
-    """How long a job may run, after its encoding is loaded."""
+    """How long a job may run, after its encoding is loaded. Waiting for a busy processor does not count."""
     memory_bytes: int | None = MAX_MEGABYTES_UNTRUSTED << 20
     """How much memory the worker process may use; None for no limit."""
     start_seconds: float = 60.0
@@ -82,6 +83,9 @@ Notify: TypeAlias = Callable[[str, int, int], None]
 END_SECONDS = 1.0
 """The time for a process to exit after it has closed its output."""
 
+_LEAST_SECONDS: Final = 0.05
+"""The shortest wait for a process that gets too little of the processor."""
+
 
 class LateError(Exception):
     """No response arrived in time; `place` is the last known template file and line of the job."""
@@ -89,6 +93,35 @@ class LateError(Exception):
     def __init__(self, place: tuple[str, int] | None) -> None:
         super().__init__()
         self.place = place
+
+
+class _TimeLimit:
+    """The time for one step of a process, which waiting for a busy processor prolongs."""
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        """Start the time now."""
+        self._pid = pid
+        self._seconds = seconds
+        self._began = time.monotonic()
+        self._computed = _processor_time(pid)[1]
+
+    def left(self) -> float:
+        """Return the remaining seconds; 0 when the time is over."""
+        elapsed = time.monotonic() - self._began
+        if elapsed < self._seconds:
+            return self._seconds - elapsed
+        can_run, computed = _processor_time(self._pid)
+        missing = self._seconds - (computed - self._computed)
+        return max(0.0, min(missing, TIMES_BUSY * self._seconds - elapsed)) if can_run else 0.0
+
+
+def _processor_time(pid: int) -> tuple[bool, float]:
+    """Return whether a process runs or could run, and the seconds that it has computed; only Linux tells."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return False, 0.0
+    return fields[0] == "R", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class RenderProcess:
@@ -137,7 +170,8 @@ class RenderProcess:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             pass_fds=mark.inherited,
         )
-        await self._receive(self._process, time.monotonic() + self._limits.start_seconds, None)
+        limit = _TimeLimit(self._process.pid, self._limits.start_seconds)
+        await self._receive(self._process, limit, None)
         return self._process
 
     async def exchange(
@@ -158,18 +192,18 @@ class RenderProcess:
         process.stdin.write(encode_frame(message))
         await process.stdin.drain()
         seconds = self._limits.seconds if is_ready else self._limits.start_seconds
-        deadline = time.monotonic() + seconds
+        limit = _TimeLimit(process.pid, seconds)
         place: tuple[str, int] | None = None
         parts: list[Any] = []
         while True:
-            message = await self._receive(process, deadline, place)
+            message = await self._receive(process, limit, place)
             if message.get("id") != request_id:
                 continue
             if "started" in message:
                 self._loaded.add(message["started"])
-                deadline = time.monotonic() + self._limits.seconds
+                limit = _TimeLimit(process.pid, self._limits.seconds)
             elif "progress" in message:
-                deadline = time.monotonic() + self._limits.seconds
+                limit = _TimeLimit(process.pid, self._limits.seconds)
                 if notify is not None:
                     notify(*message["progress"])
             elif "at" in message:
@@ -224,24 +258,26 @@ class RenderProcess:
         return None if self._mark is None else self._mark.place(unseen=unseen)
 
     async def _receive(
-        self, process: asyncio.subprocess.Process, deadline: float, place: tuple[str, int] | None
+        self, process: asyncio.subprocess.Process, limit: _TimeLimit, place: tuple[str, int] | None
     ) -> dict[str, Any]:
         """Return the next message.
 
-        Raises LateError after `deadline`, when the process is stopped, or EOFError.
+        Raises LateError when the time is over and the process is stopped, or EOFError.
         """
         assert process.stdout is not None
+        reading = asyncio.ensure_future(_read_message(process.stdout))
         try:
-            return await asyncio.wait_for(
-                _read_message(process.stdout), max(0.0, deadline - time.monotonic())
-            )
-        except (asyncio.TimeoutError, asyncio.CancelledError) as error:
+            while not reading.done() and (left := limit.left()) > 0:
+                await asyncio.wait([reading], timeout=max(left, _LEAST_SECONDS))
+            if reading.done():
+                return reading.result()
             place = self.marked(unseen=True) or place or self.marked(unseen=False)
-            # After a partially read message, the stream is unusable, so a new process is needed.
-            await self.stop()
-            if isinstance(error, asyncio.CancelledError):
-                raise
-            raise LateError(place) from None
+        finally:
+            if not reading.done():
+                reading.cancel()
+                # After a partially read message, the stream is unusable, so a new process is needed.
+                await self.stop()
+        raise LateError(place)
 
     def _forget_mark(self) -> None:
         mark, self._mark = self._mark, None
