@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Opens a folder in VS Code with the extension installed: in the user's own where there is a
-# `code`, else in code-server, which is VS Code in the browser. A prompt of the folder is shown.
+# `code`, else in code-server, which is VS Code in the browser. A prompt of the folder is shown, with its
+# preview where the folder's settings say so.
 # Usage: vscode.sh FOLDER PROMPT
 #
 # Who opens code-server can run any command as you, and every user of this machine reaches its port: so it asks
@@ -11,12 +12,10 @@ folder="$root/$1"
 prompt="$folder/$2"
 extension="$root/vscode-client/promptls.vsix"
 step "VS Code extension" "40 seconds" scripts/build-extension.sh
-# No option of VS Code opens a preview.
-hint="In the prompt, Ctrl+Shift+V (Cmd+Shift+V on macOS) shows its preview."
 
 if command -v code >/dev/null; then
   step "extension into your VS Code" "10 seconds" code --install-extension "$extension" --force
-  echo "Opening $1 in VS Code. $hint"
+  echo "Opening $1 in VS Code."
   exec code "$folder" "$prompt"
 fi
 
@@ -39,7 +38,6 @@ port="${PORT:-$(.venv/bin/python -c 'import socket; s = socket.socket(); s.bind(
 opened="%5B%5B%22openFile%22,%22vscode-remote://127.0.0.1:$port$prompt%22%5D%5D"
 address="http://127.0.0.1:$port/?folder=$folder&payload=$opened"
 echo "VS Code is at $address (Ctrl+C ends it)."
-echo "$hint"
 echo "Its password is $(sed -n 's/^password: //p' "$config"), kept in $config."
 open="$(command -v xdg-open || command -v open || true)"
 if [[ -n "$open" ]]; then

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+from code_server import CodeServer
 from example_project import PROMPT
 from playwright.sync_api import Frame, expect
 from workbench import Workbench
@@ -93,6 +95,18 @@ def test_a_reload_just_after_the_preview_was_requested_brings_it_back(workbench:
     with workbench.page.expect_navigation():
         workbench.run_command("Developer: Reload Window")
     workbench.panel("answer format")
+
+
+def test_the_preview_opens_by_itself_if_the_folder_asks_for_that(
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    settings = project / ".vscode" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"promptls.preview.openAutomatically": true}', "utf-8")
+    workbench = open_folder(code_server, project)
+    workbench.open_file(PROMPT)
+    workbench.panel("answer format")
+    workbench.screenshot("opened by itself")
 
 
 def test_the_status_item_says_which_server_runs(workbench: Workbench) -> None:

@@ -86,7 +86,13 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       }
     },
     "promptls.setKey": () => setKey(keys),
-    "promptls.installServer": () => manager.install(),
+    "promptls.installServer": async () => {
+      await manager.install();
+      if (manager.isRunning) {
+        // Not awaited: the message may stay open.
+        void vscode.window.showInformationMessage("promptls: the server is installed and runs.");
+      }
+    },
     "promptls.restartServer": () => manager.start(true),
     "promptls.showLog": () => {
       log.show();

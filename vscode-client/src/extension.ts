@@ -70,6 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerAgentTools(client),
     countTokens(client, preview),
     startWhenNeeded(server, isProject),
+    previewFirstPrompt(client, preview),
     whenPrompts(client, log, isProject, () => {
       void vscode.commands.executeCommand("setContext", "promptls.isActive", true);
       return vscode.Disposable.from(
@@ -192,6 +193,26 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
       startFor(...vscode.workspace.textDocuments);
     }
   });
+  return listening;
+}
+
+/** Opens the preview beside the first prompt of the window, if the user's settings say so. */
+function previewFirstPrompt(client: Client, preview: PreviewPanel): vscode.Disposable {
+  const open = () => {
+    const prompt = activePrompt();
+    if (prompt === undefined || !client.isRunning || !hasPromptText(prompt)) {
+      return;
+    }
+    const settings = vscode.workspace.getConfiguration("promptls");
+    if (settings.get<boolean>("preview.openAutomatically", false)) {
+      listening.dispose();
+      preview.show({ uri: prompt.uri.toString() });
+    }
+  };
+  const listening = vscode.Disposable.from(
+    client.onStarted(open),
+    vscode.window.onDidChangeActiveTextEditor(open),
+  );
   return listening;
 }
 

@@ -7,8 +7,8 @@ export interface Inspected {
   workspaceFolderValue?: unknown;
 }
 
-/** Settings that choose how the server is started: it has no use for them, and they name places of this machine. */
-const OWN = /^(server|trace)\./;
+/** Settings of the extension alone: the server has no use for them, and some name places of this machine. */
+const OWN = /^(preview|server|trace)\./;
 
 /**
  * Returns the settings that have a value of the user's, by the names that `promptls.toml` has; for the others,

@@ -2,11 +2,20 @@ import { expect, it } from "vitest";
 
 import { explicitSettings } from "../src/settings";
 
-const NAMES = ["server.path", "tokenLimit", "roles", "inlayHints.tokens", "askAbove.cost", "askAbove.calls"];
+const NAMES = [
+  "server.path",
+  "preview.openAutomatically",
+  "tokenLimit",
+  "roles",
+  "inlayHints.tokens",
+  "askAbove.cost",
+  "askAbove.calls",
+];
 
 it("has what the user has set, by the names of the server, and no defaults", () => {
   const values: Record<string, object> = {
     "server.path": { globalValue: "/usr/bin/promptls" },
+    "preview.openAutomatically": { workspaceValue: true },
     tokenLimit: { globalValue: 100, workspaceValue: 200 },
     roles: { workspaceFolderValue: [] },
     "askAbove.cost": { globalValue: 2 },
