@@ -1,29 +1,35 @@
-"""Keys and texts that a template expects of its inputs, and that no sample has."""
+"""What a template expects of its inputs, and samples do not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.lint.analysis.declared_types import (
     below,
     declared_types,
     lacks_property,
     may_differ,
+    misfit,
     path_text,
 )
+from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File
 from promptls.semantic.flow.paths import Path
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.template import Template
+from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
 from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.text.errors import UserError
 from promptls.text.positions import NOWHERE, Span
-from promptls.text.suggest import is_close, is_typo
-from promptls.workspace.contract import include_chains
+from promptls.text.suggest import is_close, is_typo, nearest
+from promptls.workspace.contract import include_chains, needed_shapes
+
+if TYPE_CHECKING:
+    from promptls.rendering.samples import Sample
 
 _MAX_VALUES: Final = 200
 _MAX_DEPTH: Final = 10
@@ -190,3 +196,34 @@ def _schema(values: list[Any], depth: int) -> dict[str, Any]:
     if all(isinstance(value, str) for value in values):
         return {"type": "string", "enum": list(dict.fromkeys(values))}
     return {}
+
+
+class SampleProblem(NamedTuple):
+    """A problem of a sample, and the key in the sample that it is about; empty for the sample itself."""
+
+    message: str
+    key: str = ""
+
+
+def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
+    """Yield the inputs that a sample lacks, and its values that do not fit."""
+    known = frozenset(map(str, sample.data))
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    for name in needed_inputs(file, known):
+        meant = nearest(name, known - declared.keys())
+        suggestion = f"; it has `{meant}`" if meant else ""
+        yield SampleProblem(f"the sample `{sample.name}` lacks `{name}`{suggestion}", meant or "")
+    for name, schema in declared.items():
+        if problem := misfit(name, sample.data.get(name), schema):
+            yield SampleProblem(f"the sample `{sample.name}`: {problem}", name)
+    if not declared:
+        shapes = needed_shapes(file.snapshot, file.path)
+        values = {str(name): given_value(value) for name, value in sample.data.items()}
+        for name, when in sorted(lacking(shapes, values)):
+            yield SampleProblem(f"the sample `{sample.name}` lacks `{name}`, which is read where {when}")
+    else:
+        untyped = {name for name, schema in declared.items() if declared_types(schema) is None}
+        shapes = needed_shapes(file.snapshot, file.path) if untyped else {}
+        values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
+    for name, reason in misfit_by_name(shapes, values):
+        yield SampleProblem(f"the sample `{sample.name}`: {reason}", name)

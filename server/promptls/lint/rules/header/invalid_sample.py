@@ -52,25 +52,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.lint.analysis.declared_experiments import NameObjection, place_in_data
-from promptls.lint.analysis.declared_types import declared_types, misfit
-from promptls.lint.analysis.unmatched_names import needed_inputs
+from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.security.files import current_scope, is_file, is_folder, read_text
 from promptls.semantic.kind import Kind
-from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, key_text
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
-from promptls.workspace.contract import needed_shapes
-
-if TYPE_CHECKING:
-    from promptls.rendering.samples import Sample
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -104,11 +96,11 @@ def check(file: File) -> Iterator[Finding]:
         first.setdefault(name, entry.key.span)
     for sample in samples:
         own = written.value(sample.name)
-        for objection in _objections(file, sample):
-            found = own.entry(objection.key) if isinstance(own, Mapping) else written.entry(objection.key)
+        for problem in sample_problems(file, sample):
+            found = own.entry(problem.key) if isinstance(own, Mapping) else written.entry(problem.key)
             found = found or written.entry(sample.name)
             places = [(found.key.span if found else Span(0, 0), f"the sample `{sample.name}`")]
-            yield Finding(span, objection.message, related=_related(named_file, places))
+            yield Finding(span, problem.message, related=_related(named_file, places))
 
 
 def _written(path: Path) -> Mapping:
@@ -122,36 +114,6 @@ def _written(path: Path) -> Mapping:
 
 def _related(path: Path, places: Iterable[tuple[Span, str]]) -> tuple[RelatedInformation, ...]:
     return tuple(RelatedInformation(str(path), span, message) for span, message in places)
-
-
-class _Objection(NamedTuple):
-    """A problem of a sample, and the key in the sample that it is about; empty for the sample itself."""
-
-    message: str
-    key: str = ""
-
-
-def _objections(file: File, sample: Sample) -> Iterator[_Objection]:
-    known = frozenset(map(str, sample.data))
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
-    for name in needed_inputs(file, known):
-        meant = nearest(name, known - declared.keys())
-        suggestion = f"; it has `{meant}`" if meant else ""
-        yield _Objection(f"the sample `{sample.name}` lacks `{name}`{suggestion}", meant or "")
-    for name, schema in declared.items():
-        if problem := misfit(name, sample.data.get(name), schema):
-            yield _Objection(f"the sample `{sample.name}`: {problem}", name)
-    if not declared:
-        shapes = needed_shapes(file.snapshot, file.path)
-        values = {str(name): given_value(value) for name, value in sample.data.items()}
-        for name, when in sorted(lacking(shapes, values)):
-            yield _Objection(f"the sample `{sample.name}` lacks `{name}`, which is read where {when}")
-    else:
-        untyped = {name for name, schema in declared.items() if declared_types(schema) is None}
-        shapes = needed_shapes(file.snapshot, file.path) if untyped else {}
-        values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
-    for name, reason in misfit_by_name(shapes, values):
-        yield _Objection(f"the sample `{sample.name}`: {reason}", name)
 
 
 RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

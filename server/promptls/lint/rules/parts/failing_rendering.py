@@ -49,11 +49,12 @@ examples: [{user: {name: Ada}, answer: '"hello"'}]
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from promptls.lint.analysis.sampled_values import sample_problems
+from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
@@ -70,7 +71,6 @@ from promptls.workspace.include_graph import path_in
 
 _RESOURCE_FAILURES: Final = frozenset({"timeout", "memory"})
 _DATA_FAILURES: Final = frozenset({"render", "sandbox"})
-_UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
 _OF_VALUES: Final = frozenset({"html-escape", "unescaped-multiline-input", "unquoted-input"})
 """Rules about values that YAML or the model misreads, which explain no failure of Jinja."""
 _IN_HEADER: Final = {"functions": "functions"}
@@ -99,7 +99,7 @@ def check(file: File) -> Iterator[Finding]:
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
         is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
-        if is_certain and not _is_known(file, span) and not _is_wrong_sample(file, rendering.sample, failure):
+        if is_certain and not _is_known(file, span) and not _is_wrong_sample(file, rendering.sample):
             yield Finding(
                 span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
             )
@@ -200,19 +200,12 @@ def _is_known(file: File, span: Span) -> bool:
     )
 
 
-def _is_wrong_sample(file: File, sample: Sample, failure: RenderFailure) -> bool:
-    """Return whether `invalid-sample` reports the sample, or another rule the column that its row lacks."""
+def _is_wrong_sample(file: File, sample: Sample) -> bool:
+    """Return whether `invalid-sample` reports the sample, or `missing-dataset-column` a column that its row lacks."""
     start = describe_sample(sample)
-    undefined = _UNDEFINED.search(failure.message) if start.startswith("row ") else None
-    return any(
-        (each.rule == "invalid-sample" and each.message.startswith(start))
-        or (
-            each.rule == "missing-dataset-column"
-            and undefined is not None
-            and f"no column `{undefined[1]}`" in each.message
-        )
-        for each in file.found
-    )
+    if start.startswith("row "):
+        return bool(needed_inputs(file, frozenset(map(str, sample.data))))
+    return start.startswith("the sample ") and any(sample_problems(file, sample))
 
 
 def _has_error(file: File) -> bool:
