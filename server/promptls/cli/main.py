@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Imports make many objects that stay: looking for garbage among them takes a tenth of a short command.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(300_000, 20, 20)
     terminal.open_closed_streams()
     terminal.survive_any_encoding()
     safe_stream.install()
