@@ -30,6 +30,10 @@ WRONG = {
     "an ignored field": ("Prompt(name='a', instruction='b', outputkey='c')", "outputkey"),
     "a misspelled backend": ("Dataset.load('d', backend='local/cvs', root_dir='.')", "'local/cvs'"),
     "a backend without `local/`": ("Dataset.load('d', backend='csv', root_dir='.')", "'csv'"),
+    "a name with the ending of its file": (
+        "Dataset.load('d.csv', backend='local/csv', root_dir='.')",
+        "'d.csv'",
+    ),
     "a backend without its folder": ("Dataset('d', 'local/csv')", "'local/csv'"),
     "a decorator without a call": ("@numeric_metric\ndef f(response): return 1", "numeric_metric"),
     "a value that is not allowed": (METRIC.replace('else "bad"', 'else "bda"'), '"bda"'),
@@ -39,6 +43,10 @@ WRONG = {
     "an unknown attribute of a result": (
         METRIC + "def f():\n    r = quality.score(response='a', expected='b')\n    return r.reasons",
         "reasons",
+    ),
+    "a key of a result": (
+        METRIC + "def f():\n    r = quality.score(response='a', expected='b')\n    return r['value']",
+        "'value'",
     ),
     "an experiment without a result": (EXPERIMENT.replace("return", "result ="), "triage"),
     "a run that nothing awaits": (EXPERIMENT + "triage.arun([])", "triage.arun"),
@@ -55,6 +63,7 @@ RIGHT = {
     "another program's load": "import json\njson.load(stream, encodin='x')",
     "a backend of a plugin": "Dataset('d', backend='s3', root_dir='.')",
     "a path that is like no other": "load('elsewhere.yml.j2')",
+    "an item of a list": METRIC + "def f():\n    r = rank(response='a')\n    return r['value']",
     "an awaited run": EXPERIMENT + "import asyncio\nasyncio.run(triage.arun([], prompt_file='b', name='c'))",
     "a parameter after the backend": (
         EXPERIMENT.replace('="main.yml.j2"', "") + "x = triage.arun([], 'c', None, 'main.yml.j2')"

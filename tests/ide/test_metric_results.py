@@ -87,6 +87,17 @@ def test_a_coroutine_that_is_awaited_later_is_left_alone(tmp_path: Path) -> None
     assert found(tmp_path, text.replace("    if score", "    manner = await manner\n    if score")) == []
 
 
+def test_a_metric_that_is_passed_is_awaited_too(tmp_path: Path) -> None:
+    text = PROGRAM.replace("run(row)", "run(row, judge=None)").replace("tone.ascore", "judge.ascore")
+    assert found(tmp_path, text) == []
+    assert found(tmp_path, text.replace("await judge", "judge")) == ["judge.ascore"]
+
+
+def test_the_result_of_a_metric_with_a_prompt_has_no_keys(tmp_path: Path) -> None:
+    assert found(tmp_path, PROGRAM.replace("manner.value", 'manner["value"]')) == ['"value"']
+    assert found(tmp_path, PROGRAM.replace("manner.value", "manner.reasn")) == ["reasn"]
+
+
 def test_a_reason_is_any_text(tmp_path: Path) -> None:
     assert found(tmp_path, PROGRAM.replace('score.value == "fail"', 'score.reason == "late"')) == []
 

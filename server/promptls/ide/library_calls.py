@@ -17,6 +17,7 @@ from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.ide.metric_results import Results, findings_in_results
 from promptls.ide.poet_calls import findings_in_poet_calls
 from promptls.ide.ragas_examples import findings_in_prompt_classes, findings_in_rows
+from promptls.ide.ragas_samples import findings_in_samples
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -67,7 +68,8 @@ _FIELD_END: Final = re.compile(r"[.\[]")
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _RUN_KEYWORDS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})
-_RESULT_ATTRIBUTES: Final = frozenset({"value", "reason", "traces", "to_dict", "validate"})
+_RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
+_RESULT_ATTRIBUTES: Final = _RESULT_FIELDS | {"to_dict", "validate"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -131,6 +133,7 @@ class _Library:
             return
         yield from findings_in_poet_calls(self._tree, self._places, self._meaning)
         yield from findings_in_prompt_classes(self._tree, self._places, self._meaning)
+        yield from findings_in_samples(self._tree, self._places, self._meaning)
         yield from findings_in_rows(self._tree, self._places, self._meaning, self._experiments, self._folder)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
@@ -406,6 +409,13 @@ class _Library:
             fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
             message = f"there is no backend `{backend.value}`; did you mean `{meant}`?"
             yield Finding(span, message, (fix,))
+        name = _keyword(call, "name") or next(iter(call.args[:1]), None)
+        ending = f".{backend.value.removeprefix('local/')}"
+        if isinstance(name, ast.Constant) and str(name.value).endswith(ending) and backend.value in BACKENDS:
+            end = self._places.span(name).end - 1
+            fix = Fix(f"Remove `{ending}`", (Edit(Span(end - len(ending), end), ""),), preferred=True)
+            message = f"the backend adds `{ending}` to this name"
+            yield Finding(self._places.span(name), message, (fix,), severity="warning")
         has_root = any(keyword.arg in {None, "root_dir"} for keyword in call.keywords)
         if backend.value in BACKENDS and backend.value.startswith("local/") and not has_root:
             yield Finding(self._places.span(backend), f"the backend `{backend.value}` needs a `root_dir`")
@@ -552,25 +562,47 @@ class _Library:
                 yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
 
     def _results(self, node: _Function) -> Iterator[Finding]:
-        """Yield the attributes that the result of a metric does not have."""
+        """Yield the attributes and keys that the result of a metric does not have."""
         results: set[str] = set()
         others: set[str] = set()
         for each in ast.walk(node):
             if isinstance(each, ast.Assign):
                 names = {target.id for target in each.targets if isinstance(target, ast.Name)}
-                (others if self._scored(each.value) is None else results).update(names)
+                (results if self._is_result(each.value) else others).update(names)
         for each in ast.walk(node):
-            if not isinstance(each, ast.Attribute):
+            if not isinstance(each, ast.Attribute | ast.Subscript):
                 continue
-            is_result = isinstance(each.value, ast.Name) and each.value.id in results - others
-            if (is_result or self._scored(each.value) is not None) and not each.attr.startswith("_"):
+            is_named = isinstance(each.value, ast.Name) and each.value.id in results - others
+            if not is_named and not self._is_result(each.value):
+                continue
+            if isinstance(each, ast.Subscript):
+                yield from self._key(each)
+            elif not each.attr.startswith("_") and each.attr not in _RESULT_ATTRIBUTES:
+                end = self._places.span(each).end
                 meant = nearest(each.attr, _RESULT_ATTRIBUTES)
-                if meant is not None and each.attr not in _RESULT_ATTRIBUTES:
-                    end = self._places.span(each).end
+                if meant is not None:
                     span = Span(end - len(each.attr), end)
                     yield Finding.suggest(
                         span, f"the result of a metric has no `{each.attr}`", meant, preferred=True
                     )
+
+    def _key(self, node: ast.Subscript) -> Iterator[Finding]:
+        """Yield a key of a result, which is an object and no mapping."""
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(key, str):
+            span = self._places.span(node.slice)
+            whole = self._places.span(node)
+            edit = Edit(Span(self._places.span(node.value).end, whole.end), f".{key}")
+            fixes = (Fix(f"Change to `.{key}`", (edit,), preferred=True),) if key in _RESULT_FIELDS else ()
+            yield Finding(span, "the result of a metric has attributes, and no keys", fixes)
+
+    def _is_result(self, node: ast.expr) -> bool:
+        """Return whether an expression is the result of a metric."""
+        node = node.value if isinstance(node, ast.Await) else node
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="score" | "ascore")):
+                return self._scored(node) is not None or name in self._prompts
+        return False
 
     def _values(self, metric: _Metric) -> Iterator[Finding]:
         """Yield the literal values of a discrete metric that it does not allow."""

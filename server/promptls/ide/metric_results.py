@@ -45,8 +45,8 @@ def findings_in_results(results: Results) -> Iterator[Finding]:
 def _called(node: ast.expr | None) -> tuple[str, str]:
     """Return the metric and the method of a call of `score` or `ascore`; empty for others."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="score" | "ascore" as method)):
-            return name, method
+        case ast.Call(func=ast.Attribute(value=owner, attr="score" | "ascore" as method)):
+            return ast.unparse(owner), method
     return "", ""
 
 
@@ -85,7 +85,7 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
                 yield Finding.suggest(Span(end - len(method), end), message, "ascore", preferred=True)
     for call in {id(each): each for each in read}.values():
         metric, method = _called(call)
-        if metric in known and method == "ascore" and isinstance(call, ast.Call):
+        if method == "ascore" and isinstance(call, ast.Call):
             span = results.places.span(call)
             edit = Edit(Span(span.start, span.start), "await ")
             is_async = isinstance(function, ast.AsyncFunctionDef)

@@ -372,7 +372,7 @@ def _calls_of_response(response: str) -> list[dict[str, Any]]:
 
 
 _LISTS = frozenset({"retrieved_contexts", "reference_contexts", "reference_topics"})
-_CONVERSATIONS = frozenset(
+CONVERSATIONS: Final = frozenset(
     {
         "TopicAdherence",
         "ToolCallAccuracy",
@@ -381,6 +381,7 @@ _CONVERSATIONS = frozenset(
         "AgentGoalAccuracyWithoutReference",
     }
 )
+"""The classes of metrics that score a conversation."""
 
 _INSTALL = 'run `pip install "promptls[ragas]"`'
 
@@ -485,10 +486,10 @@ def _arguments(row: RagasMetric, values: Mapping[str, Any], messages: Any) -> di
             arguments[name] = context_texts(value)
         elif name == "reference_tool_calls":
             arguments[name] = [messages.ToolCall(**call) for call in tool_calls(value)]
-        elif row.kind in _CONVERSATIONS and name == "user_input":
+        elif row.kind in CONVERSATIONS and name == "user_input":
             turns = conversation(value, str(values.get("response") or ""))
             arguments[name] = [_turn(turn, messages) for turn in turns]
-        elif row.kind in _CONVERSATIONS and name == "response":
+        elif row.kind in CONVERSATIONS and name == "response":
             continue
         else:
             arguments[name] = value if isinstance(value, str) else str(value)

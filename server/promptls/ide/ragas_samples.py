@@ -1,0 +1,289 @@
+"""Diagnostics for samples of Ragas in a program: fields, types, and the columns that metrics need."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.ide.ragas_examples import Meaning
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.syntax.python_places import PythonPlaces
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_SAMPLES: Final = ("SingleTurnSample", "MultiTurnSample")
+_MODELS: Final = (*_SAMPLES, "HumanMessage", "AIMessage", "ToolMessage", "ToolCall")
+_DATASET: Final = "EvaluationDataset"
+_OLD_NAMES: Final[Mapping[str, str]] = {
+    "question": "user_input",
+    "query": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+}
+"""Other names of fields, such as those of Ragas before 0.2, and the fields."""
+_SCORES: Final = frozenset({"single_turn_score", "single_turn_ascore"})
+_CHANGES: Final = frozenset({"extend", "insert", "update", "setdefault", "pop", "remove", "clear"})
+_UNKNOWN: Final = object()
+"""Stands for a value that only running the program would reveal."""
+
+
+def findings_in_samples(tree: ast.Module, places: PythonPlaces, meaning: Meaning) -> Iterator[Finding]:
+    """Yield the fields of samples that are unknown or of a wrong type, and the columns that metrics lack."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    samples = _Samples(tree, places, meaning)
+    for call in calls:
+        name = meaning(call.func)[1]
+        if name in _MODELS:
+            yield from samples.fields(call, name)
+        elif isinstance(call.func, ast.Attribute) and meaning(call.func.value)[1] == _DATASET:
+            for row in (samples.rows(call) or ()) if call.func.attr in {"from_list", "from_dict"} else ():
+                if isinstance(row, ast.Dict):
+                    yield from samples.columns(row)
+        if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
+            yield from samples.needs(call)
+
+
+class _Samples:
+    """One module, and the values of the names that it binds once."""
+
+    def __init__(self, tree: ast.Module, places: PythonPlaces, meaning: Meaning) -> None:
+        self._places = places
+        self._meaning = meaning
+        nodes = [*ast.walk(tree)]
+        bound = Counter(
+            node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        )
+        bound.update(node.arg for node in nodes if isinstance(node, ast.arg))
+        changed = {
+            node.value.id
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _CHANGES
+        }
+        self._values = {
+            node.targets[0].id: node.value
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and len(node.targets) == bound[node.targets[0].id] == 1
+            and node.targets[0].id not in changed
+        }
+        self._appended: dict[str, list[ast.expr]] = {}
+        self._mentioned: set[str | None] = set()
+        for node in nodes:
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[row]):
+                    self._appended.setdefault(name, []).append(row)
+                case ast.Constant(value=str(name)) | ast.keyword(arg=name) | ast.Attribute(attr=name):
+                    self._mentioned.add(name)
+
+    def _resolved(self, node: ast.expr | None) -> ast.expr | None:
+        return self._values.get(node.id) if isinstance(node, ast.Name) else node
+
+    # -- fields -----------------------------------------------------------------------
+
+    def fields(self, call: ast.Call, name: str) -> Iterator[Finding]:
+        """Yield the wrong arguments of a sample or a message."""
+        model = _model(name)
+        given = {keyword.arg: keyword for keyword in call.keywords}
+        first = call.args[0] if call.args else None
+        is_placeholder = isinstance(first, ast.Constant) and first.value is ...
+        if first is not None and not is_placeholder and not isinstance(first, ast.Starred):
+            message = f"`{name}` takes its arguments by name"
+            yield Finding(self._places.span(first), message)
+        if call.args or None in given:
+            return
+        missing = [each for each, field in model.model_fields.items() if field.is_required()]
+        missing = [each for each in missing if each not in given]
+        for key, keyword in given.items():
+            if key is None or key in model.model_fields:
+                continue
+            meant = _meant(key, [each for each in model.model_fields if each not in given])
+            span = Span(start := self._places.span(keyword).start, start + len(key))
+            fixes = (
+                (Fix.change_to(span, meant, preferred=True),) if meant and _may_be(key, keyword.value) else ()
+            )
+            suggestion = f"; did you mean `{meant}`?" if meant else ""
+            message = f"`{name}` has no field `{key}`, and leaves it out{suggestion}"
+            yield Finding(span, message, fixes, severity=None if meant in missing else "warning")
+            missing = [each for each in missing if each != meant]
+        if missing:
+            names = ", ".join(f"`{each}`" for each in missing)
+            yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
+        for key, keyword in given.items():
+            if key in model.model_fields:
+                yield from self._misfit(name, key or "", keyword.value)
+        if name == "MultiTurnSample" and (said := given.get("user_input")) is not None:
+            yield from self._order(said.value)
+
+    def columns(self, row: ast.Dict) -> Iterator[Finding]:
+        """Yield the keys of a row that no sample has, and values of a wrong type."""
+        known = list(dict.fromkeys(key for each in _SAMPLES for key in _model(each).model_fields))
+        given = {
+            each.value: (each, value)
+            for each, value in zip(row.keys, row.values, strict=True)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        }
+        for key, (place, value) in given.items():
+            meant = _meant(key, [each for each in known if each not in given]) if key not in known else None
+            if meant is not None:
+                span = self._places.span(place)
+                fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
+                message = f"a sample has no `{key}`, and leaves it out; did you mean `{meant}`?"
+                fixes = (fix,) if _may_be(key, value) else ()
+                yield Finding(span, message, fixes, severity="warning")
+            elif key in known and key != "user_input":
+                model = _SAMPLES[key not in _model(_SAMPLES[0]).model_fields]
+                yield from self._misfit(model, key, value)
+
+    def _misfit(self, name: str, key: str, node: ast.expr) -> Iterator[Finding]:
+        """Yield the first value in an expression that the type of a field does not allow."""
+        from pydantic import TypeAdapter, ValidationError
+
+        value = self._value(node)
+        if value is _UNKNOWN or value is None:
+            return
+        declared: Any = _model(name).model_fields[key].annotation
+        try:
+            TypeAdapter(declared).validate_python(value)
+        except ValidationError as failure:
+            error = failure.errors(include_url=False, include_context=False)[0]
+        else:
+            return
+        if isinstance(error["input"], dict):
+            return  # Ragas tries several types of messages.
+        place = node
+        for step in error["loc"]:
+            if isinstance(step, int) and isinstance(place, ast.List) and step < len(place.elts):
+                place = place.elts[step]
+        reason = f"{error['msg'][:1].lower()}{error['msg'][1:]}"
+        if key == "user_input" and name == "MultiTurnSample":
+            reason = "each item is a `HumanMessage`, `AIMessage` or `ToolMessage`"
+        yield Finding(self._places.span(place), f"`{key}` of `{name}`: {reason}")
+
+    def _value(self, node: ast.expr | None) -> Any:
+        """Return the value of a literal, or a message with the known ones of its fields."""
+        node = self._resolved(node)
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.JoinedStr():
+                return ""
+            case ast.List(elts=items) if not any(isinstance(each, ast.Starred) for each in items):
+                values = [self._value(each) for each in items]
+                return _UNKNOWN if any(each is _UNKNOWN for each in values) else values
+            case ast.Dict(keys=keys, values=items) if None not in keys:
+                pairs = [
+                    (self._value(key), self._value(value)) for key, value in zip(keys, items, strict=True)
+                ]
+                is_known = all(isinstance(key, str) and value is not _UNKNOWN for key, value in pairs)
+                return dict(pairs) if is_known else _UNKNOWN
+            case ast.Call(keywords=keywords) if (name := self._meaning(node.func)[1]) in _MODELS:
+                given = {each.arg: self._value(each.value) for each in keywords if each.arg}
+                return _model(name).model_construct(**given)
+        return _UNKNOWN
+
+    def _order(self, node: ast.expr) -> Iterator[Finding]:
+        """Yield the first result of a tool in a conversation in which no tool was called before it."""
+        said = self._resolved(node)
+        messages = said.elts if isinstance(said, ast.List) else []
+        before = ""
+        for message in messages:
+            name = self._meaning(message.func)[1] if isinstance(message, ast.Call) else ""
+            if name not in _MODELS or not isinstance(message, ast.Call):
+                return
+            if name == "ToolMessage" and before not in {"ToolMessage", "a call"}:
+                text = "a `ToolMessage` follows an `AIMessage` with `tool_calls`: Ragas refuses this sample"
+                yield Finding(self._places.span(message.func), text)
+                return
+            calls = next((each.value for each in message.keywords if each.arg in {"tool_calls", None}), None)
+            is_empty = calls is None or (isinstance(calls, ast.List) and not calls.elts)
+            before = name if name != "AIMessage" or (is_empty and not message.args) else "a call"
+
+    # -- columns of metrics -----------------------------------------------------------
+
+    def rows(self, call: ast.Call) -> list[ast.expr] | None:
+        """Return the rows of a dataset that a call makes from a list; None if they are not all known."""
+        given = next(iter(call.args), None) or next(
+            (each.value for each in call.keywords if each.arg in {"data", "samples"}), None
+        )
+        made = self._resolved(given)
+        if not isinstance(made, ast.List):
+            return None
+        appended = self._appended.get(given.id, []) if isinstance(given, ast.Name) else []
+        rows = [self._resolved(each) for each in (*made.elts, *appended)]
+        known: list[ast.expr] = [each for each in rows if isinstance(each, ast.Dict | ast.Call)]
+        return known if known and len(known) == len(rows) else None
+
+    def needs(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the metrics of an evaluation that need a column which the program nowhere names."""
+        arguments = dict(zip(("dataset", "metrics"), call.args, strict=False))
+        arguments.update({each.arg: each.value for each in call.keywords if each.arg})
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES:
+            sample = arguments.get("sample") or arguments.get("dataset")
+            metrics, rows = [call.func.value], [self._resolved(sample)]
+        else:
+            dataset, listed = (
+                self._resolved(arguments.get("dataset")),
+                self._resolved(arguments.get("metrics")),
+            )
+            made = dataset.func if isinstance(dataset, ast.Call) else None
+            owner = made.value if isinstance(made, ast.Attribute) else made
+            is_known = (
+                isinstance(dataset, ast.Call) and owner is not None and self._meaning(owner)[1] == _DATASET
+            )
+            metrics = listed.elts if isinstance(listed, ast.List) else []
+            rows = [*(self.rows(dataset) or ())] if is_known and isinstance(dataset, ast.Call) else []
+        columns = self._names(rows)
+        for metric in metrics if columns else ():
+            missing = [each for each in self._needed(metric) if each not in columns | self._mentioned]
+            if missing:
+                names = ", ".join(f"`{each}`" for each in missing)
+                message = f"`{ast.unparse(metric)}` needs {names}, and no sample here has it"
+                yield Finding(self._places.span(metric), message)
+
+    def _names(self, rows: list[ast.expr | None]) -> set[str | None]:
+        """Return the columns of rows and samples; nothing if any may have others."""
+        found: set[str | None] = set()
+        for row in rows:
+            match row:
+                case ast.Dict(keys=keys) if all(isinstance(each, ast.Constant) for each in keys):
+                    found |= {str(each.value) for each in keys if isinstance(each, ast.Constant)}
+                case ast.Call(args=[], keywords=keywords) if self._meaning(row.func)[1] == _SAMPLES[0]:
+                    found |= {each.arg for each in keywords}
+                case _:
+                    return set()
+        return set() if None in found else found
+
+    def _needed(self, metric: ast.expr) -> tuple[str, ...]:
+        """Return the columns that a metric of Ragas reads from samples of a single turn."""
+        from promptls.metrics.ragas_metrics import CONVERSATIONS, RAGAS_METRICS
+
+        made = self._resolved(metric) if not self._meaning(metric)[1] else metric
+        name = self._meaning(made.func if isinstance(made, ast.Call) else made)[1] if made else ""
+        known = (each for each in RAGAS_METRICS if each.kind not in CONVERSATIONS)
+        return next((each.needs for each in known if name in {each.kind, each.name}), ())
+
+
+def _model(name: str) -> type[BaseModel]:
+    from promptls.api import ragas_samples
+
+    model: type[BaseModel] = getattr(ragas_samples, name)
+    return model
+
+
+def _may_be(key: str, value: ast.expr) -> bool:
+    """Return whether the value of a key with an old name may be that of the field."""
+    return _OLD_NAMES.get(key) != "reference" or not isinstance(value, ast.List)
+
+
+def _meant(key: str, free: list[str]) -> str | None:
+    """Return the field that a key is probably meant to be."""
+    old = _OLD_NAMES.get(key)
+    return old if old in free else nearest(key, free)

@@ -1,0 +1,81 @@
+"""What is reported of samples of Ragas in a program: fields, types, and columns that metrics need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.code_actions import apply_edits
+from promptls.ide.library_calls import findings_in_library_calls
+from promptls.settings.project import Project
+
+PROGRAM = """from ragas import EvaluationDataset, MultiTurnSample, SingleTurnSample, evaluate
+from ragas.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
+from ragas.metrics import ContextRecall, Faithfulness
+
+rows = [
+    {
+        "user_input": "Which fee?",
+        "retrieved_contexts": ["3 euros a month"],
+        "response": answer("Which fee?"),
+        "reference": "3 euros",
+    },
+]
+rows.append({"user_input": "Why?", "retrieved_contexts": found, "response": "So.", "reference": f"{it}"})
+dataset = EvaluationDataset.from_list(rows)
+recall = ContextRecall(llm=llm)
+result = evaluate(dataset, metrics=[Faithfulness(), recall])
+talk = [
+    HumanMessage(content="Block my card."),
+    AIMessage(content="I do.", tool_calls=[ToolCall(name="block", args={"id": 4})]),
+    ToolMessage(content="done"),
+]
+many = MultiTurnSample(user_input=talk, reference_topics=["cards"])
+one = SingleTurnSample(user_input="Which fee?", response="3", retrieved_contexts=["3 euros"])
+Faithfulness(llm=llm).single_turn_score(one)
+"""
+
+
+def found(text: str) -> list[str]:
+    """The underlined text of each finding."""
+    findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
+    return [text[each.span.start : each.span.end] for each in findings]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('retrieved_contexts=["3 euros"]', 'retrieved_contexts="3 euros"', '"3 euros"'),
+        ('retrieved_contexts=["3 euros"]', 'retrieved_contexts=["a", 3]', "3"),
+        ('response="3"', "response=3", "3"),
+        ('response="3"', 'answer="3"', "answer"),
+        ('SingleTurnSample(user_input="Which fee?"', 'SingleTurnSample("Which fee?"', '"Which fee?"'),
+        ('"retrieved_contexts": ["3 euros a month"]', '"retrieved_contexts": "3"', '"3"'),
+        ('"user_input": "Why?"', '"question": "Why?"', '"question"'),
+        ('"response": "So."', '"respnse": "So."', '"respnse"'),
+        ("MultiTurnSample(user_input=talk, ", "MultiTurnSample(", "MultiTurnSample"),
+        ('ToolCall(name="block", args={"id": 4})', 'ToolCall(name="block")', "ToolCall"),
+        ('HumanMessage(content="Block my card.")', '"Block my card."', "talk"),
+        (', tool_calls=[ToolCall(name="block", args={"id": 4})]', "", "ToolMessage"),
+    ],
+)
+def test_a_wrong_field_is_found(old: str, new: str, place: str) -> None:
+    assert found(PROGRAM) == []
+    assert old in PROGRAM
+    assert found(PROGRAM.replace(old, new, 1)) == [place]
+
+
+def test_a_column_that_the_program_nowhere_names_is_missing() -> None:
+    text = PROGRAM.replace('"reference": "3 euros",', "").replace(', "reference": f"{it}"', "")
+    assert found(text) == ["recall"]
+    assert found(f'{text}\nfor row in rows: row["reference"] = 1\n') == []
+    assert found(text.replace("rows.append(", "rows.extend(")) == []
+    without = PROGRAM.replace("retrieved_contexts", "reference_contexts")
+    assert found(without) == ["Faithfulness()", "recall", "Faithfulness(llm=llm)"]
+
+
+def test_a_fix_names_the_field() -> None:
+    text = PROGRAM.replace('response="3"', 'answer="3"')
+    finding = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())[0]
+    assert apply_edits(text, finding.fixes[0].edits) == PROGRAM
