@@ -127,7 +127,10 @@ def is_of_type(value: Any, types: frozenset[str]) -> bool:
 
 
 def misfit(name: str, value: Any, schema: Mapping[str, Any]) -> str:
-    """Return how the value of an input differs from its declared type or `enum`; empty if it may fit."""
+    """Return how the value of an input differs from its declared type or `enum`; empty if it may fit.
+
+    Items and properties are compared with their schemas too.
+    """
     types = declared_types(schema)
     if types is not None and value is not None and not is_of_type(value, types):
         kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
@@ -135,7 +138,22 @@ def misfit(name: str, value: Any, schema: Mapping[str, Any]) -> str:
     allowed = schema.get("enum")
     if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
         return f"`{name}` is `{value}`, and not one of {', '.join(f'`{each}`' for each in allowed)}"
-    return ""
+    return next(filter(None, _misfits_below(name, value, schema)), "")
+
+
+def _misfits_below(name: str, value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the problem of each item and property of a value; empty for those that may fit."""
+    items, properties = schema.get("items"), schema.get("properties")
+    if isinstance(value, list) and isinstance(items, Mapping):
+        for index, item in enumerate(value):
+            yield misfit(f"{name}[{index}]", item, items)
+    if isinstance(value, dict) and isinstance(properties, Mapping):
+        for key, inner in value.items():
+            own = properties.get(key)
+            if isinstance(own, Mapping):
+                yield misfit(f"{name}.{key}", inner, own)
+            elif key not in properties and (meant := typo_of(schema, str(key))) and meant not in value:
+                yield f"`{name}` has `{key}`, and no `{meant}`"
 
 
 def _shown(value: Any) -> str:

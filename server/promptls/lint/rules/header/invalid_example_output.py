@@ -3,7 +3,8 @@
 ## What it does
 
 With `output_type: json`, reports outputs that are text but not valid JSON; with an `output_schema`,
-outputs that do not match it. In a file that Ragas saved with a schema of the answer, values that do not match
+outputs that do not match it, and values in the datasets of experiments that a metric compares with a property
+of the answer and that its `enum` does not have. In a file that Ragas saved with a schema of the answer, values that do not match
 it are hints.
 
 ## Why is this bad?
@@ -47,20 +48,34 @@ examples:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import schema_in_instruction
 from promptls.dialects.ragas.saved_prompt import saved_prompt_in
+from promptls.lint.analysis.declared_experiments import (
+    DeclaredExperiment,
+    declared_experiments,
+    named_metrics,
+    needed_columns,
+    place_in_data,
+)
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, Severity, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
-from promptls.text.errors import parse_json, trailing_comma
+from promptls.text.errors import FilePlace, parse_json, trailing_comma
+from promptls.text.suggest import did_you_mean
 
 _OWN: Final = "`output_schema`"
+_MAX_ROWS: Final = 5
+"""How many rows of a dataset are reported."""
+_SEPARATOR: Final = re.compile(r"[;,|]")
 _REQUIRED: Final = "is a required property"
 """The end of jsonschema's message about a key that is missing."""
 
@@ -91,6 +106,7 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the outputs of examples that are not valid JSON or do not match the schema."""
     yield from _in_saved(file)
     yield from _in_examples(file)
+    yield from _in_rows(file)
 
 
 def _in_saved(file: File) -> Iterator[Finding]:
@@ -136,6 +152,63 @@ def _in_examples(_source: Source, example: Example, required: _Requirements) -> 
         # Ragas shows the schema to the model, and does not check the examples against it.
         severity: Severity | None = None if required.source == _OWN else "hint"
         yield Finding(span if wrong_span.is_empty() else wrong_span, message, severity=severity)
+
+
+def _in_rows(file: File) -> Iterator[Finding]:
+    """Yield the expected values in datasets that the `enum` of a property of the answer does not have."""
+    settings = file.template.declarations.settings
+    properties = (settings.output_schema or {}).get("properties")
+    if not isinstance(properties, dict):
+        return
+    from promptls.datasets.dataset_files import rows_by_values
+
+    for experiment in declared_experiments(file):
+        span = experiment.span(file, "dataset")
+        for column, name in _expected(file, experiment, properties) if span is not None else ():
+            allowed, is_list = _allowed(properties[name])
+            rows = rows_by_values(experiment.dataset, (column,)) if allowed else {}
+            values = {value: _SEPARATOR.split(value.strip("[]")) if is_list else [value] for (value,) in rows}
+            wrong = {
+                value: each.strip("\"' ")
+                for value, parts in values.items()
+                for each in parts
+                if each.strip("\"' ") not in {*allowed, ""}
+            }
+            if span is None or 2 * len(wrong) > len(values):
+                continue  # The column has other values than the answer.
+            for value, part in islice(wrong.items(), _MAX_ROWS):
+                row = rows[value,]
+                message = (
+                    f"row {row.number} of `{experiment.declared.dataset}` expects `{part}` for `{name}`, "
+                    f"which `output_schema` does not allow{did_you_mean(part, allowed)}"
+                )
+                place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
+                yield Finding(span, message, severity="warning", related=(place,))
+
+
+def _expected(
+    file: File, experiment: DeclaredExperiment, properties: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield the columns that metrics compare with a property of the answer, each with its name."""
+    named = named_metrics(file)
+    found: dict[str, str] = {}
+    for metric in experiment.declared.metrics:
+        field = named[metric].options.get("field") if metric in named else None
+        for _, column in needed_columns(metric, named, Path(file.path).parent):
+            name = str(field or column.removeprefix("expected_"))
+            if name in properties and (field or column.startswith("expected_")):
+                found |= {column: name, name: name}
+    inputs = {key.name for key in file.template.declarations.inputs or ()}
+    yield from ((column, name) for column, name in found.items() if column not in inputs)
+
+
+def _allowed(schema: Any) -> tuple[list[str], bool]:
+    """Return the texts that a property, or each item of it, may be, and whether it has items."""
+    items = schema.get("items") if isinstance(schema, dict) else None
+    chosen = items if isinstance(items, dict) else schema
+    texts = chosen.get("enum") if isinstance(chosen, dict) else None
+    is_known = isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+    return (list(texts) if is_known and texts else []), chosen is not schema
 
 
 def _value_node(example: Example, key: str) -> Node | None:
