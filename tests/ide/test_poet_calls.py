@@ -21,6 +21,7 @@ def build(data):
     prompt.truncate(token_limit=1000, truncation_step=100)
     return prompt.messages
 """
+CUT = "prompt.tokenize()\n    prompt.truncate(token_limit=1000, truncation_step=100)"
 
 
 def found(folder: Path, text: str) -> list[str]:
@@ -44,6 +45,22 @@ def found(folder: Path, text: str) -> list[str]:
         ("=1000", "=0", "0"),
         ("=100)", "=-5)", "-5"),
         ("prompt.messages", "prompt.message", "message"),
+        ("prompt.messages", "prompt.total_cost", "total_cost"),
+        ("prompt.messages", "prompt.messages()", "()"),
+        ("prompt.messages", "create(messages=prompt.string)", "string"),
+        ("prompt.tokenize()", "prompt.tokenize", "tokenize"),
+        (
+            CUT,
+            CUT.replace("tokenize()", "_()").replace("100)", "100)\n    prompt.tokenize()"),
+            "prompt.truncate",
+        ),
+        ("=1000", '="1000"', '"1000"'),
+        ("template_data=data", "template_data=[data]", "[data]"),
+        ("template_data=data", 'template_data={"a": (each for each in data)}', "(each for each in data)"),
+        ("template_data=data", 'template_data={"json": tiktoken}', "tiktoken"),
+        ("template_path=", "raw_template=", '"main.yml.j2"'),
+        ('"main.yml.j2"', 'Path(__file__).parent / "mian.yml.j2"', 'Path(__file__).parent / "mian.yml.j2"'),
+        ('template_path="main.yml.j2"', '"- name: a"', '"- name: a"'),
     ],
 )
 def test_a_wrong_use_is_reported_at_its_place(tmp_path: Path, old: str, new: str, place: str) -> None:
@@ -61,12 +78,37 @@ def test_a_wrong_use_is_reported_at_its_place(tmp_path: Path, old: str, new: str
         ("token_limit=1000, truncation_step=100", "-1"),
         ("token_limit=1000, truncation_step=100", "1000, 100"),
         ("encode)", "encode, truncation_step=5)"),
-        ("prompt.messages", "prompt.custom_attribute"),
+        ("prompt.messages", "prompt._total_tokens"),
+        ("return prompt.messages", "prompt.note = 1\n    return prompt.note"),
+        ("prompt.messages", "create(prompt=prompt.string)"),
+        ("template_data=data", "template_data=None or data"),
+        ("template_data=data", 'template_data={"a": [each for each in data]}'),
+        ("def build(data):", "def build(data, tiktoken):"),
         ("from prompt_poet", "from other_package"),
     ],
 )
 def test_a_right_use_is_not_reported(tmp_path: Path, old: str, new: str) -> None:
     assert found(tmp_path, PROGRAM.replace(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [
+        ("def show(prompt: Prompt):\n    print(prompt.messages())\n", "()"),
+        ("def show(prompt: Prompt, data):\n    prompt = data\n    print(prompt.messages())\n", ""),
+        ("def show(prompt: Prompt):\n    print(prompt.cost)\n", ""),
+        ("def make() -> Prompt:\n    return cached\n\nprompt = make()\nprompt.truncate\n", "truncate"),
+        ("async def make() -> Prompt:\n    return a\n\nb = await make()\nb.parts()\n", "()"),
+    ],
+)
+def test_annotated_prompts_are_known(tmp_path: Path, code: str, place: str) -> None:
+    assert found(tmp_path, f"from prompt_poet import Prompt\n\n{code}") == ([place] if place else [])
+
+
+def test_a_number_may_be_a_constant_of_the_module(tmp_path: Path) -> None:
+    limited = PROGRAM.replace("data, ", "data, token_limit=LIMIT, ").replace("def", 'LIMIT = "4k"\n\ndef')
+    assert found(tmp_path, limited) == ["LIMIT"]
+    assert found(tmp_path, limited.replace('"4k"', "4000")) == []
 
 
 def test_the_known_names_are_those_of_the_class() -> None:

@@ -87,7 +87,7 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
         return ()
     try:
         tree = ast.parse(text.removeprefix("\ufeff"))
-        found = set(_Library(tree, text, Path(path).parent).findings())
+        found = set(_Library(tree, text, Path(path)).findings())
     except NOT_PYTHON:
         return ()
     placed = (finding.of(RULE.name, finding.severity or severity) for finding in found)
@@ -97,10 +97,11 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
 class _Library:
     """One module, with its names for those of the packages, and the metrics that it may use."""
 
-    def __init__(self, tree: ast.Module, text: str, folder: Path | None) -> None:
-        """Read the imports of a module; metrics of files in its `folder` are found if that is given."""
+    def __init__(self, tree: ast.Module, text: str, file: Path | None) -> None:
+        """Read the imports of a module; metrics of files beside its `file` are found if that is given."""
         self._tree = tree
-        self._folder = folder
+        self._file = file
+        self._folder = folder = file.parent if file is not None else None
         self._places = PythonPlaces(text, len(text) - len(text.removeprefix("\ufeff")))
         self._names: dict[str, tuple[str, str]] = {}
         self._modules: dict[str, str] = {}
@@ -131,7 +132,7 @@ class _Library:
         """Yield the wrong uses."""
         if not self._names and not self._modules:
             return
-        yield from findings_in_poet_calls(self._tree, self._places, self._meaning)
+        yield from findings_in_poet_calls(self._tree, self._places, self._meaning, str(self._file or ""))
         yield from findings_in_prompt_classes(self._tree, self._places, self._meaning)
         yield from findings_in_samples(self._tree, self._places, self._meaning)
         yield from findings_in_rows(self._tree, self._places, self._meaning, self._experiments, self._folder)

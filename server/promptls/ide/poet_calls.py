@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.security.files import is_file
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
+from promptls.workspace.disk import ENDINGS
+from promptls.workspace.python_calls import literal_path
+from promptls.workspace.python_scopes import Scope, meaning_in, scopes_of
 
 CONSTRUCTOR: Final = (
     "template_data",
@@ -36,30 +42,61 @@ CONSTRUCTOR: Final = (
 """The parameters of Prompt Poet's `Prompt`, in order."""
 TRUNCATE: Final = ("token_limit", "truncation_step")
 """The parameters of its `truncate`, in order."""
-MEMBERS: Final = frozenset(
-    {"get_section_token_counts", "lreplace_at", "messages", "parts", "pretruncation_parts"}
-    | {"pretruncation_string", "pretruncation_tokens", "section_stats", "string", "template_data"}
-    | {"template_dir", "template_id", "template_name", "template_package_name", "token_limit", "tokenize"}
-    | {"tokens", "truncate"}
+_METHODS: Final = frozenset({"get_section_token_counts", "lreplace_at", "tokenize", "truncate"})
+_PROPERTIES: Final = frozenset(
+    {"messages", "parts", "pretruncation_parts", "pretruncation_string", "pretruncation_tokens"}
+    | {"section_stats", "string", "template_data", "template_dir", "template_id", "template_name"}
+    | {"template_package_name", "token_limit", "tokens"}
 )
+MEMBERS: Final = _METHODS | _PROPERTIES
 """Its attributes."""
 _MINIMUM: Final = {"token_limit": -1, "truncation_step": 1}
 _NO_LIMIT: Final = -1
+_NO_DICT: Final = (ast.List, ast.Tuple, ast.Set, ast.Constant, ast.JoinedStr, ast.ListComp, ast.SetComp)
 _ENCODINGS: Final = frozenset({"get_encoding", "encoding_for_model"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Meaning = Callable[[ast.expr], tuple[str, str]]
 
 
-def findings_in_poet_calls(tree: ast.Module, places: PythonPlaces, meaning: _Meaning) -> Iterator[Finding]:
-    """Yield the wrong uses of prompts; `meaning` returns the package and name of an expression."""
-    for scope in ast.walk(tree):
-        if isinstance(scope, ast.Module | _Function):
-            nodes = list(_own(scope))
-            made = [node for node in nodes if isinstance(node, ast.Call) and _is_prompt(node, meaning)]
-            for call in made:
-                yield from _constructor(call, places, is_poet=meaning(call.func)[0] == "prompt_poet")
-            if made:
-                yield from _variables(scope, nodes, {id(call) for call in made}, places)
+class _Prompt(NamedTuple):
+    """What is known of a variable's prompt: the call that made it, and whether its class is Prompt Poet's."""
+
+    made: ast.Call | None
+    is_exact: bool
+
+
+def findings_in_poet_calls(
+    tree: ast.Module, places: PythonPlaces, meaning: _Meaning, file: str
+) -> Iterator[Finding]:
+    """Yield the wrong uses of prompts in `file`; `meaning` gives the package and name of an expression."""
+    meanings = {id(scope.node): scope for scope in scopes_of(tree)}
+    modules = frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for node in tree.body
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    )
+    builders = frozenset(
+        node.name
+        for node in tree.body
+        if isinstance(node, _Function) and node.returns is not None and _is_class(node.returns, meaning)
+    )
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | _Function):
+            continue
+        nodes = list(_own(node))
+        made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(call, meaning)]
+        for call in made:
+            is_poet = meaning(call.func)[0] == "prompt_poet"
+            yield from _constructor(call, places, meanings[id(node)], file, is_poet=is_poet)
+            if is_poet:
+                yield from _data(call, places, meanings[id(node)], modules)
+        prompts = _prompts(node, nodes, {id(call) for call in made}, builders, meaning)
+        yield from _variables(node, nodes, prompts, places)
+
+
+def _is_class(node: ast.expr, meaning: _Meaning) -> bool:
+    return meaning(node) == ("prompt_poet", "Prompt")
 
 
 def _is_prompt(call: ast.Call, meaning: _Meaning) -> bool:
@@ -69,8 +106,17 @@ def _is_prompt(call: ast.Call, meaning: _Meaning) -> bool:
     return name == "Prompt" and (package == "prompt_poet" or (package == "promptls" and is_template))
 
 
-def _constructor(call: ast.Call, places: PythonPlaces, *, is_poet: bool) -> Iterator[Finding]:
-    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+def _arguments(call: ast.Call) -> dict[str, ast.expr]:
+    """Return the arguments of the constructor that are written out, by their parameters."""
+    starred = next((n for n, each in enumerate(call.args) if isinstance(each, ast.Starred)), len(call.args))
+    given = dict(zip(CONSTRUCTOR, call.args[:starred], strict=False))
+    return given | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+
+
+def _constructor(
+    call: ast.Call, places: PythonPlaces, scope: Scope, file: str, *, is_poet: bool
+) -> Iterator[Finding]:
+    given = _arguments(call)
     if is_poet:
         yield from _unknown(call, "Prompt", CONSTRUCTOR, places)
         encode = given.get("encode_func")
@@ -78,42 +124,168 @@ def _constructor(call: ast.Call, places: PythonPlaces, *, is_poet: bool) -> Iter
             span = places.span(encode)
             fix = Fix("Insert `.encode`", (Edit(Span(span.end, span.end), ".encode"),), preferred=True)
             yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
-    yield from _numbers(given, places)
+        taken = {keyword.arg: keyword for keyword in call.keywords}
+        for name, value in zip(CONSTRUCTOR, call.args, strict=False):
+            if name in taken and not isinstance(value, ast.Starred):
+                message = f"`{name}` is given twice: it is also the argument at this place"
+                yield Finding(places.span(value), message)
+    yield from _numbers(given, places, scope)
+    for keyword in call.keywords:
+        if keyword.arg == "raw_template":
+            path = literal_path(keyword.value, meaning_in(scope), file)
+            if path is not None and "\n" not in path and path.endswith(ENDINGS):
+                message = "this is the path of a template, not its text: use `template_path`"
+                yield Finding(
+                    places.span(keyword.value),
+                    message,
+                    (Fix.change_to(places.span(keyword), "template_path"),),
+                )
+        elif keyword.arg == "template_path" and not isinstance(keyword.value, ast.Constant):
+            path = literal_path(keyword.value, meaning_in(scope), file)
+            if path is not None and Path(path).is_absolute() and not is_file(Path(path)):
+                meant = near_file(Path(path), path, ENDINGS)
+                if meant is not None:
+                    message = (
+                        f"there is no file `{_below(path, file)}`; did you mean `{_below(meant, file)}`?"
+                    )
+                    yield Finding(places.span(keyword.value), message, severity="warning")
 
 
-def _variables(
-    scope: ast.AST, nodes: list[ast.AST], made: set[int], places: PythonPlaces
-) -> Iterator[Finding]:
-    """Yield the wrong uses of the variables of a scope that are bound once, to a prompt."""
-    prompts: dict[str, ast.Call] = {}
+def _below(path: str, file: str) -> str:
+    """Return a path as seen from the folder of the program, if it is in it."""
+    folder = Path(file).parent
+    return Path(path).relative_to(folder).as_posix() if folder in Path(path).parents else path
+
+
+def _data(call: ast.Call, places: PythonPlaces, scope: Scope, modules: frozenset[str]) -> Iterator[Finding]:
+    """Yield the data that is no dict, or that cannot be copied."""
+    given = _arguments(call).get("template_data")
+    if given is None:
+        return
+    data = scope.value_of(given.id) if isinstance(given, ast.Name) else given
+    if isinstance(data, _NO_DICT) or (isinstance(data, ast.Call) and ast.unparse(data.func) == "json.dumps"):
+        yield Finding(places.span(given), "`template_data` is a dict with the names that the template reads")
+    for value in data.values if isinstance(data, ast.Dict) else ():
+        written = scope.value_of(value.id) if isinstance(value, ast.Name) else value
+        if isinstance(written, ast.GeneratorExp):
+            message = "`Prompt` copies its data, and a generator cannot be copied: pass a list"
+            yield Finding(places.span(value), message)
+        elif isinstance(value, ast.Name) and value.id in modules and _is_module(value.id, scope):
+            message = "`Prompt` copies its data, and a module cannot be copied: pass the functions"
+            yield Finding(places.span(value), message)
+
+
+def _is_module(name: str, scope: Scope) -> bool:
+    """Return whether a name that the module imports has no other meaning in a scope."""
+    around: Scope | None = scope
+    while around is not None and name not in around.values:
+        around = around.outer
+    return around is not None and around.outer is None and len(around.values[name]) == 1
+
+
+def _prompts(
+    scope: ast.Module | _Function,
+    nodes: list[ast.AST],
+    made: set[int],
+    builders: frozenset[str],
+    meaning: _Meaning,
+) -> dict[str, _Prompt]:
+    """Return the variables of a scope that are bound once, to a prompt."""
+    prompts: dict[str, _Prompt] = {}
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if id(call) in made:
-                prompts[name] = call
+                prompts[name] = _Prompt(call, is_exact=_is_class(call.func, meaning))
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=called)))
+                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Name(id=called))))
+            ) if called in builders:
+                prompts[name] = _Prompt(None, is_exact=False)
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
-    for name, call in prompts.items():
-        if bound.count(name) != 1:
-            continue
+    if not isinstance(scope, ast.Module):
+        arguments = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
+        for each in arguments:
+            if each.annotation is not None and _is_class(each.annotation, meaning):
+                prompts[each.arg] = _Prompt(None, is_exact=False)
+        bound += [each.arg for each in arguments]
+    return {name: each for name, each in prompts.items() if bound.count(name) == 1}
+
+
+def _variables(
+    scope: ast.AST, nodes: list[ast.AST], prompts: Mapping[str, _Prompt], places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the wrong uses of variables that are prompts."""
+    for name, prompt in prompts.items():
         uses = [
             node
             for node in nodes
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
         ]
-        times = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(scope))
-        is_elsewhere = times - 1 > len(uses)  # passed to a function, or read by one
-        for use in uses:
-            if use.attr not in MEMBERS and (meant := nearest(use.attr, MEMBERS)):
-                end = places.span(use).end
-                span = Span(end - len(use.attr), end)
-                yield Finding.suggest(span, f"a prompt has no `{use.attr}`", meant, preferred=True)
-        cuts = [
+        yield from _attributes(nodes, uses, places, is_exact=prompt.is_exact)
+        for cut in _calls(nodes, uses):
+            if prompt.made is not None and _last_name(cut.func) == "truncate":
+                is_counted = _is_counted(scope, name, cut)
+                yield from _truncate(cut, prompt.made, places, is_counted=is_counted)
+
+
+def _calls(nodes: list[ast.AST], uses: list[ast.Attribute]) -> list[ast.Call]:
+    return [node for node in nodes if isinstance(node, ast.Call) and node.func in uses]
+
+
+def _attributes(
+    nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces, *, is_exact: bool
+) -> Iterator[Finding]:
+    """Yield the attributes that a prompt does not have, and those that are used as what they are not."""
+    own = {use.attr for use in uses if not isinstance(use.ctx, ast.Load)}
+    for use in uses:
+        if use.attr in MEMBERS or use.attr in own or use.attr.startswith("_"):
+            continue
+        message = f"a prompt has no `{use.attr}`"
+        meant = nearest(use.attr, MEMBERS)
+        if meant is not None:
+            is_sure = is_typo(use.attr, meant)
+            yield Finding.suggest(_name_span(use, places), message, meant, preferred=is_sure)
+        elif is_exact:
+            yield Finding(_name_span(use, places), message)
+    for call in _calls(nodes, uses):
+        name = _last_name(call.func)
+        if name in _PROPERTIES:
+            rest = Span(places.span(call.func).end, places.span(call).end)
+            fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
+            message = f"`{name}` is a property, which is not called"
+            yield Finding(rest, message, () if call.args or call.keywords else (fix,))
+    for node in nodes:
+        match node:
+            case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
+                span = _name_span(use, places)
+                insert = Edit(Span(span.end, span.end), "()")
+                yield Finding(
+                    span, f"`{name}` is not called", (Fix("Insert `()`", (insert,), preferred=True),)
+                )
+            case ast.keyword(arg="messages", value=ast.Attribute(attr="string") as use) if use in uses:
+                span = _name_span(use, places)
+                yield Finding.suggest(span, "this is the prompt as one text", "messages", preferred=True)
+
+
+def _name_span(use: ast.Attribute, places: PythonPlaces) -> Span:
+    end = places.span(use).end
+    return Span(end - len(use.attr), end)
+
+
+def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
+    """Return whether something before a call, or in a loop around it, may count the tokens of a prompt."""
+    loops = [node for node in ast.walk(scope) if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
+    around = [node for node in loops if cut in ast.walk(node)]
+    for each in ast.walk(around[0] if around else scope):
+        reads = [
             node
-            for node in nodes
-            if isinstance(node, ast.Call) and node.func in uses and _last_name(node.func) == "truncate"
+            for node in ast.iter_child_nodes(each)
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         ]
-        is_counted = is_elsewhere or any(use.attr == "tokenize" for use in uses)
-        for cut in cuts:
-            yield from _truncate(cut, call, places, is_counted=is_counted)
+        is_member = isinstance(each, ast.Attribute) and each.attr != "tokenize"
+        if not is_member and any(around or node.lineno < cut.lineno for node in reads):
+            return True
+    return False
 
 
 def _truncate(cut: ast.Call, made: ast.Call, places: PythonPlaces, *, is_counted: bool) -> Iterator[Finding]:
@@ -126,8 +298,7 @@ def _truncate(cut: ast.Call, made: ast.Call, places: PythonPlaces, *, is_counted
     )
     if is_open or not given.keys() <= {*TRUNCATE}:
         return
-    before = dict(zip(CONSTRUCTOR, made.args, strict=False))
-    before |= {keyword.arg: keyword.value for keyword in made.keywords if keyword.arg}
+    before = _arguments(made)
     limit = given.get("token_limit", before.get("token_limit"))
     if limit is None or _number(limit) == _NO_LIMIT:
         return
@@ -137,11 +308,20 @@ def _truncate(cut: ast.Call, made: ast.Call, places: PythonPlaces, *, is_counted
         yield Finding(places.span(cut.func), "`truncate` needs a `truncation_step`")
 
 
-def _numbers(given: dict[str, ast.expr], places: PythonPlaces) -> Iterator[Finding]:
+def _numbers(
+    given: Mapping[str, ast.expr], places: PythonPlaces, scope: Scope | None = None
+) -> Iterator[Finding]:
     for name, minimum in _MINIMUM.items():
-        number = _number(given[name]) if name in given else None
+        value = given.get(name)
+        if isinstance(value, ast.Name) and scope is not None:
+            value = scope.value_of(value.id)
+        number = _number(value) if value is not None else None
         if number is not None and (number < minimum or number == 0):
             yield Finding(places.span(given[name]), f"`{name}` must be greater than 0")
+        elif isinstance(value, ast.JoinedStr) or (
+            isinstance(value, ast.Constant) and isinstance(value.value, str)
+        ):
+            yield Finding(places.span(given[name]), f"`{name}` is a number, and not a text")
 
 
 def _number(node: ast.expr) -> int | None:

@@ -7,13 +7,15 @@ Jinja's functions, macros, functions of the `functions` file, and functions that
 the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
 numbers and lists that are passed to `escape_special_characters`, and lists that are passed to `range`.
 
-In a Python program, reports wrong uses of promptls and Ragas that are certain without running it:
+In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
 metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits, a comparison of a score with a
 value that its metric does not allow, braces in a prompt that are no fields, a
 path of a prompt file that differs from an existing one by a typo, wrong fields in the examples of a prompt class,
 columns that no row of the program's dataset has, unknown fields and wrong types in samples, and metrics that need
-a column which no sample has.
+a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied or a limit that is
+no number, its properties when they are called, its methods when they are not, and `truncate` ahead of
+`tokenize`.
 
 ## Why is this bad?
 
