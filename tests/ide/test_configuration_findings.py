@@ -221,22 +221,20 @@ def test_errors_of_a_combination_are_reported_where_it_is_made() -> None:
     ],
 )
 def test_a_fix_changes_the_words_in_the_python(wrong: str, right: str) -> None:
-    (finding,) = findings_in_configuration(wrong, lambda _path: None, Project()) or ()
+    (finding,) = findings_in_configuration(wrong, FilesOf(), Project()) or ()
     (edit,) = finding.fixes[0].edits
     assert wrong[: edit.span.start] + edit.text + wrong[edit.span.end :] == right
 
 
 def test_a_word_that_python_writes_with_an_escape_has_no_fix() -> None:
-    (finding,) = findings_in_configuration(one("'{q\\x65stio}'"), lambda _path: None, Project()) or ()
+    (finding,) = findings_in_configuration(one("'{q\\x65stio}'"), FilesOf(), Project()) or ()
     assert finding.fixes == ()
 
 
 def test_nothing_of_python_s_own_library_is_taken_for_a_configuration() -> None:
     listed = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:40:3]
     texts = [path.read_text("utf-8") + "\n# infer_cfg\n" for path in listed]
-    assert [findings_in_configuration(text, lambda _path: None, Project()) for text in texts] == [None] * len(
-        texts
-    )
+    assert [findings_in_configuration(text, FilesOf(), Project()) for text in texts] == [None] * len(texts)
 
 
 @pytest.mark.parametrize(
@@ -249,9 +247,7 @@ def test_nothing_of_python_s_own_library_is_taken_for_a_configuration() -> None:
 )
 def test_a_mark_for_examples_is_added_as_the_configuration_writes_its_keys(wrong: str, right: str) -> None:
     text = "a_infer_cfg = dict(ice_template=TEMPLATE, retriever=dict(type=ZeroRetriever))\n"
-    (finding,) = (
-        findings_in_configuration(text.replace("TEMPLATE", wrong), lambda _path: None, Project()) or ()
-    )
+    (finding,) = findings_in_configuration(text.replace("TEMPLATE", wrong), FilesOf(), Project()) or ()
     (fix,) = finding.fixes
     fixed = apply_edits(text.replace("TEMPLATE", wrong), fix.edits)
     assert fixed == text.replace("TEMPLATE", right)
@@ -267,7 +263,7 @@ def test_a_class_of_the_users_own_is_no_typo() -> None:
     own = one("'Q'").replace("GenInferencer", "GenInferencers")
     assert found(own) == [("unknown-evaluation-key", "type")]
     assert found(f"from mine import GenInferencers\n{own}") == []
-    changed = {"opencompass/openicl.py": "class GenInferencers:\n    pass\n"}
+    changed = {"opencompass/openicl.py": "class GenInferencers: ...\nclass ZeroRetriever: ...\n"}
     assert found(f"from opencompass.openicl import GenInferencers, ZeroRetriever\n{own}", changed) == []
     assert found(f"from opencompass.openicl import GenInferencers, ZeroRetriever\n{own}") == [
         ("unknown-evaluation-key", "type")
@@ -567,16 +563,19 @@ def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:
 def test_a_text_that_lacks_its_f_is_one_finding_with_a_fix() -> None:
     right = one("f'{T}: {{question}} {{A}}'", before="T = 'Task'\n")
     text = right.replace("=f'", "='")
-    (finding,) = findings_in_configuration(text, lambda _path: None, Project()) or ()
+    (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
     assert finding.message == "without an `f` before this text, `{T}` reaches the model as it is"
     assert apply_edits(text, finding.fixes[0].edits) == right
     assert found(text.replace("{{A}}'", "{{A}}'.format(T=T)")) == []
+    named = one("TEXT", before="from .shots import shots\nTEXT = '{shots}: {{question}} {{A}}'\n")
+    assert found(named) == [("unknown-evaluation-key", "'{shots}: {{question}} {{A}}'")]
+    assert found(named.replace("TEXT = '", "TEXT = f'")) == []
 
 
 @pytest.mark.parametrize(("shown", "hidden"), [("{A} {B} {C}", "`D`"), ("{A} {B}", "`C`, `D`")])
 def test_an_option_that_no_text_shows_is_found(shown: str, hidden: str) -> None:
     text = VALUES.replace("'{question}'", f"'{{question}} {shown}'")
-    (finding,) = findings_in_configuration(text, lambda _path: None, Project()) or ()
+    (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
     assert finding.message == f"no text shows {hidden} beside `A`: the model does not see this option"
     assert text[finding.span.start : finding.span.end] == f"'{{question}} {shown}'"
 

@@ -97,9 +97,66 @@ def test_splits_that_files_may_add_are_left_alone(old: str, new: str) -> None:
     assert found(CONFIGURATION.replace("'validation'", "'val'"), classes) == []
 
 
+ROWS = {
+    **CLASSES,
+    "opencompass/datasets/quiz.py": """class QuizDataset(BaseDataset):
+    @staticmethod
+    def load(path):
+        made = DatasetDict()
+        for split in ['train', 'validation']:
+            rows = []
+            for line in open(path):
+                item = json.loads(line)
+                rows.append({'question': item['q'], 'answer': item['a'], 'hint': ''})
+            made[split] = Dataset.from_list(rows)
+        return made
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("output_column='answer'", "output_column='answers'", ["'answers'"]),
+        ("['question']", "['question', 'context']", []),
+        ("question", "query", ["'query'"]),
+    ],
+)
+def test_a_column_that_no_row_of_a_class_has_is_found(old: str, new: str, places: list[str]) -> None:
+    text = CONFIGURATION.replace(", n=2", "")
+    assert found(text, ROWS) == []
+    assert found(text.replace(old, new), ROWS) == places
+
+
+def test_columns_that_data_may_add_are_left_alone() -> None:
+    text = CONFIGURATION.replace(", n=2", "").replace("'answer'", "'answers'")
+    assert found(text, ROWS) == ["'answers'"]
+    for change in (
+        ("'hint': ''}", "**item}"),
+        ("rows.append", "rows.extend"),
+        ("rows = []", "rows = [*others]"),
+        ("Dataset.from_list(rows)", "Dataset.from_list(rows).map(more)"),
+        ("            made[split]", "            rows[0]['more'] = 1\n            made[split]"),
+    ):
+        unsure = {name: code.replace(*change) for name, code in ROWS.items()}
+        assert found(text, unsure) == []
+
+
 def test_a_key_that_is_set_later_is_not_missing() -> None:
     text = CONFIGURATION.replace("path='quiz', ", "") + "for each in q_datasets:\n    each['path'] = 'quiz'\n"
     assert found(text) == []
+
+
+def test_an_imported_name_that_the_checkout_does_not_have_is_found() -> None:
+    """The classes are looked for in the texts of all modules that the package imports with `*`."""
+    files = {**CLASSES, "opencompass/datasets/extra.py": "from . import quiz\nQuizEvaluator = make()\n"}
+    package = "opencompass/datasets/__init__.py"
+    files[package] = f"{files.pop('opencompass/datasets.py')}from .extra import *\n"
+    for name in ("QuizEvaluator", "QuizDataset", "quiz"):
+        assert found(f"from opencompass.datasets import {name}\n{CONFIGURATION}", files) == []
+    text = f"from opencompass.datasets import QuizEvalator as Judge\n{CONFIGURATION}"
+    assert found(text, files) == ["QuizEvalator"]
+    assert found(text, {}) == found(text, {**files, package: "from .gone import *"}) == []
 
 
 def test_a_class_of_another_package_is_left_alone() -> None:

@@ -17,8 +17,9 @@ class FilesOf:
 
     def module(self, name: str, /) -> str | None:
         """Return the path of the file of a module."""
-        path = f"{name.replace('.', '/')}.py"
-        return path if path in self._files else None
+        path = name.replace(".", "/")
+        known = (each for each in (f"{path}.py", f"{path}/__init__.py") if each in self._files)
+        return next(known, None)
 
     def is_missing(self, name: str, /) -> bool:
         """Return whether there is no such file."""

@@ -248,8 +248,13 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
     """Yield the texts with variables in braces, and columns in two, that are no f-strings."""
     known = {text for each in columns for text in _texts(each.value)}
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
     for node in nodes:
         value = node.value if isinstance(node, ast.keyword) and node.arg in {"prompt", "template"} else None
+        if isinstance(value, ast.Name):
+            named = [each.value for each in assigned if ast.unparse(each.targets[0]) == value.id]
+            value = named[0] if len(named) == 1 else None
         if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
             continue
         names = [name for name in _FIELD.findall(value.value) if name in bound - known]

@@ -24,6 +24,11 @@ _UNKNOWN_SPLITS: Final = (
     *("load_dataset(", "load_from_disk", "listdir", "glob(", "os.walk", "iterdir", "super("),
 )
 """What a class calls whose splits depend on files."""
+_UNKNOWN_COLUMNS: Final = (
+    *("load_dataset(", "load_from_disk", "super(", ".map(", "add_column", "rename_column", "remove_columns"),
+    *("from_json", "from_dict(", "from_pandas", "from_csv", "from_generator", "concatenate_datasets"),
+)
+"""What a class calls whose columns depend on data, or are changed later."""
 _MAX_BASES: Final = 5
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -87,7 +92,9 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
             if name not in set_later:
                 message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
                 yield Finding(places.span(given["type"].value), message)
-        yield from _absent_splits(loader, kind, _reader(own, given["reader_cfg"].value), places)
+        reader = _reader(own, given["reader_cfg"].value)
+        yield from _absent_splits(loader, kind, reader, places)
+        yield from _absent_columns(loader, kind, reader, places)
 
 
 def _datasets(own: ast.Module) -> Iterator[tuple[ast.Call, str]]:
@@ -154,6 +161,84 @@ def _splits(loader: _Loader) -> frozenset[str] | None:
         tables.get(each.id, False) if isinstance(each, ast.Name) else _is_table(each) for each in returned
     )
     return _OF_ONE_TABLE if returned and is_one else None
+
+
+def _absent_columns(
+    loader: _Loader, kind: str, reader: ast.Call | None, places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the output column, and the columns that a text names in braces, that no row of the class has."""
+    known = _columns(loader.owner) if reader is not None else None
+    if reader is None or known is None:
+        return
+    given = {node.value for node in ast.walk(reader) if isinstance(node, ast.Constant)}
+    for keyword in reader.keywords:
+        items = keyword.value.elts if isinstance(keyword.value, ast.List) else [keyword.value]
+        for each in items if keyword.arg in {"input_columns", "output_column"} else ():
+            name = each.value if isinstance(each, ast.Constant) else None
+            if not isinstance(name, str) or name in known:
+                continue
+            if keyword.arg == "output_column" or f"{{{name}}}" in places.text:
+                message = f"the rows of `{kind}` have no column `{name}`"
+                yield misspelled(places.span(each), message, name, sorted(known - given))
+
+
+def _columns(owner: ast.ClassDef) -> frozenset[str] | None:
+    """Return the columns of the tables that a class makes of literal rows; None if it may make others."""
+    if any(call in ast.unparse(owner) for call in _UNKNOWN_COLUMNS):
+        return None
+    found: set[str] = set()
+    for function in (node for node in ast.walk(owner) if isinstance(node, _Function)):
+        nodes = [*ast.walk(function)]
+        if any(_adds_unknown(node) for node in nodes):
+            return None
+        made = [
+            node for node in nodes if isinstance(node, ast.Call) and "from_list" in ast.unparse(node.func)
+        ]
+        for row in (row for call in made for row in _rows(call, nodes)):
+            keys = [each.value for each in row.keys if isinstance(each, ast.Constant)] if row else []
+            if row is None or not keys or len(keys) != len(row.keys):
+                return None
+            found.update(map(str, keys))
+    return frozenset(found) or None
+
+
+def _adds_unknown(node: ast.AST) -> bool:
+    """Return whether a node sets a column, or puts a table of unknown rows into a dataset."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(), *_], value=value):
+            return not _is_table(value)
+        case ast.Call(func=ast.Name(id="DatasetDict"), args=[ast.Dict(values=tables)]):
+            return not all(isinstance(each, ast.Name) or _is_table(each) for each in tables)
+    return False
+
+
+def _rows(made: ast.Call, nodes: list[ast.AST]) -> Iterator[ast.Dict | None]:
+    """Yield the literal rows of a table; None for those that are not known."""
+    given = made.args[0] if made.args else None
+    if isinstance(given, ast.ListComp):
+        yield given.elt if isinstance(given.elt, ast.Dict) else None
+        return
+    if not isinstance(given, ast.Name):
+        yield None
+        return
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=arguments) if (
+                name == given.id
+            ):
+                row = arguments[0] if method == "append" and arguments else None
+                yield row if isinstance(row, ast.Dict) else None
+            case ast.Assign(targets=targets, value=value) if any(
+                _is_name(each, given.id) for each in targets
+            ):
+                if not isinstance(value, ast.List) or value.elts:
+                    yield None
+            case ast.AugAssign(target=target) | ast.For(target=target) if _is_name(target, given.id):
+                yield None
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
 
 
 def _is_table(node: ast.expr | None) -> bool:

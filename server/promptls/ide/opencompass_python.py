@@ -21,6 +21,7 @@ from promptls.convert.python_interpreter import (
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
+from promptls.ide.configuration_classes import absent_classes
 from promptls.ide.configuration_program import (
     KNOWN_CLASSES,
     absent_names,
@@ -413,7 +414,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     spans = {each.span for each in wrong}
     wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
     _drop_consequences(found, wrong)
-    absent = [*absent_names(interpreter, own, places)]
+    absent = [*absent_names(interpreter, own, places), *absent_classes(own, places, files)]
     if not prompts and not interpreter.missing and not wrong and not absent:
         return None
     if (severity := severity_of(UNKNOWN_EVALUATION_KEY, project)) is not None:
