@@ -10,12 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator
 
 from promptls.metrics.grading import Embedder
 from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
 from promptls.metrics.values import import_required, list_in, texts_of
-from promptls.text.patterns import PatternError, search_pattern
+from promptls.text.patterns import PatternError, checked_pattern, search_pattern
 
 
 @discrete_metric()
@@ -84,8 +86,13 @@ def _stands_in(text: str, response: str, ignore_case: bool) -> bool:
     return text.casefold() in response.casefold() if ignore_case else text in response
 
 
+_Similarity = Literal[
+    "levenshtein", "damerau_levenshtein", "indel", "jaro", "jaro_winkler", "hamming", "tokens"
+]
+
+
 @numeric_metric()
-def string_similarity(response: str, expected: object, method: str = "levenshtein") -> MetricResult:
+def string_similarity(response: str, expected: object, method: _Similarity = "levenshtein") -> MetricResult:
     """Score the similarity of the response and the expected text, from 0 to 1.
 
     The option `method` is `levenshtein` (default: changed, added and removed characters),
@@ -109,7 +116,7 @@ def string_similarity(response: str, expected: object, method: str = "levenshtei
     return MetricResult(methods[method](response.strip(), str(expected).strip()), f"{method} similarity")
 
 
-def _methods() -> dict[str, Callable[[str, str], float]]:
+def _methods() -> dict[_Similarity, Callable[[str, str], float]]:
     distance: Any = import_required("rapidfuzz.distance")
     fuzz: Any = import_required("rapidfuzz.fuzz")
     return {
@@ -124,7 +131,9 @@ def _methods() -> dict[str, Callable[[str, str], float]]:
 
 
 @discrete_metric()
-def regex_match(response: str, pattern: str, whole: bool = False) -> MetricResult:
+def regex_match(
+    response: str, pattern: Annotated[str, AfterValidator(checked_pattern)], whole: bool = False
+) -> MetricResult:
     """Check that a regular expression matches in the response.
 
     Set the expression with the option `pattern`, in Python's syntax. With `whole: true`, it must match the
@@ -198,14 +207,18 @@ def chrf(response: str, expected: object, words: int = 0) -> MetricResult:
     return MetricResult(min(found.score / 100, 1.0), str(found))
 
 
-_ROUGE_KINDS = ("rougeL", "rouge1", "rouge2")
+_RougeKind = Literal["rougeL", "rouge1", "rouge2"]
 _LONGEST_UNSTEMMED = 3
-_ROUGE_MEASURES = ("fmeasure", "precision", "recall")
+_RougeMeasure = Literal["fmeasure", "precision", "recall"]
 
 
 @numeric_metric()
 def rouge(
-    response: str, expected: object, kind: str = "rougeL", measure: str = "fmeasure", stem: bool = True
+    response: str,
+    expected: object,
+    kind: _RougeKind = "rougeL",
+    measure: _RougeMeasure = "fmeasure",
+    stem: bool = True,
 ) -> MetricResult:
     """Score the response by ROUGE, from 0 to 1: how much of the expected text it covers.
 
@@ -225,10 +238,9 @@ def rouge(
     | --- | --- | --- | --- | --- |
     | `the cat` | `the cat sat` | `rouge1` | `recall` | `0.667` |
     """
-    if kind not in _ROUGE_KINDS:
-        return MetricResult(None, f"there is no kind `{kind}`: choose {', '.join(_ROUGE_KINDS)}")
-    if measure not in _ROUGE_MEASURES:
-        return MetricResult(None, f"there is no measure `{measure}`: choose {', '.join(_ROUGE_MEASURES)}")
+    for name, value, known in (("kind", kind, _RougeKind), ("measure", measure, _RougeMeasure)):
+        if value not in get_args(known):
+            return MetricResult(None, f"there is no {name} `{value}`: choose {', '.join(get_args(known))}")
     said = _rouge_words(response, stem)
     scores = [_rouge_score(_rouge_words(text, stem), said, kind)[measure] for text in texts_of(expected)]
     return MetricResult(float(max(scores)), f"{measure} of {kind}")

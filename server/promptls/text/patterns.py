@@ -42,6 +42,12 @@ def search_pattern(
     return None if match is None else str(match.group())
 
 
+def checked_pattern(pattern: str) -> str:
+    """Return the pattern; raises `PatternError`, a ValueError."""
+    _compile(pattern)
+    return pattern
+
+
 @lru_cache(maxsize=256)
 def _compile(pattern: str) -> Any:
     if len(pattern) > MAX_PATTERN_LENGTH:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import read_text
@@ -19,6 +20,8 @@ from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_functions import functions_in
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from promptls.settings.header import NamedMetric
 
 
@@ -159,6 +162,7 @@ def taken_by(use: str, folder: Path) -> MetricParameters | None:
 
 def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
     """Yield the options, and the keys under `columns`, that the metric does not accept."""
+    yield from _wrong_values(metric)
     taken = taken_by(metric.use, folder)
     if taken is None or taken.takes_any:
         return
@@ -169,6 +173,34 @@ def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
                 listed = ", ".join(f"`{each}`" for each in taken.names)
                 message = f"`{metric.use}` takes no `{name}`"
                 yield WrongOption(name, message if meant else f"{message}: it takes {listed}", meant, below)
+
+
+def _wrong_values(metric: NamedMetric) -> Iterator[WrongOption]:
+    """Yield the options of a built-in metric whose values it does not accept."""
+    from pydantic import ValidationError
+
+    for name, value in metric.options.items():
+        accepted = _option_type(metric.use, name)
+        try:
+            if accepted is not None:
+                accepted.validate_python(value)
+        except ValidationError as failure:
+            reason = failure.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            reason = f"{reason[:1].lower()}{reason[1:]}"
+            yield WrongOption(name, f"`{metric.use}` refuses this `{name}`: {reason}", None, below=False)
+
+
+@lru_cache
+def _option_type(use: str, name: str) -> TypeAdapter[Any] | None:
+    """Return the type of a parameter of a built-in metric; None if there is no such parameter."""
+    from pydantic import TypeAdapter
+
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
+    from promptls.metrics.grading import MODEL_PARAMETERS
+
+    metric = BUILTIN_METRICS.get(use) if name not in MODEL_PARAMETERS else None
+    hints = get_type_hints(metric.function, include_extras=True) if metric is not None else {}
+    return TypeAdapter(hints[name]) if name in hints else None
 
 
 def needed_columns(name: str, named: Mapping[str, NamedMetric], folder: Path) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ Reports the names under `metrics` of an experiment in the file's header that are
 metric nor `file.py:name`, the name of a metric in a file relative to the prompt. The file is read but
 never run; names that it creates dynamically are not reported. A name may also be defined under `metrics`
 in the header or the settings: its `use` must be the name of a metric, and its other keys must be options
-that the metric accepts; the `field` of `json_field_match` must be in the `output_schema`. The keys of `thresholds` must be metrics of the experiment; they are not checked
+that the metric accepts, with values that a built-in metric accepts; the `field` of `json_field_match` must be in the `output_schema`. The keys of `thresholds` must be metrics of the experiment; they are not checked
 if one of your metrics may have a name other than that of its function.
 
 Metrics of experiments in the project's settings are checked too: `promptls check`, `promptls doctor` and
