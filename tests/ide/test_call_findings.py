@@ -53,6 +53,10 @@ WRONG = {
         GIVEN.replace("[]", '[{"role": "user", "content": 1}, {"role": "tool", "content": 2}]'),
         [("history", "`main.yml.j2`: `history[…]` lacks `id`, which is read where `role` is 'tool'")],
     ),
+    "rows of a comprehension have another key": (
+        GIVEN.replace("[]", '[{"role": each.role, "text": each.text} for each in rows]'),
+        [("text", "`main.yml.j2`: `history[…]` lacks `content`; it has `text`")],
+    ),
     "something that nothing reads": (f'{GIVEN}, "more": 1', [("more", "`main.yml.j2` does not read `more`")]),
     "what Prompt Poet refuses": (
         f'{GIVEN}, "token_limit": 1', [("token_limit", "Prompt Poet refuses `token_limit` in the data")]

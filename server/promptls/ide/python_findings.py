@@ -197,7 +197,9 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
             fixes = (Fix(f"Change to `{each.name}`", (Edit(place, each.name),)),) if is_key else ()
             return Finding(place, message, fixes, related)
         case "misfit":
-            return Finding(_place(each, text, each.name), f"{name}: {each.detail}", related=related)
+            spans = key_spans(text, each.call, (each.name, each.meant)) if each.meant else ()
+            place = spans[0] if len(spans) == 1 else _place(each, text, each.name)
+            return Finding(place, f"{name}: {each.detail}", related=related)
         case "broken":
             message = f"{name} fails with this `{each.name}`: {each.detail}"
             return Finding(_place(each, text, each.name), message, related=related, severity="error")

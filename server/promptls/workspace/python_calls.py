@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from promptls.security.files import read_bytes
-from promptls.semantic.types.assignability import KnownFunction, KnownValue, constant, rows
+from promptls.semantic.types.assignability import KnownFunction, KnownValue, constant, either, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import NOT_PYTHON, parse_python
 from promptls.text.positions import Span, line_starts
@@ -30,15 +30,29 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
         return UNKNOWN
     match node:
         case ast.Name(id=name):
-            value = scope.constant_of(name)
-            if value is not None:
-                return given_shape(value, scope, depth + 1)
-            function = scope.function_of(name)
-            return KnownFunction(parameters=parameters_of(function.args)) if function else UNKNOWN
+            return _of_name(name, scope, depth)
         case ast.Lambda(args=arguments):
             return KnownFunction(parameters=parameters_of(arguments))
         case ast.Constant(value=value):
             return constant(value)
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return rows(given_shape(item, scope, depth + 1) for item in items)
+        case ast.ListComp(elt=item):
+            return rows([given_shape(item, scope, depth + 1)])
+        case ast.IfExp(body=one, orelse=other):
+            return either([given_shape(each, scope, depth + 1) for each in (one, other)])
+        case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
+            return _of_dict(node, scope, depth)
+        case ast.Call(func=ast.Name(id=name)):
+            function = scope.function_of(name)
+            made = function.returns if function is not None else ast.Name(name)
+            return annotated_shape(made, scope)
+    return _of_text(node, scope, depth)
+
+
+def _of_text(node: ast.expr, scope: Scope, depth: int) -> Shape:
+    """Return the shape of a text that is put together; unknown for other expressions."""
+    match node:
         case ast.JoinedStr():
             return _text([_piece(each, scope, depth) for each in node.values])
         case ast.BinOp(left=left, op=ast.Add(), right=right):
@@ -52,11 +66,77 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
             func=ast.Attribute(value=ast.Name(id="json"), attr="dumps"), args=[ast.Dict(keys=[_, *_])]
         ):
             return constant(f'{{"{ELSE}": {ELSE}}}')
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            return rows(given_shape(item, scope, depth + 1) for item in items)
-        case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
-            return _of_dict(node, scope, depth)
     return UNKNOWN
+
+
+def _of_name(name: str, scope: Scope, depth: int) -> Shape:
+    value = scope.constant_of(name)
+    if value is None:
+        bound = scope.value_of(name)
+        pieces = [bound.body, bound.orelse] if isinstance(bound, ast.IfExp) else [bound]
+        if all(isinstance(each, ast.Constant | ast.JoinedStr) for each in pieces):
+            value = bound  # which cannot be changed in place
+    if value is not None:
+        return given_shape(value, scope, depth + 1)
+    function = scope.function_of(name)
+    if function is not None:
+        return KnownFunction(parameters=parameters_of(function.args), returned=_returned(function, scope))
+    shape = annotated_shape(scope.annotation_of(name), scope)
+    return UNKNOWN if shape.kind in {"list", "mapping"} and name in scope.touched else shape
+
+
+def _returned(function: ast.FunctionDef, scope: Scope) -> Shape:
+    """Return the shape of what a function returns, with its values if all of them are literal."""
+    values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+    shapes = [given_shape(each, scope) for each in values if isinstance(each, ast.Constant | ast.IfExp)]
+    return either(shapes) if len(shapes) == len(values) and shapes else UNKNOWN
+
+
+_ANNOTATIONS: Final[Mapping[str, Shape]] = {
+    "str": Shape("text"),
+    "int": Shape("number"),
+    "float": Shape("number"),
+    "bool": Shape("boolean"),
+    "list": Shape("list"),
+    "List": Shape("list"),
+    "dict": Shape("mapping", element=UNKNOWN),
+    "Dict": Shape("mapping", element=UNKNOWN),
+}
+
+
+def annotated_shape(node: ast.expr | None, scope: Scope, depth: int = 0) -> Shape:
+    """Return the shape of the values that an annotation describes; unknown if it is not a plain one."""
+    if depth > _MAX_STEPS:
+        return UNKNOWN
+    match node:
+        case ast.Name(id=name):
+            if name in _ANNOTATIONS:
+                return _ANNOTATIONS[name]
+            owner = scope.class_of(name)
+            return _of_class(owner, scope, depth) if owner is not None else UNKNOWN
+        case ast.Subscript(value=ast.Name(id="list" | "List"), slice=item):
+            return rows([annotated_shape(item, scope, depth + 1)])
+        case ast.Subscript(value=ast.Name(id="dict" | "Dict")):
+            return _ANNOTATIONS["dict"]
+    return UNKNOWN
+
+
+def _of_class(owner: ast.ClassDef, scope: Scope, depth: int) -> Shape:
+    """Return the shape of the instances of a dataclass, of named tuples and of typed dicts."""
+    decorators = {ast.unparse(each).partition("(")[0] for each in owner.decorator_list}
+    bases = {ast.unparse(each) for each in owner.bases}
+    is_plain = (decorators <= {"dataclass", "dataclasses.dataclass"} and not bases) or (
+        not decorators and bases in ({"TypedDict"}, {"typing.TypedDict"})
+    )
+    names = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
+    if not is_plain or not (decorators or bases) or owner.keywords or "__getattr__" in names:
+        return UNKNOWN
+    fields = {
+        node.target.id: annotated_shape(node.annotation, scope, depth + 1)
+        for node in owner.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    return Shape("mapping", keys=tuple(sorted((dict.fromkeys(names, UNKNOWN) | fields).items())))
 
 
 ELSE: Final = "…"
@@ -564,8 +644,8 @@ def _keys_of_call(
                     if len(keys) > 1
                     else (Span(start, start + len(keyword.arg)),)
                 )
-    elif isinstance(written, (ast.List, ast.Tuple)):
-        for item in written.elts:
+    elif isinstance(written, (ast.List, ast.Tuple, ast.ListComp)):
+        for item in [written.elt] if isinstance(written, ast.ListComp) else written.elts:
             yield from _keys_of_call(item, scope, places, keys)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class AttributeValue(NamedTuple):
@@ -53,6 +55,31 @@ class Scope:
                 return None if name in scope.touched else self.value_of(name)
             scope = scope.outer
         return None
+
+    def annotation_of(self, name: str) -> ast.expr | None:
+        """Return the annotation of a parameter that is not bound again and is not None by default."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.values:
+            scope = scope.outer
+        node = scope.node if scope is not None else None
+        if scope is None or scope.values[name] != [None] or not isinstance(node, _FUNCTIONS):
+            return None
+        arguments = node.args
+        places = [*arguments.posonlyargs, *arguments.args]
+        missing = [None] * (len(places) - len(arguments.defaults))
+        defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
+        for each, default in zip([*places, *arguments.kwonlyargs], defaults, strict=True):
+            if each.arg == name:
+                is_null = isinstance(default, ast.Constant) and default.value is None
+                return None if is_null else each.annotation
+        return None
+
+    def class_of(self, name: str) -> ast.ClassDef | None:
+        """Return the class of the module that a name refers to."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.values:
+            scope = scope.outer
+        return _named_class(scope, name) if scope is not None and scope.outer is None else None
 
     def function_of(self, name: str) -> ast.FunctionDef | None:
         """Return the function that a name is bound to, if it is bound once and has no decorators."""
@@ -119,8 +146,8 @@ def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.keyword) and isinstance(child.value, ast.Name):
             continue  # passing a value by keyword leaves the name's value unchanged
-        if isinstance(child, ast.Name) and _is_rendering(node):
-            continue  # and so does rendering with it
+        if isinstance(child, ast.Name) and (_is_rendering(node) or isinstance(node, ast.Dict)):
+            continue  # and so does rendering with it, or putting it into a dict
         _visit(child, scope, found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
@@ -9,22 +10,32 @@ from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.lint.analysis.declared_types import misfit
 from promptls.semantic.flow.shapes import resolved_uses
+from promptls.semantic.flow.use import Compared
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.printed_inputs import printed_inputs
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import KnownValue, lacking, misfit_by_name
+from promptls.semantic.types.assignability import (
+    KnownFunction,
+    KnownValue,
+    either,
+    lacking,
+    misfit_by_name,
+)
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
+from promptls.syntax.jinja.nodes import Call, Constant, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
-from promptls.workspace.contract import certain_place, needed_shapes, needs_of
+from promptls.workspace.contract import calls_to, certain_place, needed_shapes, needs_of
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
+_OTHER_KEY: Final = re.compile(r"; it has `(\w+)`$")
 _EXPECTED_KEY: Final = "expected_template_data_keys"
 
 
@@ -52,8 +63,8 @@ class Objection(NamedTuple):
     """A problem of a call, concerning the key `name`.
 
     `span` is the place in the template that reads the key, or the beginning of the template. `detail`
-    describes what is wrong with the value, or when a missing one is read. `meant` is the key that the call
-    probably passes instead.
+    describes what is wrong with the value, or when a missing one is read. `meant` is the key that the call,
+    or a mapping in the value, probably has instead.
     """
 
     call: TemplateCall
@@ -91,10 +102,11 @@ def call_objections(
                 meant = nearest(name, unread) or ""
                 unread -= {meant}
                 yield Objection(call, "missing", name, place, when.get(name, ""), meant)
-        for name, problem, place in _misfits(template, read, passed):
+        for name, problem, place in _misfits(template, read, passed, calls_to(snapshot, path)):
             found = place or certain_place(snapshot, name, needs.by_name[name])
             if found is not None:
-                yield Objection(call, "misfit", name, found, problem)
+                other = _OTHER_KEY.search(problem)
+                yield Objection(call, "misfit", name, found, problem, other[1] if other else "")
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
@@ -105,9 +117,13 @@ def call_objections(
 
 
 def _misfits(
-    template: Template, read: Mapping[str, Shape], passed: Mapping[str, Shape]
+    template: Template, read: Mapping[str, Shape], passed: Mapping[str, Shape], calls: Iterable[TemplateCall]
 ) -> Iterator[tuple[str, str, Span | None]]:
-    """Yield the values that do not fit how they are read, or are declared: the name, the problem, the place."""
+    """Yield the values that do not fit how they are read, or are declared: the name, the problem, the place.
+
+    `calls` are all calls that load the template.
+    """
+    yield from _unequal(template, passed, [dict(each.given) for each in calls])
     misfits = dict(misfit_by_name(read, passed))
     for name, problem in misfits.items():
         yield name, problem, _use(template, name, problem)
@@ -117,6 +133,65 @@ def _misfits(
             problem = misfit(key.name, value.value, key.schema)
             if problem:
                 yield key.name, problem, key.span
+
+
+def _unequal(
+    template: Template, passed: Mapping[str, Shape], others: Iterable[Mapping[str, Shape]]
+) -> Iterator[tuple[str, str, Span]]:
+    """Yield the comparisons with texts that a value, or a function's result, never equals.
+
+    A program that always passes the same text may be an example, so that one text alone is not reported.
+    """
+    compared = {name for name, shape in passed.items() if _options(shape) or isinstance(shape, KnownFunction)}
+    if not compared:
+        return
+    found: list[tuple[str, Shape, Span, Iterable[Compared]]] = []
+    for use in resolved_uses(template):
+        name = use.path[0].key
+        if isinstance(name, str) and len(use.path) == 1 and name in compared and use.compared:
+            if isinstance(passed[name], KnownFunction):
+                yield name, f"`{name}` is a function, and is compared with a value: `()` calls it", use.span
+            elif all(_options(each.get(name, UNKNOWN)) for each in others):
+                all_given = either([passed[name], *(each[name] for each in others)])
+                found.append((name, all_given, use.span, use.compared))
+    found += _results(template, passed)
+    for name, shape, span, constants in found:
+        possible = _options(shape)
+        values = [each.value for each in constants]
+        if possible and values and all(isinstance(each, str) and each not in possible for each in values):
+            listed = " or ".join(f"`{each}`" for each in sorted(possible))
+            never = " or ".join(f"`{each}`" for each in values)
+            yield name.removesuffix("(…)"), f"`{name}` is {listed}, and never {never}", span
+
+
+def _results(
+    template: Template, passed: Mapping[str, Shape]
+) -> Iterator[tuple[str, Shape, Span, Iterable[Compared]]]:
+    """Yield what functions of the data return where it is compared with a constant."""
+    bound = template.names.all_bound_names
+    for located in template.source.root.placed():
+        for start, node in expressions_in(located.chunk):
+            match node:
+                case (
+                    Operation(
+                        operators=("==" | "!=",), operands=(Call(function=Name(name=name)) as call, other)
+                    )
+                    | Operation(
+                        operators=("==" | "!=",), operands=(other, Call(function=Name(name=name)) as call)
+                    )
+                ) if isinstance(other, Constant) and name not in bound:
+                    shape = passed.get(name, UNKNOWN)
+                    if isinstance(shape, KnownFunction):
+                        span = call.span.shifted(start + located.start)
+                        yield f"{name}(…)", shape.returned, span, (Compared(other.value, other.span),)
+
+
+def _options(shape: Shape) -> frozenset[str]:
+    """Return the texts that a value may be, if those are several and all; empty if it may be anything else."""
+    pieces = shape.alternatives if shape.kind == "union" else ()
+    inner = [each for piece in pieces for each in (piece.alternatives if piece.kind == "union" else (piece,))]
+    texts = [each.value for each in inner if isinstance(each, KnownValue) and isinstance(each.value, str)]
+    return frozenset(texts) if len(texts) == len(inner) else frozenset()
 
 
 def _use(template: Template, name: str, problem: str) -> Span | None:

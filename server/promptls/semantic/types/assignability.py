@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.semantic.types.shape import Clause, Need, Shape, ShapeKind
+from promptls.semantic.types.shape import UNKNOWN, Clause, Need, Shape, ShapeKind
 from promptls.syntax.jinja.builtins import Taken
 from promptls.text.suggest import nearest
 
@@ -22,9 +22,10 @@ class KnownValue(Shape):
 
 @dataclass(frozen=True, slots=True)
 class KnownFunction(Shape):
-    """A function whose `parameters` are known."""
+    """A function whose `parameters` are known, and perhaps what it returns."""
 
     parameters: tuple[Taken, ...] = ()
+    returned: Shape = UNKNOWN
 
 
 NOTHING: Final = KnownValue("unknown", value=None)
@@ -50,7 +51,13 @@ def rows(shapes: Iterable[Shape]) -> Shape:
     found = tuple(dict.fromkeys(shape for shape, _ in zip(shapes, range(_MAX_ROWS), strict=False)))
     if not found:
         return Shape("list")
-    return Shape("list", element=found[0] if len(found) == 1 else Shape("union", alternatives=found))
+    return Shape("list", element=either(found))
+
+
+def either(shapes: Iterable[Shape]) -> Shape:
+    """Return the shape of a value that has one of some shapes."""
+    found = tuple(dict.fromkeys(shapes))
+    return found[0] if len(found) == 1 else Shape("union", alternatives=found)
 
 
 def given_value(value: Any) -> Shape:
@@ -136,7 +143,8 @@ def misfit(name: str, used: Shape, actual: Shape) -> str | None:
         return _misfit_inside(name, used, actual)
     if used.kind == "list" and actual.kind in {"text", "mapping"} and not _has_inside(used.element):
         return None  # a loop can iterate over characters and keys too
-    if used.kind == "mapping" and not used.element and all(below.optional for _, below in used.keys):
+    is_optional = used.keys and not used.element and all(below.optional for _, below in used.keys)
+    if used.kind == "mapping" and is_optional:
         return None
     return f"`{name}` is {_WORDS[actual.kind]}, and is used as {used.description}"
 
@@ -195,7 +203,9 @@ def _misfit_inside(name: str, used: Shape, actual: Shape) -> str | None:
             where = "" if clause is None else f", which is read where {describe_clause(clause)}"
             message = f"`{name}` lacks `{key}`{where}" if where else None
         else:
-            meant = nearest(key, unread)
+            lacked = [other for other, its in used.keys if other not in own and not its.optional]
+            is_renamed = len(unread) == len(lacked) == 1
+            meant = next(iter(unread)) if is_renamed else nearest(key, unread)
             message = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")
         if message is not None:
             return message

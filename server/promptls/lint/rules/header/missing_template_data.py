@@ -5,7 +5,8 @@
 Checks the calls in the workspace's Python files that load this template with Prompt Poet,
 `Prompt(template_path=…, template_data={…})`, with promptls, `promptls.load(…).render(…)`, or with Jinja,
 `environment.get_template(…).render(…)`. Reports a required input that such a call does not pass, and a
-value whose type does not match its uses, or that its declaration in `input_keys` excludes. A text that
+value whose type does not match its uses, that never equals a text it is compared with, or that its
+declaration in `input_keys` excludes. A text that
 makes the YAML invalid where the template prints it is an error; a key that the template never reads is a hint. What the template reads under a condition
 such as `message.role == "tool"` is only required in rows that satisfy the condition. Only calls with a
 literal path and data are checked; Python files are read but never run.
