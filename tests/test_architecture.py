@@ -59,6 +59,16 @@ def test_every_name_of_the_code_that_a_page_mentions_exists(page: str) -> None:
     assert sorted(set(mentioned) - known) == []
 
 
+@pytest.mark.parametrize("page", ["server/ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_name_that_a_page_places_in_a_file_is_defined_there(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    for names, file in re.findall(r"((?:`[\w.]+`(?:,| and)? ?)+) (?:in|of) `([\w/]+\.py)`", text):
+        source = next(each for each in (PACKAGE / file, ROOT / file) if each.is_file()).read_text("utf-8")
+        for name in re.findall(r"(\w+)`", names):
+            definition = rf"(?:def|class) {name}\b|^\s*{name}\b.* = |^{name}: "
+            assert re.search(definition, source, re.MULTILINE), (name, file)
+
+
 def test_every_module_has_a_docstring() -> None:
     silent = [
         str(module.relative_to(PACKAGE))

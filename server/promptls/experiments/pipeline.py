@@ -1,7 +1,8 @@
 """The main loop of runs: concurrent tasks, within the budget, with progress.
 
-Tasks are defined by the kinds of runs: calling a model with a row of a prompt (`runner.py`), calling a Python
-function with a row (`python/runner.py`), or synthesizing a row of a test set (`testset/synthesis.py`).
+Tasks are defined by the kinds of runs: calling a model with a row of a prompt (`prompt_runner.py`), calling a
+Python function with a row (`python/program_runner.py`), or synthesizing a row of a test set
+(`testset/synthesis.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """pygls' protocol, with strict answers to malformed and untimely messages.
 
-Documents live in the workspace of the session (`documents.py`); pygls' own document store is not used.
+Documents live in the workspace of the session (`open_documents.py`); pygls' own document store is not used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recompute the chunks that an edit affects, in a text whose list items begin chunks.
+"""The text of a file with its chunks; an edit computes only those again that it affects.
 
 Texts that are larger, or nested deeper, than any prompt that works are refused.
 """
