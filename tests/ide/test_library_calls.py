@@ -21,6 +21,7 @@ EXPERIMENT = """
 async def triage(row, prompt_file="main.yml.j2"):
     return {"id": row["id"]}
 """
+ROWS = "rows = Dataset('d')\n" + "".join(f"rows.append({{'text': 1, 'label': {n}}})\n" for n in range(5))
 WRONG = {
     "an unknown argument": ("load('main.yml.j2', encodin='gpt-4o')", "encodin"),
     "an unknown encoding": ("load('main.yml.j2', encoding='gtp-4o')", "'gtp-4o'"),
@@ -37,6 +38,31 @@ WRONG = {
     "a backend without its folder": ("Dataset('d', 'local/csv')", "'local/csv'"),
     "a decorator without a call": ("@numeric_metric\ndef f(response): return 1", "numeric_metric"),
     "a value that is not allowed": (METRIC.replace('else "bad"', 'else "bda"'), '"bda"'),
+    "a comparison as a value": (
+        METRIC.replace('"good" if response == expected else "bad"', "a == b"),
+        "a == b",
+    ),
+    "a comparison in a variable": (
+        METRIC.replace(
+            '    return MetricResult("good" if response == expected else "bad"',
+            "    is_good = a == b\n    return MetricResult(is_good",
+        ),
+        "a == b",
+    ),
+    "an unknown argument of a result": (
+        METRIC.replace('"good" if', 'values="good" if').replace('"it', 'reason="it'),
+        "values",
+    ),
+    "a result without a value": ("MetricResult(reason='b')", "MetricResult"),
+    "a range from the maximum": (
+        "@numeric_metric(allowed_values=(5, 1))\ndef f(response): return 1",
+        "(5, 1)",
+    ),
+    "an experiment that returns a text": (
+        EXPERIMENT.replace('{"id": row["id"]}', "score.value"),
+        "score.value",
+    ),
+    "a misspelled key of a row": (ROWS.replace("'label': 3", "'lable': 3"), "'lable'"),
     "an unknown argument of a score": (METRIC + "quality.score(response='a', expectd='b')", "expectd"),
     "a missing argument of a score": (METRIC + "quality.score(response='a')", "quality.score"),
     "an argument of a score by position": (METRIC + "quality.score('a', 'b')", "'a'"),
@@ -63,6 +89,10 @@ RIGHT = {
     "another program's load": "import json\njson.load(stream, encodin='x')",
     "a backend of a plugin": "Dataset('d', backend='s3', root_dir='.')",
     "a path that is like no other": "load('elsewhere.yml.j2')",
+    "values that are truth values": METRIC.replace('["good", "bad"]', "[True, False]").replace(
+        '"good" if response == expected else "bad"', "a == b"
+    ),
+    "rows with other keys": ROWS.replace("'label': 3", "'lable': 3").replace("'label': 4", "'lable': 4"),
     "an item of a list": METRIC + "def f():\n    r = rank(response='a')\n    return r['value']",
     "an awaited run": EXPERIMENT + "import asyncio\nasyncio.run(triage.arun([], prompt_file='b', name='c'))",
     "a parameter after the backend": (

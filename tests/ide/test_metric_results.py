@@ -93,6 +93,16 @@ def test_a_metric_that_is_passed_is_awaited_too(tmp_path: Path) -> None:
     assert found(tmp_path, text.replace("await judge", "judge")) == ["judge.ascore"]
 
 
+def test_the_results_of_a_run_that_nothing_awaits_are_a_coroutine(tmp_path: Path) -> None:
+    text = PROGRAM.replace("await run.arun", "run.arun")
+    assert found(tmp_path, text) == ["run.arun"]
+    assert found(tmp_path, text.replace("    passed =", "    results = await results\n    passed =")) == []
+    assert (
+        found(tmp_path, text.replace("    passed =", "    others = await gather(results)\n    passed ="))
+        == []
+    )
+
+
 def test_the_result_of_a_metric_with_a_prompt_has_no_keys(tmp_path: Path) -> None:
     assert found(tmp_path, PROGRAM.replace("manner.value", 'manner["value"]')) == ['"value"']
     assert found(tmp_path, PROGRAM.replace("manner.value", "manner.reasn")) == ["reasn"]

@@ -79,3 +79,21 @@ def test_a_fix_names_the_field() -> None:
     text = PROGRAM.replace('response="3"', 'answer="3"')
     finding = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())[0]
     assert apply_edits(text, finding.fixes[0].edits) == PROGRAM
+
+
+def test_a_dataset_has_samples_of_one_kind() -> None:
+    text = f"{PROGRAM}EvaluationDataset(samples=[one, many])\n"
+    assert found(text) == ["many"]
+    assert found(text.replace("[one, many]", "[one, one]")) == []
+
+
+def test_a_metric_is_given_the_columns_that_it_needs() -> None:
+    text = f'{PROGRAM}recall.score(user_input="a", reference="b", retrieved_contexts=[])\n'
+    assert found(text) == []
+    assert found(text.replace('user_input="a", ref', "ref")) == ["recall.score"]
+
+
+def test_a_critic_needs_a_definition() -> None:
+    text = f'{PROGRAM}from ragas.metrics import AspectCritic\nAspectCritic(name="a", definition="b")\n'
+    assert found(text) == []
+    assert found(text.replace(', definition="b"', "")) == ["AspectCritic"]

@@ -171,7 +171,7 @@ def _undefined_names(
                 meant = [each for each in known if key and each.endswith(key)]
                 if len(meant) != 1:
                     yield Finding(places.span(value), f"nothing is named `{value.id}`", severity="error")
-            elif len(meant) != 1 and value.id in KNOWN_CLASSES and imports_classes:
+            elif len(meant) != 1 and (value.id in KNOWN_CLASSES or key == "type") and imports_classes:
                 message = f"the class `{value.id}` is not imported"
                 yield Finding(places.span(value), message, severity="error")
             if len(meant) != 1:

@@ -14,9 +14,13 @@ from typing import Final, NamedTuple, TypeGuard
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.ide.metric_results import Results, findings_in_results
+from promptls.ide.metric_results import Results, assigned_in, findings_in_results
 from promptls.ide.poet_calls import findings_in_poet_calls
-from promptls.ide.ragas_examples import findings_in_prompt_classes, findings_in_rows
+from promptls.ide.ragas_examples import (
+    findings_in_appended_rows,
+    findings_in_prompt_classes,
+    findings_in_rows,
+)
 from promptls.ide.ragas_samples import findings_in_samples
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
@@ -68,6 +72,15 @@ _FIELD_END: Final = re.compile(r"[.\[]")
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _RUN_KEYWORDS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})
+_CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str] | None]]] = {
+    "MetricResult": (("value",), frozenset({"reason", "traces"})),
+    "AspectCritic": (("name", "definition"), None),
+    "SimpleCriteriaScore": (("name", "definition"), None),
+    "DiscreteMetric": (("name",), None),
+    "NumericMetric": (("name",), None),
+    "RankingMetric": (("name",), None),
+}
+"""The required arguments of classes in their order, and the others if there are no more."""
 _RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
 _RESULT_ATTRIBUTES: Final = _RESULT_FIELDS | {"to_dict", "validate"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -134,13 +147,21 @@ class _Library:
             return
         yield from findings_in_poet_calls(self._tree, self._places, self._meaning, str(self._file or ""))
         yield from findings_in_prompt_classes(self._tree, self._places, self._meaning)
+        yield from findings_in_appended_rows(self._tree, self._places, self._meaning)
         yield from findings_in_samples(self._tree, self._places, self._meaning)
         yield from findings_in_rows(self._tree, self._places, self._meaning, self._experiments, self._folder)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
                 for check in (self._keywords, self._encoding, self._paths, self._prompt, self._format):
                     yield from check(node)
-                for check in (self._kind, self._backend, self._score, self._prompted_score, self._run):
+                for check in (
+                    self._constructor,
+                    self._kind,
+                    self._backend,
+                    self._score,
+                    self._prompted_score,
+                    self._run,
+                ):
                     yield from check(node)
             elif isinstance(node, _Function):
                 yield from self._in_function(node)
@@ -153,9 +174,17 @@ class _Library:
             if metric.function in self._tree.body:
                 yield from self._values(metric)
         for experiment in self._experiments.values():
-            if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in _own(experiment)):
-                message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
-                yield Finding(self._name(experiment), message)
+            yield from self._returns(experiment)
+
+    def _returns(self, experiment: _Function) -> Iterator[Finding]:
+        """Yield what an experiment returns in place of a mapping."""
+        if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in _own(experiment)):
+            message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
+            yield Finding(self._name(experiment), message)
+        for node in _own(experiment):
+            if isinstance(node, ast.Return) and node.value is not None and _is_scalar(node.value):
+                message = f"the experiment `{experiment.name}` returns a mapping: other results are dropped"
+                yield Finding(self._places.span(node.value), message)
 
     def _in_function(self, node: _Function) -> Iterator[Finding]:
         defaults = node.args.defaults
@@ -232,6 +261,23 @@ class _Library:
         for keyword in call.keywords if known else ():
             if keyword.arg is not None and known is not None and keyword.arg not in known:
                 yield self._unknown(keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+
+    def _constructor(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the arguments that a class does not have or needs."""
+        name = self._meaning(call.func)[1]
+        given = {keyword.arg: keyword for keyword in call.keywords}
+        known = _CONSTRUCTORS.get(name)
+        if known is None or None in given or any(isinstance(each, ast.Starred) for each in call.args):
+            return
+        required, optional = known
+        missing = [each for each in required[len(call.args) :] if each not in given]
+        for key, keyword in given.items():
+            if key is not None and optional is not None and key not in {*required, *optional}:
+                yield self._unknown(keyword, f"`{name}` has no argument `{key}`", missing or optional)
+                return
+        if missing:
+            names = ", ".join(f"`{each}`" for each in missing)
+            yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
 
     def _encoding(self, call: ast.Call) -> Iterator[Finding]:
         name = _keyword(call, "encoding") if self._meaning(call.func) == ("promptls", "load") else None
@@ -390,6 +436,10 @@ class _Library:
                 values = ", ".join(f'"{each.strip()}"' for each in text.split(","))
                 fixes = (Fix("Write a list", (Edit(span, f"[{values}]"),)),) if is_list else ()
                 yield Finding(span, f"{message}, and not one text", fixes)
+            case ast.Tuple(elts=[ast.Constant(value=low), ast.Constant(value=high)]) if (
+                isinstance(low, int | float) and isinstance(high, int | float) and low > high
+            ):
+                yield Finding(span, f"no score is between {low} and {high}: the first is the minimum")
             case _ if package == "ragas" and isinstance(allowed, _LITERALS[kind]):
                 yield Finding(span, f"{message}: with these, Ragas scores nothing")
 
@@ -606,35 +656,61 @@ class _Library:
         return False
 
     def _values(self, metric: _Metric) -> Iterator[Finding]:
-        """Yield the literal values of a discrete metric that it does not allow."""
+        """Yield the literal values of a discrete metric that it does not allow, and comparisons."""
         if metric.classes is None:
             return
+        assigned = assigned_in(metric.function)
         for node in _own(metric.function):
             value: ast.expr | None = None
             if isinstance(node, ast.Call) and self._meaning(node.func)[1] == "MetricResult":
                 value = _keyword(node, "value") or next(iter(node.args[:1]), None)
             elif isinstance(node, ast.Return):
                 value = node.value
-            branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
-            for branch in branches:
-                if (
-                    isinstance(branch, ast.Constant)
-                    and branch.value is not None
-                    and branch.value not in metric.classes
-                ):
-                    allowed = ", ".join(f"`{each}`" for each in metric.classes)
-                    span = self._places.span(branch)
-                    meant = nearest(str(branch.value), map(str, metric.classes))
-                    edit = Edit(span, f'"{meant}"')
-                    fixes = (Fix(f"Change to `{meant}`", (edit,), preferred=True),) if meant else ()
-                    message = f"the metric allows {allowed}, and not `{branch.value!s}`: it has no score"
-                    yield Finding(span, message, fixes)
+            values = assigned.get(value.id, []) if isinstance(value, ast.Name) else [value]
+            for branch in (each for value in values for each in _branches(value)):
+                yield from self._value(branch, metric.classes)
+
+    def _value(self, node: ast.expr, classes: tuple[object, ...]) -> Iterator[Finding]:
+        allowed, span = ", ".join(f"`{each}`" for each in classes), self._places.span(node)
+        is_test = isinstance(node, ast.Compare) or (
+            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        )
+        if is_test and not {True, False} <= {*classes}:
+            fixes: tuple[Fix, ...] = ()
+            if len(classes) == len(("good", "bad")):
+                written = f"{classes[0]!r} if {ast.unparse(node)} else {classes[1]!r}"
+                fixes = (Fix("Choose one of the values", (Edit(span, written.replace("'", '"')),)),)
+            yield Finding(span, f"the metric allows {allowed}, and not `True` and `False`", fixes)
+        elif isinstance(node, ast.Constant) and node.value is not None and node.value not in classes:
+            meant = nearest(str(node.value), map(str, classes))
+            edit = Edit(span, f'"{meant}"')
+            fixes = (Fix(f"Change to `{meant}`", (edit,), preferred=True),) if meant else ()
+            yield Finding(
+                span, f"the metric allows {allowed}, and not `{node.value!s}`: it has no score", fixes
+            )
 
 
 def _is_prompt_object(package: str, call: ast.Call) -> bool:
     """Return whether a call makes a prompt object; later releases of Ragas have another class `Prompt`."""
     names = {keyword.arg for keyword in call.keywords}
     return "instruction" in names and (package == "promptls" or bool(names & {"input_keys", "output_key"}))
+
+
+def _branches(node: ast.expr | None) -> Iterator[ast.expr]:
+    """Yield the values of a conditional expression, or the only one."""
+    if isinstance(node, ast.IfExp):
+        yield from _branches(node.body)
+        yield from _branches(node.orelse)
+    elif node is not None:
+        yield node
+
+
+def _is_scalar(node: ast.expr) -> bool:
+    """Return whether an expression is a text, a number, a truth value or the value of a metric's result."""
+    if isinstance(node, ast.Constant):
+        return node.value is not None
+    is_value = isinstance(node, ast.Attribute) and node.attr in _RESULT_FIELDS
+    return is_value or isinstance(node, ast.JoinedStr | ast.Compare)
 
 
 def _keyword(call: ast.Call, name: str) -> ast.expr | None:

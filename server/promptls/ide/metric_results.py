@@ -28,6 +28,10 @@ class Results(NamedTuple):
     experiments: Mapping[str, Function]
 
 
+_MEASURING: Final = frozenset({"enumerate", "len", "list", "sorted"})
+"""Functions that fail with a coroutine."""
+
+
 def findings_in_results(results: Results) -> Iterator[Finding]:
     """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
     functions = [node for node in ast.walk(results.tree) if isinstance(node, Function)]
@@ -40,6 +44,8 @@ def findings_in_results(results: Results) -> Iterator[Finding]:
                 yield from _compared(results, node, [_value_of(side, variables) for side in sides])
     for scope in (results.tree, *functions) if results.experiments else ():
         yield from _compared_rows(results, scope)
+    for function in functions if results.experiments else ():
+        yield from _unawaited_runs(results, function)
 
 
 def _called(node: ast.expr | None) -> tuple[str, str]:
@@ -50,7 +56,7 @@ def _called(node: ast.expr | None) -> tuple[str, str]:
     return "", ""
 
 
-def _assigned(function: ast.Module | Function) -> dict[str, list[ast.expr | None]]:
+def assigned_in(function: ast.Module | Function) -> dict[str, list[ast.expr | None]]:
     """Return what each variable is assigned; None for a loop, a parameter and other ways to bind it."""
     found: dict[str, list[ast.expr | None]] = {}
     simple: set[int] = set()
@@ -70,7 +76,7 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
     """Yield `ascore` without `await` whose result is read, and `score` with it."""
     parameters = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
     known = results.metrics.keys() - parameters
-    assigned = _assigned(function)
+    assigned = assigned_in(function)
     read: list[ast.expr] = []
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and node.attr in _RESULT_ATTRIBUTES:
@@ -98,7 +104,7 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
 def _variables(results: Results, function: Function) -> dict[str, Classes]:
     """Return the variables that only hold results of metrics with known values, with these values."""
     found: dict[str, Classes] = {}
-    assigned = _assigned(function)
+    assigned = assigned_in(function)
     for name, values in assigned.items():
         classes: list[object] = []
         for value in values:
@@ -143,7 +149,7 @@ def _compared(
 
 def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
     """Return the columns of an experiment's results that hold values of metrics, with these values."""
-    variables, assigned = _variables(results, experiment), _assigned(experiment)
+    variables, assigned = _variables(results, experiment), assigned_in(experiment)
     rows: list[dict[str, Classes]] = []
     for node in ast.walk(experiment):
         if not isinstance(node, ast.Return):
@@ -191,7 +197,7 @@ def _run(node: ast.expr | None) -> str:
 
 def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[Finding]:
     """Yield the comparisons of columns of an experiment's results in loops over them."""
-    assigned = _assigned(scope)
+    assigned = assigned_in(scope)
     for node in ast.walk(scope):
         loops: list[ast.comprehension | ast.For] = []
         if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
@@ -212,6 +218,50 @@ def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[F
                     sides = (each.left, each.comparators[0])
                     known = [_column_of(side, loop.target.id, columns) for side in sides]
                     yield from _compared(results, each, known)
+
+
+def _unawaited_runs(results: Results, function: Function) -> Iterator[Finding]:
+    """Yield the calls of `arun` whose coroutine is used like the list of results."""
+    for name, values in assigned_in(function).items():
+        match values:
+            case [ast.Call(func=ast.Attribute(value=ast.Name(id=run), attr="arun")) as call] if (
+                run in results.experiments
+            ):
+                if not any(_may_await(node, name) for node in ast.walk(function)) and any(
+                    _uses_results(node, name) for node in ast.walk(function)
+                ):
+                    start = results.places.span(call).start
+                    is_async = isinstance(function, ast.AsyncFunctionDef)
+                    fix = Fix("Insert `await`", (Edit(Span(start, start), "await "),), preferred=True)
+                    message = f"without `await`, `{run}.arun` returns a coroutine, which has no results"
+                    yield Finding(results.places.span(call.func), message, (fix,) if is_async else ())
+
+
+def _may_await(node: ast.AST, name: str) -> bool:
+    """Return whether a variable is awaited, or passed to what may await it."""
+    match node:
+        case ast.Await(value=ast.Name(id=other)):
+            return other == name
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            if isinstance(function, ast.Name) and function.id in {*_MEASURING, "print"}:
+                return False
+            given = [*arguments, *(each.value for each in keywords)]
+            return any(isinstance(each, ast.Name) and each.id == name for each in given)
+    return False
+
+
+def _uses_results(node: ast.AST, name: str) -> bool:
+    """Return whether a node reads a variable as a list or an object with results."""
+    match node:
+        case ast.For(iter=ast.Name(id=other)) | ast.comprehension(iter=ast.Name(id=other)):
+            return other == name
+        case ast.Subscript(value=ast.Name(id=other)):
+            return other == name
+        case ast.Attribute(value=ast.Name(id=other), attr=attribute):
+            return other == name and attribute not in {"send", "throw", "close"}
+        case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=other)]):
+            return other == name and function in _MEASURING
+    return False
 
 
 def _binds(node: ast.AST, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +16,8 @@ Meaning = Callable[[ast.expr], tuple[str, str]]
 """Returns the package and the name that an expression refers to."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
+_MIN_ROWS: Final = 3
+"""How many rows are compared with one another."""
 _OPTIONAL: Final = ("Optional", "None")
 
 
@@ -147,6 +150,50 @@ def findings_in_rows(
                 ):
                     if key not in columns:
                         yield _unknown_column(node, key, columns, places)
+
+
+def findings_in_appended_rows(tree: ast.Module, places: PythonPlaces, meaning: Meaning) -> Iterator[Finding]:
+    """Yield the misspelled keys of literal rows that are appended to a dataset one after the other."""
+    made = {
+        node.targets[0].id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and meaning(node.value.func)[1] == "Dataset"
+    }
+    rows: dict[str, list[ast.Dict]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[ast.Dict() as row]
+            ):
+                if owner in made:
+                    rows.setdefault(owner, []).append(row)
+            case ast.List(elts=items) if made and all(isinstance(each, ast.Dict) for each in items):
+                rows[f"the list {len(rows)}"] = [each for each in items if isinstance(each, ast.Dict)]
+    for group in rows.values():
+        yield from _different_keys(group, places)
+
+
+def _different_keys(rows: list[ast.Dict], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the keys that only one of several rows has, and that misspell the one that only it lacks."""
+    written = [_keys(row, []) or set() for row in rows]
+    if len(rows) < _MIN_ROWS or not all(written):
+        return
+    times = Counter(key for keys in written for key in keys)
+    lacked = {key for key, count in times.items() if count == len(rows) - 1}
+    for row, keys in zip(rows, written, strict=True):
+        for place in row.keys:
+            key = place.value if isinstance(place, ast.Constant) else None
+            if not isinstance(key, str) or place is None or times[key] != 1:
+                continue
+            meant = nearest(key, lacked - keys)
+            if meant is not None:
+                span = places.span(place)
+                fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
+                message = f"no other row has `{key}`; did you mean `{meant}`?"
+                yield Finding(span, message, (fix,), severity="warning")
 
 
 def _unknown_column(node: ast.Subscript, key: str, columns: Iterable[str], places: PythonPlaces) -> Finding:

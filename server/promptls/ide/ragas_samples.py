@@ -46,6 +46,9 @@ def findings_in_samples(tree: ast.Module, places: PythonPlaces, meaning: Meaning
             for row in (samples.rows(call) or ()) if call.func.attr in {"from_list", "from_dict"} else ():
                 if isinstance(row, ast.Dict):
                     yield from samples.columns(row)
+        if name == _DATASET:
+            yield from samples.mixed(call)
+        yield from samples.arguments(call)
         if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
             yield from samples.needs(call)
 
@@ -206,6 +209,19 @@ class _Samples:
             is_empty = calls is None or (isinstance(calls, ast.List) and not calls.elts)
             before = name if name != "AIMessage" or (is_empty and not message.args) else "a call"
 
+    def mixed(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the first sample of a dataset that is of another kind than the one before it."""
+        rows = [each for each in self.rows(call) or () if isinstance(each, ast.Call)]
+        kinds = [self._meaning(each.func)[1] for each in rows]
+        other = next((each for each in kinds if each != kinds[0]), None)
+        if other is not None and {*kinds} == {*_SAMPLES}:
+            listed = self._resolved(next(iter(call.args), None) or call.keywords[0].value)
+            items = listed.elts if isinstance(listed, ast.List) else []
+            index = kinds.index(other)
+            place = items[index] if index < len(items) else rows[index]
+            message = f"this is a `{other}`, and the first sample a `{kinds[0]}`: a dataset has one kind"
+            yield Finding(self._places.span(place), message)
+
     # -- columns of metrics -----------------------------------------------------------
 
     def rows(self, call: ast.Call) -> list[ast.expr] | None:
@@ -247,6 +263,17 @@ class _Samples:
                 names = ", ".join(f"`{each}`" for each in missing)
                 message = f"`{ast.unparse(metric)}` needs {names}, and no sample here has it"
                 yield Finding(self._places.span(metric), message)
+
+    def arguments(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the columns that a call of `ascore` does not pass to a metric of Ragas."""
+        made = call.func if isinstance(call.func, ast.Attribute) else None
+        given = {each.arg for each in call.keywords}
+        if made is None or made.attr not in {"ascore", "score"} or call.args or not given or None in given:
+            return
+        missing = [f"`{each}`" for each in self._needed(made.value) if each not in given]
+        if missing:
+            name = ast.unparse(made)
+            yield Finding(self._places.span(made), f"`{name}` needs {', '.join(missing)}")
 
     def _names(self, rows: list[ast.expr | None]) -> set[str | None]:
         """Return the columns of rows and samples; nothing if any may have others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -318,6 +319,8 @@ def _of_default(schema: Node) -> Iterator[Finding]:
 def _of_schema(schema: Node) -> Iterator[Finding]:
     if not isinstance(schema, MappingNode):
         return
+    if not holds_printed(schema):
+        yield from _of_bounds(schema)
     for entry in schema.entries:
         key, value = key_text(entry), entry.value
         if key == "type":
@@ -337,6 +340,21 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
                 yield misspelled(entry.key.span, f"JSON Schema has no keyword `{key}`", key, meant)
 
 
+def _of_bounds(schema: MappingNode) -> Iterator[Finding]:
+    """Yield a maximum below its minimum, and the values of an `enum` that the type excludes."""
+    data = plain_data(schema)
+    for low, high in _BOUNDS:
+        lowest, highest = data.get(low), data.get(high)
+        if isinstance(lowest, int | float) and isinstance(highest, int | float) and lowest > highest:
+            message = f"no value fits: `{high}` is {highest}, and `{low}` {lowest}"
+            yield Finding(node_at(schema, (high,)).span, message)
+    types, values = declared_types(data), data.get("enum")
+    for index, value in enumerate(values if types is not None and isinstance(values, list) else ()):
+        if types is not None and value is not None and not is_of_type(value, types):
+            message = f"the `type` excludes {json.dumps(value)}, so that it is never allowed"
+            yield Finding(node_at(schema, ("enum", index)).span, message)
+
+
 def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
     """Yield the typos of properties in `required`."""
     if not isinstance(value, Sequence) or not isinstance(properties, MappingNode):
@@ -348,6 +366,12 @@ def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
             yield misspelled(item.span, f"the schema has no property `{name}`", name, meant)
 
 
+_BOUNDS: Final = (
+    ("minItems", "maxItems"),
+    ("minLength", "maxLength"),
+    ("minProperties", "maxProperties"),
+    ("minimum", "maximum"),
+)
 _MAX_VALUES: Final = 5
 """The maximum number of `enum` values in a message."""
 _MAX_SCHEMAS: Final = 500

@@ -3,7 +3,7 @@
 ## What it does
 
 Reports YAML errors in the header, unknown keys (with the most similar known key), values of the wrong
-type, unknown JSON Schema types, unknown encodings, and a `functions` file that does not exist.
+type, unknown JSON Schema types, schemas that no value fits, unknown encodings, and a `functions` file that does not exist.
 Also reports a header in a prompt object or an evaluation prompt, which have its keys at the top level.
 
 ## Why is this bad?

@@ -12,7 +12,8 @@ unknown arguments, a decorator of a metric without its call, a value that a metr
 metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits, a comparison of a score with a
 value that its metric does not allow, braces in a prompt that are no fields, a
 path of a prompt file that differs from an existing one by a typo, wrong fields in the examples of a prompt class,
-columns that no row of the program's dataset has, unknown fields and wrong types in samples, and metrics that need
+columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an experiment
+that returns no mapping, unknown fields and wrong types in samples, and metrics that need
 a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied or a limit that is
 no number, its properties when they are called, its methods when they are not, and `truncate` ahead of
 `tokenize`.
