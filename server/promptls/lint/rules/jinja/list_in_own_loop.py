@@ -84,6 +84,8 @@ def _printed(chunk: Chunk) -> tuple[_Printed, ...]:
             found.append(_Printed(node.name, place, may_be_of_list=may_be_of_list))
         elif isinstance(node, Call) and isinstance(node.function, Name) and len(node.arguments) == 1:
             argument = node.arguments[0]
+            if isinstance(argument, Attribute) and argument.name in _OF_OBJECTS:
+                argument = argument.target
             if isinstance(argument, Name):
                 place = argument.span.shifted(tag.span.start)
                 found.append(_Printed(argument.name, place, is_passed_on=True))

@@ -5,6 +5,7 @@
 Reports
 
 - an `elif` with the condition of an earlier branch; a hint if the condition calls a function;
+- an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`;
 - a text that occurs twice in a list behind `in` or in the keys of a mapping.
@@ -45,7 +46,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
-from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Operation
+from promptls.syntax.jinja.nodes import Attribute, Collection, Constant, Expression, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.tag_tokens import tokenize
 from promptls.text.positions import Span
@@ -60,7 +61,7 @@ def check(file: File) -> Iterator[Finding]:
     source = file.template.source
     for located in file.chunks.where(_has_elif):
         for block in blocks_inside(located.chunk):
-            for finding in _branches(block, located.chunk.text):
+            for finding in (*_branches(block, located.chunk.text), *_copied(block, located.chunk)):
                 yield finding.shifted(located.start)
     for block in blocks_across(source) if _has_elif(file.chunks) else ():
         yield from _branches(block, source.text)
@@ -81,6 +82,36 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
             severity: Severity | None = "hint" if _CALL.search(condition) else None
             yield Finding(Span(start, keyword.end + len(condition)), message, severity=severity)
         seen.add(written)
+
+
+_PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_CHOICE: Final = re.compile(r"\b(?:or|if|is|default|in)\b|\|\s*d\(|[=!<>]=")
+
+
+def _copied(block: FileBlock, chunk: Chunk) -> Iterator[Finding]:
+    """Yield what an `elif` prints of an earlier condition, which is false there, if it does not read its own."""
+    text, earlier = chunk.text, set[str]()
+    for tag, keyword, after in zip(block.tags, block.keywords, block.tags[1:], strict=False):
+        condition = _END.sub("", text[keyword.end : tag.end]).strip()
+        if _PATH.fullmatch(condition) is None:
+            return
+        tags = (each for each in chunk.tags if each.kind in {"output", "statement"})
+        inside = [each for each in tags if tag.end <= each.span.start < after.start]
+        reads = [
+            node.span.shifted(start)
+            for start, node in expressions_in(chunk)
+            if tag.end <= start < after.start and isinstance(node, Name | Attribute)
+        ]
+        read = {text[span.start : span.end] for span in reads}
+        is_plain = all(
+            each.kind == "output" or tag_tree(each).statement.keyword == "set" for each in inside
+        ) and not any(_CHOICE.search(text, each.span.start, each.span.end) for each in inside)
+        if is_plain and condition not in read:
+            for span in reads:
+                if text[span.start : span.end] in earlier:
+                    message = "this is false in this branch, which does not read its own condition"
+                    yield Finding.suggest(span, message, condition, severity="hint")
+        earlier.add(condition)
 
 
 @each_chunk

@@ -19,7 +19,8 @@ In every file, reports names that no caller can provide:
 - `loop` outside of a loop, also in a file that is included from within a loop;
 - attributes of a namespace that nothing sets, and attributes that no mapping has in a list that the file
   writes itself;
-- in a file that is only imported without context, variables that a macro takes from the data.
+- in a file that is only imported without context, variables that a macro takes from the data;
+- an include `without context` of a file that reads variables from outside.
 
 ## Why is this bad?
 
@@ -98,6 +99,7 @@ from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
+from promptls.workspace.contract import needed_shapes, needs_of
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -115,6 +117,7 @@ def check(file: File) -> Iterator[Finding]:
     yield from _django_counters(file)
     yield from _lacking_keys(file)
     yield from foreign_constants(file)
+    yield from _includes_without_context(file)
     importer = _importer_without_context(file)
     if importer is not None:
         yield from _without_data(file, importer)
@@ -558,6 +561,28 @@ def _importer_without_context(file: File) -> str | None:
                 return None
             found = found or path
     return found
+
+
+def _includes_without_context(file: File) -> Iterator[Finding]:
+    """Yield the includes `without context` of files that read variables from outside."""
+    for reference in file.template.references:
+        if reference.keyword != "include" or reference.with_context or reference.name is None:
+            continue
+        target = file.snapshot.resolve(file.path, reference)
+        if target is None:
+            continue
+        shapes = needed_shapes(file.snapshot, target)
+        needed = needs_of(file.snapshot, target).by_name.keys() - GLOBALS - FOREIGN_CONSTANTS.keys()
+        names = [name for name in needed if not shapes.get(name, UNKNOWN).optional]
+        if names:
+            listed = ", ".join(f"`{name}`" for name in sorted(names)[:_MAX_NAMES])
+            yield Finding(
+                reference.span, f"`without context`, this file does not get {listed}, which it reads"
+            )
+
+
+_MAX_NAMES: Final = 3
+"""The maximum number of names in a message."""
 
 
 def _without_data(file: File, importer: str) -> Iterator[Finding]:

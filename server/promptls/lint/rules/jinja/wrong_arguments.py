@@ -5,7 +5,8 @@
 Compares arguments with parameters: too many, too few, unknown or repeated arguments of filters, tests,
 Jinja's functions, macros, functions of the `functions` file, and functions that a Python program passes to
 the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
-numbers and lists that are passed to `escape_special_characters`, and lists that are passed to `range`.
+numbers and lists that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
+a filter takes a number, and a separator that is joined by a list.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
@@ -476,11 +477,43 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
             continue
         if signature.parameters or node.arguments:
             found = [*misfits(signature, node.arguments, node.name_span)]
+            if not found and isinstance(node, Filter):
+                found = [*_of_wrong_kind(chunk, start, node, signature)]
             if not found or _is_broken(chunk, start):
                 continue
             for finding in found:
                 yield finding.shifted(start)
     yield from wrong_loop_calls(chunk)
+
+
+_NUMBERS: Final = frozenset(
+    {("batch", "linecount"), ("center", "width"), ("round", "precision"), ("slice", "slices")}
+    | {("truncate", "leeway"), ("truncate", "length"), ("wordwrap", "width")}
+)
+"""The parameters of filters that are numbers."""
+_LETTERS: Final = re.compile(r"\w+")
+
+
+def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature) -> Iterator[Finding]:
+    """Yield the texts that a filter takes as numbers, and a separator that `join` takes for the list."""
+    placed = [each.name for each in signature.parameters if each.kind in {"any", "place"}]
+    positional = [each for each in node.arguments if not isinstance(each, Keyword)]
+    given: dict[str, Expression] = dict(zip(placed, positional, strict=False))
+    given |= {each.name: each.value for each in node.arguments if isinstance(each, Keyword)}
+    for name, value in given.items():
+        if isinstance(value, Constant) and isinstance(value.value, str) and (node.name, name) in _NUMBERS:
+            number = value.value.strip()
+            fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
+            yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
+    between = node.target
+    text = between.value if isinstance(between, Constant) and node.name == "join" else None
+    if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):
+        items = positional[0] if len(node.arguments) == len(positional) == 1 else None
+        if items is not None and not isinstance(items, Constant):
+            texts = [chunk.text[start + each.span.start : start + each.span.end] for each in (items, between)]
+            fix = Fix.change_to(node.span, f"{_grouped(items, texts[0])} | join({texts[1]})", preferred=True)
+            message = "`join` puts its argument between the elements of what is before it, here a separator"
+            yield Finding(between.span, message, (fix,), severity="warning")
 
 
 def _is_broken(chunk: Chunk, start: int) -> bool:

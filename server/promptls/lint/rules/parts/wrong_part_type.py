@@ -8,7 +8,8 @@ a number, a date or a boolean. Items of the list that are not mappings are repor
 tags (`!name`) that Prompt Poet's loader does not support. If Jinja prints the value, the literals in the
 tag are checked, in each branch of a condition; a condition without an `else` may print nothing, which is
 reported too. An empty `name`, and a `content` whose first line is only a sign such as `:|`, where a `|` is expected, are warnings.
-A priority below 0 has the effect of 0; the severity of that finding is information.
+A priority below 0 has the effect of 0; the severity of that finding is information, and warning if a loop
+negates its count.
 
 ## Why is this bad?
 
@@ -63,6 +64,8 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
         for entry in part.entries:
             value = entry.value
             if isinstance(value, Scalar) and value.dynamic:
+                if key_text(entry) == "truncation_priority":
+                    yield from _negated(chunk, value)
                 continue
             if not value.span.is_empty():
                 yield from _of_key(chunk, entry)
@@ -128,6 +131,16 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
             pass
 
 
+def _negated(chunk: Chunk, value: Scalar) -> Iterator[Finding]:
+    """Yield a priority that counts the turns of a loop downwards from 0."""
+    span = written_span(chunk, value)
+    match = _NEGATED.fullmatch(chunk.text[span.start : span.end])
+    if match is not None:
+        meant = f"{{{{ loop.rev{match['count']} }}}}"
+        message = "truncation never removes a part with a priority below 0; the highest one is cut first"
+        yield Finding(span, message, (Fix.change_to(span, meant),), severity="warning")
+
+
 def _as_block(chunk: Chunk, entry: Entry) -> Iterator[Fix]:
     """Yield the fix that makes the lines below a key a block scalar."""
     start = entry.key.span.end
@@ -161,6 +174,7 @@ _MAPPING: Final = "the `:` makes this content a mapping, which is not sent as te
 _WORD: Final = re.compile(r"\w+")
 _NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")
 _NEGATIVE: Final = re.compile(r"-[\d.]+")
+_NEGATED: Final = re.compile(r"(?:-\{\{-?|\{\{-?[ ]*-)[ ]*loop\.(?P<count>index0?)[ ]*-?\}\}")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 

@@ -5,6 +5,7 @@
 Renders the prompt, and reports a tag with `-%}` (or `-#}`) that trims the only line break before a part:
 the part's `- name:` is then on the last line of the preceding text or, in a loop, of the previous
 iteration. It is a warning if the preceding text is a value, which may be empty or end with a line break.
+Also reports a loop that begins in the text of a part and ends behind the next part.
 
 ## Why is this bad?
 
@@ -47,6 +48,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
+from promptls.semantic.parts import chunk_contents
+from promptls.syntax.jinja.file_blocks import blocks_across
 from promptls.syntax.jinja.nodes import Call, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -76,6 +79,23 @@ def check(file: File) -> Iterator[Finding]:
         if tag is not None and severity is not None:
             found[tag.span] = _finding(file, tag, _HOW["joined part"], severity)
     yield from found.values()
+    yield from _loops_over_parts(file)
+
+
+def _loops_over_parts(file: File) -> Iterator[Finding]:
+    """Yield the loops that begin in the content of a part and end behind the next one."""
+    source = file.template.source
+    for block in blocks_across(source):
+        opening, closing = (source.located(tag.start) for tag in (block.tags[0], block.tags[-1]))
+        place = block.tags[0].start - opening.start
+        spans = [content.value.span for content in chunk_contents(opening.chunk)]
+        is_in_text = any(span.start < place < span.end for span in spans)
+        if block.keyword == "for" and block.is_closed and is_in_text and chunk_contents(closing.chunk):
+            message = (
+                "this loop begins in the text of a part and ends behind the next part: "
+                "from the second iteration on, its text continues that part"
+            )
+            yield Finding(block.keywords[0], message)
 
 
 class _Tag(NamedTuple):
