@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import InvalidStateError
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import lru_cache
 from typing import Any, Final
 
 from cattrs import Converter
@@ -233,8 +234,9 @@ def _document_of(message: Any) -> str:
     return str(first.get("uri", "")) if isinstance(first, dict) else ""
 
 
+@lru_cache(maxsize=1)  # it writes code for each type that it meets, which takes longer than any conversion
 def make_converter() -> Converter:
-    """Return lsprotocol's converter, except that it leaves plain JSON unchanged.
+    """Return lsprotocol's converter, except that it leaves plain JSON unchanged; all servers share it.
 
     The JSON encoder converts the typed objects that it encounters in a result.
     """
