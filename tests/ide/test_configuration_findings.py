@@ -92,7 +92,7 @@ WRONG = {
     ),
     "a number for a text": (
         one("'</E>{question}', ice_token=5"),
-        [("invalid-evaluation-template", "ice_token"), ("unused-ice-token", "ice_token")],
+        [("invalid-evaluation-prompt", "ice_token"), ("unused-ice-token", "ice_token")],
     ),
     "a role of a dialogue": (
         one("dict(round=[dict(rol='HUMAN', prompt='{question}')])"),
@@ -101,7 +101,7 @@ WRONG = {
     "a model's meta template": (
         ("models = [dict(abbr='m', meta_template=dict(round=[dict(role='HUMAN'), "
         "dict(role='HUMAN', generate=True)]))]\n"),
-        [("invalid-meta-template", "'HUMAN'")],
+        [("invalid-evaluation-prompt", "'HUMAN'")],
     ),
     "a key of a model": (
         "from opencompass.models import VLLM\nmodels = [dict(type=VLLM, batch_sise=8, max_seq_length=9)]\n",
@@ -381,8 +381,8 @@ def test_a_model_behind_an_api_needs_its_roles() -> None:
     roles = "[dict(role='HUMAN'), dict(role='BOT', generate=True)]"
     text = f"models = [dict(type={{}}, meta_template=dict(round={roles}))]\n"
     assert found(text.format("OpenAI")) == [
-        ("invalid-meta-template", "'HUMAN'"),
-        ("invalid-meta-template", "'BOT'"),
+        ("invalid-evaluation-prompt", "'HUMAN'"),
+        ("invalid-evaluation-prompt", "'BOT'"),
     ]
     assert found(text.format("VLLM")) == []
     assert found(text.format("MyModel")) == []
@@ -459,7 +459,9 @@ def test_a_field_in_an_f_string_is_a_variable_that_nothing_defines() -> None:
     assert found(one("f'{T}: {{question}}'", before="T = 'Task'\n")) == []
 
 
-@pytest.mark.parametrize(("source", "rules"), [("ice_num=1", []), ("fix_id_list", ["retriever-mismatch"])])
+@pytest.mark.parametrize(
+    ("source", "rules"), [("ice_num=1", []), ("fix_id_list", ["invalid-evaluation-prompt"])]
+)
 def test_rows_of_the_inferencer(source: str, rules: list[str]) -> None:
     """OpenCompass 0.1 takes the rows of `FixKRetriever` from the inferencer, so its checkout decides."""
     text = (
@@ -468,7 +470,7 @@ def test_rows_of_the_inferencer(source: str, rules: list[str]) -> None:
     )
     module = "opencompass/openicl/icl_retriever/icl_fix_k_retriever.py"
     assert [rule for rule, _ in found(text, {module: f"def retrieve({source}): ..."})] == rules
-    assert [rule for rule, _ in found(text)] == ["retriever-mismatch"]
+    assert [rule for rule, _ in found(text)] == ["invalid-evaluation-prompt"]
 
 
 VALUES = """from opencompass.openicl.icl_evaluator import AccEvaluator

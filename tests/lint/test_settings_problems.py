@@ -57,7 +57,7 @@ def test_an_unknown_rule_of_the_editor_has_no_place(tmp_path: Path) -> None:
             "`temperature` is a number, and not",
         ),
         ("[meta_templates.a]\nrounds = []", 1, "OpenCompass ignores `rounds`; did you mean `round`?"),
-        ("[meta_templates.a]\nbegin = []", 0, "meta template `a`: A meta template needs `round`."),
+        ("[meta_templates.a]\nbegin = []", 0, "meta template `a`: A meta template needs a `round`."),
         (
             '[meta_templates.a]\nround = [{role = "A"}, {role = "A"}]',
             1,

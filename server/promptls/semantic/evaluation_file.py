@@ -10,6 +10,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.dialects.opencompass import vocabulary
+from promptls.dialects.opencompass.meta_template import gets_messages
+from promptls.dialects.opencompass.prompt_list import ConfigPath
+from promptls.semantic.object_data import plain_data
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -18,6 +21,7 @@ from promptls.syntax.yaml.error_recovery import recovered_mapping
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
+from promptls.text.suggest import is_close
 
 _FIELD: Final = re.compile(r"\{([^\W\d]\w*)\}")
 _LATEX: Final = re.compile(r"\\[A-Za-z]+\*?$")
@@ -209,11 +213,26 @@ class EvaluationTemplate:
         return tuple(Label(_shown(entry.key), entry) for entry in self.body.entries)
 
     @property
+    def is_nearly_dialogue(self) -> bool:
+        """Whether other keys turn an intended dialogue into a mapping from labels."""
+        return any(
+            each.name == "round" or (isinstance(each.entry.value, Sequence) and is_close(each.name, "round"))
+            for each in self.labels
+        )
+
+    @property
     def bodies(self) -> tuple[Node, ...]:
         """The texts and dialogues that prompts are made of: one, or one per label."""
+        return tuple(body for _, _, body in self.located_bodies)
+
+    @property
+    def located_bodies(self) -> tuple[tuple[ConfigPath, Entry | None, Node], ...]:
+        """The same with their paths, and with the entries of their labels."""
+        at = (self.name, "template")
         if self.form is Form.LABELS:
-            return tuple(label.entry.value for label in self.labels)
-        return () if self.body is None else (self.body,)
+            entries = [label.entry for label in self.labels]
+            return tuple(((*at, plain_data(entry.key)), entry, entry.value) for entry in entries)
+        return () if self.body is None else ((at, None, self.body),)
 
 
 def template_of(entry: Entry | None) -> EvaluationTemplate | None:
@@ -240,6 +259,13 @@ def class_name(node: Node | None) -> str | None:
     """Return the class that a mapping's `type` refers to, without its module."""
     written = scalar_text(node.merged("type")) if isinstance(node, Mapping) else None
     return written.rsplit(".", 1)[-1] if written else None
+
+
+def class_span(node: Node, kind: str) -> Span:
+    """Return the span of the class name in the value of `type`, without its module and quotes."""
+    quoted = isinstance(node, Scalar) and node.style in {"'", '"'}
+    end = node.span.end - int(quoted)
+    return Span(end - len(kind), end)
 
 
 def _form(node: Node | None, other_than: Form | None = None) -> Form:
@@ -290,11 +316,7 @@ class DeclaredMetaTemplate:
     @property
     def is_api(self) -> bool:
         """Whether its model is behind an API, by its class, or else if roles have an `api_role`."""
-        if self.model in vocabulary.BASE_MODELS:
-            return False
-        return (
-            self.model in vocabulary.API_MODELS or self.model in vocabulary.CHAT_MODELS or self.has_api_roles
-        )
+        return gets_messages(self.model, has_api_roles=self.has_api_roles)
 
     @property
     def has_api_roles(self) -> bool:
@@ -419,10 +441,10 @@ class Evaluation:
         return tuple(_items(self.root, "models"))
 
     @property
-    def model_metas(self) -> tuple[tuple[Entry, str | None], ...]:
-        """The entry `meta_template` of each of the file's `models`, with the model's class."""
+    def all_metas(self) -> tuple[tuple[Entry, str | None], ...]:
+        """The entry `meta_template` of the file and of each of its `models`, with the model's class."""
         found = [(model.entry("meta_template"), class_name(model)) for model in self.models]
-        return tuple((entry, kind) for entry, kind in found if entry is not None)
+        return tuple((entry, kind) for entry, kind in ((self.meta, None), *found) if entry is not None)
 
     @property
     def columns(self) -> tuple[str, ...] | None:

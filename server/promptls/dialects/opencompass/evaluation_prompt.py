@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from promptls.dialects.opencompass import templates
 from promptls.dialects.opencompass.prompt_list import (
@@ -14,6 +14,8 @@ from promptls.dialects.opencompass.prompt_list import (
     PromptList,
     Row,
     convert_exceptions,
+    no_mapping,
+    raise_first,
 )
 from promptls.dialects.opencompass.retriever import (
     Losses,
@@ -190,27 +192,10 @@ class EvaluationConfig:
 
     def _question_template(self) -> AnyTemplate:
         """Return the template of the question: `prompt_template`, or else `ice_template`."""
-        if self.prompt is not None and self.ice is None:
-            return self.prompt
+        if problem := question_problem(self.ice, self.prompt):
+            raise problem
         template = self.prompt if self.prompt is not None else self.ice
-        if template is None:
-            raise OpenCompassError(
-                "There is neither a `prompt_template` nor an `ice_template`.",
-                cause="NotImplementedError",
-                said="Leaving prompt as empty is not supported",
-            )
-        if template.ice_token is None:
-            why = (
-                "because there is an `ice_template` as well"
-                if self.prompt is not None
-                else "because it writes the question too, even where no example is shown"
-            )
-            raise OpenCompassError(
-                f"`{template.name}` needs an `ice_token`, {why}.",
-                cause="NotImplementedError",
-                said=f"ice_token of {template.name} is not provided",
-                at=(template.name,),
-            )
+        assert template is not None
         return template
 
     def _output_of(self, row: Row) -> Any:
@@ -228,6 +213,34 @@ class EvaluationConfig:
         return row[column]
 
 
+class _WithToken(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def ice_token(self) -> object: ...
+
+
+def question_problem(ice: _WithToken | None, prompt: _WithToken | None) -> OpenCompassError | None:
+    """Return why the templates cannot make the question; None if they can."""
+    template = prompt or ice
+    if template is None:
+        return OpenCompassError(
+            "There is neither a `prompt_template` nor an `ice_template`.",
+            cause="NotImplementedError",
+            said="Leaving prompt as empty is not supported",
+        )
+    if ice is None or template.ice_token is not None:
+        return None
+    why = "because there is an `ice_template` as well" if prompt else "even with no examples"
+    what = "" if prompt else "alone is the prompt too, and "
+    return OpenCompassError(
+        f"`{template.name}` {what}needs an `ice_token`, {why}.",
+        cause="NotImplementedError",
+        said=f"ice_token of {template.name} is not provided",
+        at=(template.name,),
+    )
+
+
 @convert_exceptions
 def build_evaluation_prompt(
     infer: Mapping[str, Any], reader: Mapping[str, Any] | None = None
@@ -238,12 +251,7 @@ def build_evaluation_prompt(
     """
     inferencer = infer.get("inferencer") or {}
     if not isinstance(inferencer, Mapping):
-        raise OpenCompassError(
-            "`inferencer` is a mapping with `type`.",
-            cause="TypeError",
-            said=f"cfg should be a dict, ConfigDict or Config, but got {type(inferencer)}",
-            at=("inferencer",),
-        )
+        raise no_mapping(inferencer, "`inferencer` is a mapping with `type`.", "inferencer")
     return EvaluationConfig(
         ice=_template("ice_template", infer),
         prompt=_template("prompt_template", infer),
@@ -257,25 +265,34 @@ def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
     config = infer.get(name)
     if config is None:
         return None
+    raise_first(template_problems(name, config))
+    is_raw = _class_of(config) == "RawPromptTemplate"
+    build = templates.build_raw_prompt_template if is_raw else templates.build_prompt_template
+    return build(name, config)
+
+
+def template_problems(name: str, config: Any) -> Iterator[OpenCompassError]:
+    """Yield why the template under the key `name` cannot be created."""
     if not isinstance(config, Mapping):
-        raise OpenCompassError(
-            f"`{name}` is a mapping with `template`.",
-            cause="TypeError",
-            said=f"cfg should be a dict, ConfigDict or Config, but got {type(config)}",
-            at=(name,),
-        )
-    kind = str(config.get("type", "PromptTemplate")).rsplit(".", 1)[-1]
+        yield no_mapping(config, f"`{name}` is a mapping with `template`.", name)
+        return
+    kind = _class_of(config)
     if kind == "RawPromptTemplate":
-        return templates.build_raw_prompt_template(name, config)
-    if kind == "PromptTemplate":
-        return templates.build_prompt_template(name, config)
-    raise OpenCompassError(
-        f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "
-        "`PromptTemplate` and `RawPromptTemplate`.",
-        cause="KeyError",
-        is_opencompass=False,
-        at=(name, "type"),
-    )
+        yield from templates.raw_prompt_template_problems(name, config)
+    elif kind == "PromptTemplate":
+        yield from templates.prompt_template_problems(name, config)
+    else:
+        yield OpenCompassError(
+            f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "
+            "`PromptTemplate` and `RawPromptTemplate`.",
+            cause="KeyError",
+            is_opencompass=False,
+            at=(name, "type"),
+        )
+
+
+def _class_of(config: Mapping[str, Any]) -> str:
+    return str(config.get("type", "PromptTemplate")).rsplit(".", 1)[-1]
 
 
 def _text(prompt: Prompt) -> str:

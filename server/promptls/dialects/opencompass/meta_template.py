@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -16,25 +16,51 @@ Roles: TypeAlias = dict[Any, dict[str, Any]]
 HERE: prompt_list.ConfigPath = ("meta_template",)
 
 
-def roles_of(meta: Mapping[str, Any], *, is_api: bool) -> Roles:
-    """Return the roles of `round` and `reserved_roles`.
+def roles_of(meta: Mapping[str, Any]) -> Roles:
+    """Return the roles of the `round` and the `reserved_roles` of a meta template."""
+    items = [item for key in ("round", "reserved_roles") for item in meta.get(key, ())]
+    return {item["role"]: dict(item) for item in items if isinstance(item, Mapping)}
 
-    Raises OpenCompassError for a meta template that fails.
-    """
+
+def meta_problems(meta: Mapping[str, Any], *, is_api: bool) -> Iterator[prompt_list.OpenCompassError]:
+    """Yield why OpenCompass's parsers refuse a meta template."""
     if "round" not in meta:
-        raise _wrong("A meta template needs `round`.", "round is required in meta template")
-    roles: Roles = {}
+        said = "round is required in meta template"
+        yield _wrong("A meta template needs a `round`.", said, missing="round")
+    seen: list[Any] = []
     for key in ("round", "reserved_roles"):
-        if key not in meta:
+        items = meta.get(key, [])
+        if not isinstance(items, list):
+            yield _wrong(f"`{key}` is a list of roles.", "", key)
             continue
-        if not isinstance(meta[key], list):
-            raise _wrong(f"`{key}` of a meta template is a list of roles.", "", key)
-        for index, item in enumerate(meta[key]):
+        for index, item in enumerate(items):
             if isinstance(item, Mapping):
-                _add(roles, item, (*HERE, key, index), is_api=is_api)
+                yield from _role_problems(item, seen, (*HERE, key, index), is_api=is_api)
+                seen += [item["role"]] if "role" in item else []
             elif not isinstance(item, str):
-                raise _wrong("A role of a meta template is a mapping or a text.", "", key, index)
-    return roles
+                yield _wrong("A role of a meta template is a mapping or a text.", "", key, index)
+
+
+def unknown_role(
+    turn: Mapping[str, Any], roles: Collection[Any], *, in_round: bool = False, uses_fallback: bool = True
+) -> prompt_list.OpenCompassError | None:
+    """Return why neither the role of a turn nor its fallback is among `roles`; None if one of them is.
+
+    `in_round`, `roles` are those of the `round`, and only the parser for APIs uses the fallback.
+    """
+    role, fallback = turn["role"], turn.get("fallback_role")
+    if role in roles or (uses_fallback and fallback in roles):
+        return None
+    message = f"The meta template has no role `{role}`{' in its `round`' if in_round else ''}"
+    said = f"{turn} neither has an appropriate role nor a fallback role." if in_round else str(fallback)
+    if not uses_fallback:
+        message += ", and models without an API take no `fallback_role` there" if fallback else ""
+        said = str(role)
+    elif fallback:
+        message += f", nor its fallback, `{fallback}`"
+    else:
+        message += ", and the turn has no `fallback_role`"
+    return prompt_list.OpenCompassError(f"{message}.", cause="KeyError", said=said)
 
 
 def merged_roles(roles: Roles, items: Any) -> Roles:
@@ -44,23 +70,9 @@ def merged_roles(roles: Roles, items: Any) -> Roles:
     for turn in () if isinstance(items, str) else turns:
         if not isinstance(turn, Mapping):
             continue
-        role = turn["role"]
-        if role not in roles:
-            fallback = turn.get("fallback_role")
-            if not fallback:
-                raise prompt_list.OpenCompassError(
-                    f"The meta template has no role `{role}`, and the turn has no `fallback_role`: add "
-                    "one, such as `fallback_role: HUMAN`.",
-                    cause="KeyError",
-                    said=str(fallback),
-                )
-            if fallback not in roles:
-                raise prompt_list.OpenCompassError(
-                    f"The meta template has neither a role `{role}` nor its fallback, `{fallback}`.",
-                    cause="KeyError",
-                    said=str(fallback),
-                )
-            role = fallback
+        if problem := unknown_role(turn, roles):
+            raise problem
+        role = turn["role"] if turn["role"] in roles else turn["fallback_role"]
         merged[role].update(turn)
     return merged
 
@@ -83,11 +95,9 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
                 cause="KeyError",
                 said="role",
             )
-        index = indices.get(turn["role"])
-        if index is None:
-            index = indices.get(turn.get("fallback_role")) if uses_fallback else None
-        if index is None:
-            raise _unknown_role(turn, uses_fallback=uses_fallback)
+        if problem := unknown_role(turn, indices, in_round=True, uses_fallback=uses_fallback):
+            raise problem
+        index = indices[turn["role"] if turn["role"] in indices else turn["fallback_role"]]
         if index <= last:
             cuts.append(place)
         last = index
@@ -104,48 +114,29 @@ def past_the_end_section() -> prompt_list.OpenCompassError:
     )
 
 
-def _add(roles: Roles, item: Mapping[str, Any], at: prompt_list.ConfigPath, *, is_api: bool) -> None:
+def _role_problems(
+    item: Mapping[str, Any], seen: Sequence[Any], at: prompt_list.ConfigPath, *, is_api: bool
+) -> Iterator[prompt_list.OpenCompassError]:
     if "role" not in item:
-        raise prompt_list.OpenCompassError(
-            "A role of a meta template has no `role`.", cause="KeyError", said="role", at=at
-        )
-    if item["role"] in roles:
-        raise prompt_list.OpenCompassError(
-            f"The meta template has the role `{item['role']}` twice.",
-            cause="AssertionError",
-            said="role in meta prompt must be unique!",
-            at=(*at, "role"),
-        )
-    roles[item["role"]] = dict(item)
+        message = "A role of a meta template has no `role`."
+        yield prompt_list.OpenCompassError(message, cause="KeyError", said="role", at=at, missing="role")
+    elif item["role"] in seen:
+        message = f"The meta template has the role `{item['role']}` twice."
+        yield _wrong(message, "role in meta prompt must be unique!", *at[1:], "role")
     for key in () if is_api else ("begin", "end"):
         if isinstance(item.get(key, ""), list):
-            raise prompt_list.OpenCompassError(
-                f"`{key}` of a role is one text: OpenCompass does not take a list there.",
+            yield prompt_list.OpenCompassError(
+                f"OpenCompass takes no list for `{key}`: write one text.",
                 cause="NotImplementedError",
                 said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
                 at=(*at, key),
             )
 
 
-def _unknown_role(turn: Mapping[str, Any], *, uses_fallback: bool) -> prompt_list.OpenCompassError:
-    role = turn["role"]
-    if uses_fallback:
-        said = f"{turn} neither has an appropriate role nor a fallback role."
-        return prompt_list.OpenCompassError(
-            f"`round` of the meta template has no role `{role}`, nor the turn's `fallback_role`.",
-            cause="KeyError",
-            said=said,
-        )
+def _wrong(message: str, said: str, *at: str | int, missing: str = "") -> prompt_list.OpenCompassError:
     return prompt_list.OpenCompassError(
-        f"`round` of the meta template has no role `{role}`, and a base model's parser does not look at "
-        "`fallback_role` there.",
-        cause="KeyError",
-        said=str(role),
+        message, cause="AssertionError", said=said, at=(*HERE, *at), missing=missing
     )
-
-
-def _wrong(message: str, said: str, *at: str | int) -> prompt_list.OpenCompassError:
-    return prompt_list.OpenCompassError(message, cause="AssertionError", said=said, at=(*HERE, *at))
 
 
 Mode: TypeAlias = Literal["gen", "ppl"]
@@ -193,7 +184,8 @@ def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
                 f"meta_template is {mapping}, not a list of dicts",
             )
         return MetaTemplate(None, is_api, messages=tuple(mapping))
-    return MetaTemplate(mapping, is_api, roles_of(mapping, is_api=is_api))
+    prompt_list.raise_first(meta_problems(mapping, is_api=is_api))
+    return MetaTemplate(mapping, is_api, roles_of(mapping))
 
 
 def build_layout(config: Any) -> MetaTemplate:
@@ -206,11 +198,17 @@ def build_layout(config: Any) -> MetaTemplate:
     if isinstance(config, Mapping) and "round" not in config and config.keys() & {"type", "meta_template"}:
         meta, name = config.get("meta_template"), str(config.get("type")).rsplit(".", 1)[-1]
     if name in vocabulary.CHAT_MODELS:
-        return build_meta_template(meta or vocabulary.CHAT_MODEL_TEMPLATE, is_api=True)
+        meta = meta or vocabulary.CHAT_MODEL_TEMPLATE
     if name == "HuggingFaceBaseModel":
         meta = None  # OpenCompass does not pass it on.
-    is_api = name in vocabulary.API_MODELS or (name not in vocabulary.BASE_MODELS and _has_api_roles(meta))
-    return build_meta_template(meta, is_api=is_api)
+    return build_meta_template(meta, is_api=gets_messages(name, has_api_roles=_has_api_roles(meta)))
+
+
+def gets_messages(model: str | None, *, has_api_roles: bool) -> bool:
+    """Return whether a model gets messages: by its class, or else if roles of its meta template say so."""
+    if model in vocabulary.BASE_MODELS:
+        return False
+    return has_api_roles or model in vocabulary.API_MODELS or model in vocabulary.CHAT_MODELS
 
 
 def _has_api_roles(meta: Any) -> bool:

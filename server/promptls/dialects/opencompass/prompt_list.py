@@ -5,10 +5,12 @@ Source: `opencompass.utils.prompt` of OpenCompass 0.5.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+
+from promptls.dialects.opencompass.vocabulary import INFER_KEYS
 
 Argument = ParamSpec("Argument")
 Result = TypeVar("Result")
@@ -25,12 +27,21 @@ class OpenCompassError(Exception):
     """A failure of OpenCompass: the problem, the remedy, and the location in the configuration.
 
     `cause` is the name of the exception that OpenCompass raises and `said` that exception's text, which is
-    often only a key. `at` is empty if no single value is responsible. `is_opencompass` is false for what
-    OpenCompass supports, but not this machine.
+    often only a key. `at` is empty if no single value is responsible. `missing` is the key that the mapping
+    at `at` lacks; `known` are the keys of which the last one of `at` should be. `is_opencompass` is false
+    for what OpenCompass supports, but not this machine.
     """
 
     def __init__(
-        self, message: str, *, cause: str, said: str = "", at: ConfigPath = (), is_opencompass: bool = True
+        self,
+        message: str,
+        *,
+        cause: str,
+        said: str = "",
+        at: ConfigPath = (),
+        missing: str = "",
+        known: Collection[str] = (),
+        is_opencompass: bool = True,
     ) -> None:
         """Set all fields; `message` is also the exception's text."""
         super().__init__(message)
@@ -38,7 +49,15 @@ class OpenCompassError(Exception):
         self.cause = cause
         self.said = said
         self.at = at
+        self.missing = missing
+        self.known = known
         self.is_opencompass = is_opencompass
+
+    @property
+    def clause(self) -> str:
+        """The message without its capital letter and full stop."""
+        first = self.message[0] if self.message.startswith("OpenCompass") else self.message[0].lower()
+        return first + self.message[1:].removesuffix(".")
 
 
 def convert_exceptions(function: Callable[Argument, Result]) -> Callable[Argument, Result]:
@@ -70,25 +89,45 @@ def said_by(error: BaseException) -> str:
     return str(error)
 
 
-def check_arguments(
-    class_name: str, name: str, config: Mapping[str, Any], known: Collection[str], required: str
-) -> None:
-    """Raise OpenCompassError as `class_name(…)` would for an unknown argument, or without `required`."""
+def raise_first(problems: Iterable[OpenCompassError]) -> None:
+    """Raise the first of the problems, as OpenCompass does."""
+    for problem in problems:
+        raise problem
+
+
+def no_mapping(config: Any, message: str, *at: str) -> OpenCompassError:
+    """Return the failure for a configuration of a class that is not a mapping."""
+    said = f"cfg should be a dict, ConfigDict or Config, but got {type(config)}"
+    return OpenCompassError(message, cause="TypeError", said=said, at=at)
+
+
+def argument_problems(
+    class_name: str,
+    at: ConfigPath,
+    config: Mapping[str, Any],
+    needed: Collection[str],
+    optional: Collection[str],
+) -> Iterator[OpenCompassError]:
+    """Yield the arguments that `class_name(…)` does not take, and those that it lacks."""
+    known = (*needed, *optional, "type")
     for key in config:
-        if key not in known and key != "type":
-            raise OpenCompassError(
+        if key not in known:
+            yield OpenCompassError(
                 f"`{class_name}` takes no `{key}`.",
                 cause="TypeError",
                 said=f"{class_name}.__init__() got an unexpected keyword argument '{key}'",
-                at=(name, key),
+                at=(*at, key),
+                known=known,
             )
-    if required not in config:
-        raise OpenCompassError(
-            f"`{name}` has no `{required}`.",
-            cause="TypeError",
-            said=f"{class_name}.__init__() missing 1 required positional argument: '{required}'",
-            at=(name,),
-        )
+    for key in needed:
+        if key not in config:
+            yield OpenCompassError(
+                f"`{class_name}` needs `{key}`{' of its own' if key in INFER_KEYS else ''}.",
+                cause="TypeError",
+                said=f"{class_name}.__init__() missing 1 required positional argument: '{key}'",
+                at=at,
+                missing=key,
+            )
 
 
 Row: TypeAlias = Mapping[str, Any]

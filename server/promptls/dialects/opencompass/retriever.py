@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from promptls.dialects.opencompass.prompt_list import OpenCompassError, Row, convert_exceptions
+from promptls.dialects.opencompass.prompt_list import (
+    OpenCompassError,
+    Row,
+    argument_problems,
+    convert_exceptions,
+    no_mapping,
+    raise_first,
+)
 from promptls.dialects.opencompass.templates import Reader
 from promptls.dialects.opencompass.vocabulary import (
     EMBEDDING_RETRIEVERS,
-    INFER_KEYS,
     LEGACY_RETRIEVER_KEYS,
     RETRIEVER_ARGUMENTS,
 )
@@ -231,18 +237,6 @@ _SEED: Final = 43
 _VOTES: Final = 3
 HERE: Final = ("retriever",)
 
-_NOT_SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
-    "DPPRetriever": (
-        (
-            "`DPPRetriever` fails in OpenCompass itself, for any argument: it takes a list for an array. "
-            "`TopkRetriever` and `VotekRetriever` choose by the same embeddings."
-        ),
-        "TypeError",
-        "only integer scalar arrays can be converted to a scalar index",
-    ),
-}
-"""Unsupported retrievers: the message, the exception, and its text if OpenCompass raises it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
@@ -269,28 +263,8 @@ class Retriever:
 def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
     """Return the retriever that `config` describes, by default `ZeroRetriever`. Raises OpenCompassError."""
     config = config or {}
-    kind = str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
-    if kind not in RETRIEVER_ARGUMENTS:
-        unknown = f"`{kind}` is not a retriever of OpenCompass: promptls does not know what it picks."
-        message, cause, said = _NOT_SHOWN.get(kind, (unknown, "NotImplementedError", ""))
-        raise OpenCompassError(message, cause=cause, said=said, is_opencompass=bool(said), at=(*HERE, "type"))
-    needed, taken = RETRIEVER_ARGUMENTS[kind]
-    for key in config:
-        if key not in {*needed, *taken, *LEGACY_RETRIEVER_KEYS}:
-            raise OpenCompassError(
-                f"`{kind}` takes no `{key}`.",
-                cause="TypeError",
-                said=f"{kind}.__init__() got an unexpected keyword argument '{key}'",
-                at=(*HERE, key),
-            )
-    for key in needed:
-        if key not in config:
-            raise OpenCompassError(
-                f"`{kind}` needs `{key}`{' of its own' if key in INFER_KEYS else ''}.",
-                cause="TypeError",
-                said=f"{kind}.__init__() missing 1 required positional argument: '{key}'",
-                at=HERE,
-            )
+    raise_first(retriever_problems(config))
+    kind = _class_of(config)
     is_zero = kind == "ZeroRetriever"
     return Retriever(
         kind,
@@ -298,6 +272,33 @@ def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
         separator="" if is_zero else config.get("ice_separator", "\n"),
         eos=config.get("ice_eos_token", "" if is_zero else "\n"),
     )
+
+
+def retriever_problems(config: Any) -> Iterator[OpenCompassError]:
+    """Yield why the class of a retriever cannot be created: it is unknown, or takes other arguments."""
+    if not isinstance(config, Mapping):
+        yield no_mapping(config, "A retriever is a mapping whose `type` names its class.", *HERE)
+        return
+    kind = _class_of(config)
+    if kind in RETRIEVER_ARGUMENTS:
+        needed, taken = RETRIEVER_ARGUMENTS[kind]
+        yield from argument_problems(kind, HERE, config, needed, (*taken, *LEGACY_RETRIEVER_KEYS))
+    elif kind == "DPPRetriever":
+        yield OpenCompassError(
+            "`DPPRetriever` fails in OpenCompass itself, for any argument: it takes a list for an array. "
+            "`TopkRetriever` and `VotekRetriever` choose by the same embeddings.",
+            cause="TypeError",
+            said="only integer scalar arrays can be converted to a scalar index",
+            at=(*HERE, "type"),
+        )
+    else:
+        message = f"`{kind}` is not a retriever of OpenCompass: promptls does not know what it picks."
+        cause, at = "NotImplementedError", (*HERE, "type")
+        yield OpenCompassError(message, cause=cause, is_opencompass=False, at=at)
+
+
+def _class_of(config: Mapping[str, Any]) -> str:
+    return str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
 
 
 def picker(

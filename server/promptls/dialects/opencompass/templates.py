@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from promptls.dialects.opencompass.prompt_list import (
     ConfigPath,
@@ -19,16 +19,11 @@ from promptls.dialects.opencompass.prompt_list import (
     Prompt,
     PromptList,
     Row,
-    check_arguments,
+    argument_problems,
     fill_columns,
+    raise_first,
 )
-from promptls.dialects.opencompass.vocabulary import (
-    DIALOGUE_KEYS,
-    MESSAGE_ROLES,
-    USUAL_ICE_MARK,
-)
-
-_ARGUMENTS: Final = ("template", "ice_token", "sep_token")
+from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, MESSAGE_ROLES, USUAL_ICE_MARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +95,7 @@ class PromptTemplate:
         """Return the text, or the dialogue with its section marks; examples contribute only `round`."""
         if isinstance(body, str):
             return body
-        if not isinstance(body, Mapping):
-            raise OpenCompassError(
-                f"`{self.name}` is read as a mapping from labels, because it has a key that is neither "
-                "`begin`, `round` nor `end`; and the value of a label must be a text or a dialogue, "
-                "not a list.",
-                cause="TypeError",
-                said="list indices must be integers or slices, not str",
-                at=(self.name, "template"),
-            )
-        if "round" not in body:
-            raise OpenCompassError(
-                f"`{self.name}` is a dialogue without `round`, which contains the turns.",
-                cause="KeyError",
-                said="round",
-                at=(self.name, "template"),
-            )
+        raise_first(dialogue_problems((self.name, "template"), body))
         items: list[Any] = []
         if "begin" in body and not is_example:
             items += [_mark("begin", "begin"), *_listed(body["begin"]), _mark("begin", "end")]
@@ -148,53 +128,73 @@ class PromptTemplate:
 
 def build_prompt_template(name: str, config: Mapping[str, Any]) -> PromptTemplate:
     """Return the template that `config` describes; raises OpenCompassError as `PromptTemplate(…)` would."""
-    check_arguments("PromptTemplate", name, config, _ARGUMENTS, "template")
+    raise_first(prompt_template_problems(name, config))
     template = config["template"]
-    if not isinstance(template, str | Mapping):
-        raise OpenCompassError(
+    is_dialogue = isinstance(template, Mapping) and template.keys() <= DIALOGUE_KEYS.keys()
+    kind: Literal["origin", "meta"] = "meta" if is_dialogue else "origin"
+    return PromptTemplate(name, template, kind, config.get("ice_token"), config.get("sep_token"))
+
+
+def prompt_template_problems(name: str, config: Mapping[str, Any]) -> Iterator[OpenCompassError]:
+    """Yield why `PromptTemplate(…)` fails: its arguments, their types, and texts without the `ice_token`.
+
+    OpenCompass does not check dialogues.
+    """
+    yield from argument_problems("PromptTemplate", (name,), config, ("template",), ("ice_token", "sep_token"))
+    template = config.get("template")
+    if "template" in config and not isinstance(template, str | Mapping):
+        yield OpenCompassError(
             f"The `template` of `{name}` is neither a text nor a mapping.",
             cause="AssertionError",
             at=(name, "template"),
         )
-    tokens: dict[str, str | None] = {}
     for key in ("ice_token", "sep_token"):
         value = config.get(key)
         if value is not None and not isinstance(value, str):
-            raise OpenCompassError(
+            yield OpenCompassError(
                 f"`{key}` of `{name}` is a text, or left out.",
                 cause="TypeError",
                 said=f"Expected an object in [None, 'str'] type, but got {value}",
                 at=(name, key),
             )
-        tokens[key] = value
-    _check_bodies(name, template, tokens["ice_token"])
-    is_dialogue = isinstance(template, Mapping) and template.keys() <= DIALOGUE_KEYS.keys()
-    return PromptTemplate(name, template, "meta" if is_dialogue else "origin", **tokens)
-
-
-def _check_bodies(name: str, template: str | Mapping[Any, Any], token: str | None) -> None:
-    """Raise OpenCompassError for a label's value of a wrong type, and a text without its `ice_token`.
-
-    OpenCompass does not check dialogues.
-    """
-    bodies: list[tuple[ConfigPath, Any]] = [((name, "template"), template)]
+    bodies: Iterable[tuple[ConfigPath, Any]] = [((name, "template"), template)]
     if isinstance(template, Mapping):
         bodies = [((name, "template", label), body) for label, body in template.items()]
+    token = config.get("ice_token")
     for at, body in bodies:
-        if not isinstance(body, str | list | Mapping):
-            raise OpenCompassError(
-                f"`{at[-1]}` holds {body!r}, which is neither a text, a list nor a mapping.",
+        if not isinstance(body, str | list | Mapping) and at[-1] != "template":
+            yield OpenCompassError(
+                f"The template of the label `{at[-1]}` is neither a text nor a dialogue.",
                 cause="TypeError",
                 said=f"dictionary of template expects a str, list or a dict, but got '{body}'",
                 at=at,
             )
-        if isinstance(body, str) and token and token not in body:
-            raise OpenCompassError(
+        if isinstance(body, str) and isinstance(token, str) and token not in body:
+            yield OpenCompassError(
                 f"`{token}`, the `ice_token`, is not in this text.",
                 cause="LookupError",
                 said=f"'{token}' not in '{body}'",
                 at=at,
             )
+
+
+def dialogue_problems(at: ConfigPath, body: Any) -> Iterator[OpenCompassError]:
+    """Yield why OpenCompass cannot read a body, at `at`, as a dialogue."""
+    if not isinstance(body, Mapping):
+        yield OpenCompassError(
+            "The template of a label is a text or a dialogue, and this is a list: write it below `round`.",
+            cause="TypeError",
+            said="list indices must be integers or slices, not str",
+            at=at,
+        )
+    elif "round" not in body:
+        yield OpenCompassError(
+            "This dialogue has no `round`, which contains the turns.",
+            cause="KeyError",
+            said="round",
+            at=at,
+            missing="round",
+        )
 
 
 def _mark(section: str, pos: str) -> dict[str, str]:
@@ -222,9 +222,6 @@ def _fill(template: Prompt, row: Row) -> Prompt:
         return template.filled(row)
     text: str = fill_columns(template, row)
     return text
-
-
-_RAW_PROMPT_TEMPLATE_ARGUMENTS: Final = ("messages", "format_variables", "ice_token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,49 +278,57 @@ def build_raw_prompt_template(name: str, config: Mapping[str, Any]) -> RawPrompt
 
     Raises OpenCompassError as `RawPromptTemplate(…)` would.
     """
-    check_arguments("RawPromptTemplate", name, config, _RAW_PROMPT_TEMPLATE_ARGUMENTS, "messages")
-    messages = config["messages"]
+    raise_first(raw_prompt_template_problems(name, config))
+    format_variables, token = config.get("format_variables", True), config.get("ice_token", USUAL_ICE_MARK)
+    return RawPromptTemplate(name, tuple(config["messages"]), format_variables, token)
+
+
+def raw_prompt_template_problems(name: str, config: Mapping[str, Any]) -> Iterator[OpenCompassError]:
+    """Yield why `RawPromptTemplate(…)` fails: its arguments, and its messages."""
+    optional = ("format_variables", "ice_token")
+    yield from argument_problems("RawPromptTemplate", (name,), config, ("messages",), optional)
+    messages = config.get("messages", [])
     if not isinstance(messages, list):
-        raise OpenCompassError(
+        yield OpenCompassError(
             f"The `messages` of `{name}` are not a list.",
             cause="TypeError",
             said=f"messages must be a list, got {type(messages)}",
             at=(name, "messages"),
         )
+        return
     for index, message in enumerate(messages):
-        _check_message(name, index, message)
-    return RawPromptTemplate(
-        name, tuple(messages), config.get("format_variables", True), config.get("ice_token", USUAL_ICE_MARK)
-    )
+        yield from _message_problems(name, index, message)
 
 
-def _check_message(name: str, index: int, message: Any) -> None:
+def _message_problems(name: str, index: int, message: Any) -> Iterator[OpenCompassError]:
     at = (name, "messages", index)
     if isinstance(message, str):
         return
     if not isinstance(message, Mapping):
-        raise OpenCompassError(
-            f"Message {index + 1} of `{name}` is neither a mapping nor a text.",
+        yield OpenCompassError(
+            "A message is a mapping with `role` and `content`.",
             cause="TypeError",
             said=f"messages[{index}] must be a dict or str, got {type(message)}",
             at=at,
         )
+        return
     if "expand_column" in message:
         return
     for key in ("role", "content"):
         if key not in message:
-            raise OpenCompassError(
-                f"Message {index + 1} of `{name}` has no `{key}`.",
+            yield OpenCompassError(
+                f"This message has no `{key}`.",
                 cause="ValueError",
                 said=f"messages[{index}] missing '{key}' key",
                 at=at,
+                missing=key,
             )
-    if message["role"] not in MESSAGE_ROLES:
-        raise OpenCompassError(
-            f"Message {index + 1} of `{name}` has the role `{message['role']}`; it is one of "
-            f"{', '.join(MESSAGE_ROLES)}.",
+    role = message.get("role")
+    if "role" in message and role not in list(MESSAGE_ROLES):
+        yield OpenCompassError(
+            f"A message's role is one of {', '.join(f'`{each}`' for each in MESSAGE_ROLES)}.",
             cause="ValueError",
-            said=f"messages[{index}] has invalid role: {message['role']}",
+            said=f"messages[{index}] has invalid role: {role}",
             at=(*at, "role"),
         )
 
@@ -367,26 +372,14 @@ def build_reader(config: Mapping[str, Any] | None) -> Reader:
     """Return the reader that `reader_cfg` describes; raises OpenCompassError as OpenCompass would."""
     if config is None:
         return Reader()
+    raise_first(reader_problems(config))
     inputs = config.get("input_columns")
-    if inputs is not None and not isinstance(inputs, list | str):
-        raise _wrong(
-            "input_columns",
-            "a list of columns",
-            f"Expected an object in ['List', 'str'] type, but got {inputs}",
-        )
-    output = config.get("output_column")
-    if output and not isinstance(output, str):
-        raise _wrong("output_column", "the name of a column", f"Expected a str object, but got {output}")
-    for key in ("train_range", "test_range"):
-        if not isinstance(config.get(key), int | float | str | None):
-            said = f"Expected an object in [None, 'int', 'float', 'str'] type, but got {config[key]}"
-            raise _wrong(key, "a number, or a text such as `[:100]`", said)
     template = config.get("input_template")
     return Reader(
         input_columns=tuple(inputs.split() if isinstance(inputs, str) else inputs)
         if inputs is not None
         else None,
-        output_column=output or None,
+        output_column=config.get("output_column") or None,
         input_template=build_prompt_template("input_template", template)
         if isinstance(template, Mapping)
         else None,
@@ -395,6 +388,26 @@ def build_reader(config: Mapping[str, Any] | None) -> Reader:
         train_range=config.get("train_range"),
         test_range=config.get("test_range"),
     )
+
+
+def reader_problems(config: Mapping[str, Any]) -> Iterator[OpenCompassError]:
+    """Yield the values of the wrong type in a `reader_cfg`, and the ranges that are not of Python."""
+    inputs, output = config.get("input_columns"), config.get("output_column")
+    if inputs is not None and not isinstance(inputs, list | str):
+        said = f"Expected an object in ['List', 'str'] type, but got {inputs}"
+        yield _wrong("input_columns", "a list of columns", said)
+    if output and not isinstance(output, str):
+        yield _wrong("output_column", "the name of a column", f"Expected a str object, but got {output}")
+    for key in ("train_range", "test_range"):
+        if not isinstance(config.get(key), int | float | str | None):
+            said = f"Expected an object in [None, 'int', 'float', 'str'] type, but got {config[key]}"
+            yield _wrong(key, "a number, or a text such as `[:100]`", said)
+        elif isinstance(written := config.get(key), str):
+            try:
+                _slice(written, key)
+            except OpenCompassError as error:
+                if error.is_opencompass:
+                    yield error
 
 
 def select_rows(rows: Sequence[Item], size: float | str | None, key: str = "test_range") -> list[Item]:
@@ -421,17 +434,20 @@ def select_rows(rows: Sequence[Item], size: float | str | None, key: str = "test
 
 
 def _slice(written: str, key: str) -> slice:
-    """Return the slice in a text such as `[10:20]`."""
+    """Return the slice in a text such as `[10:20]`; raises OpenCompassError, also for other subscripts."""
+    is_python = not written.strip()  # all rows
     try:
         node = ast.parse(f"_{written.strip()}", mode="eval").body
+        is_python = isinstance(node, ast.Subscript)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
             return slice(*(None if part is None else int(ast.literal_eval(part)) for part in parts))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     raise OpenCompassError(
-        f"`{key}`, `{written}`, is not a slice: write one such as `[:100]`.",
+        f"`{key}`, `{written}`, is neither a number nor a slice such as `[:100]`.",
         cause="SyntaxError",
+        is_opencompass=not is_python,
         at=("reader_cfg", key),
     )
 

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.rule import Edit, File, Finding, Fix
-from promptls.semantic.evaluation_file import EvaluationTemplate, Form, class_name
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -29,7 +28,7 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
@@ -146,24 +145,6 @@ def _is_known(tag: str, node: Node) -> bool:
     if isinstance(node, Scalar):
         return known in LOADED_SCALARS
     return known in (_OF_MAPPINGS if isinstance(node, Mapping) else _OF_SEQUENCES)
-
-
-TEMPLATE_KEYS: Final = {
-    "PromptTemplate": ("type", "template", "ice_token", "sep_token"),
-    "RawPromptTemplate": ("type", "messages", "format_variables", "ice_token"),
-}
-"""The keys that each template class accepts."""
-
-
-def unknown_alone(template: EvaluationTemplate) -> Entry | None:
-    """Return the only unknown key of a `PromptTemplate` without a `template`; None if none or several."""
-    if template.mapping is None or template.form is not Form.MISSING:
-        return None
-    if class_name(template.mapping) not in {None, "PromptTemplate"} or template.mapping.entry("template"):
-        return None
-    keys = [(entry, key_text(entry)) for entry in template.mapping.entries]
-    unknown = [entry for entry, key in keys if key not in {*TEMPLATE_KEYS["PromptTemplate"], "<<"}]
-    return unknown[0] if len(unknown) == 1 and None not in {key for _, key in keys} else None
 
 
 _UNCHANGING: Final = frozenset(

@@ -2,8 +2,7 @@
 
 ## What it does
 
-Reports a mapping from labels to templates whose values are not texts or dialogues, and a dialogue that
-an unexpected key turns into such a mapping: OpenCompass only treats a mapping as a dialogue if every key
+Reports a dialogue that an unexpected key turns into a mapping from labels to templates: OpenCompass only treats a mapping as a dialogue if every key
 is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template gives it nothing to compare
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
@@ -103,11 +102,6 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
             yield from strays if is_fatal else (replace(each, severity="warning") for each in strays)
             continue
         yield from _boolean_labels(template, frozenset(answer for answer, _ in answers))
-        for label in template.labels:
-            is_built = not isinstance(label.entry.value, Scalar)
-            for found in _value(label):
-                is_used = label.entry.value in used or not is_built
-                yield found if is_used else replace(found, severity="warning")
     if evaluation.question_template is not None:
         yield from _compared(chunk, evaluation, evaluation.question_template)
         yield from _same_labels(chunk, evaluation, evaluation.question_template)
@@ -133,7 +127,7 @@ def _boolean_labels(template: EvaluationTemplate, answers: frozenset[str]) -> It
 
 def _strays(template: EvaluationTemplate) -> list[Finding]:
     """Return the keys that turn an intended dialogue into a mapping from labels."""
-    if not any(label.name == "round" or _is_typo_of_round(label) for label in template.labels):
+    if not template.is_nearly_dialogue:
         return []
     free = [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}]
     return [
@@ -146,21 +140,6 @@ def _strays(template: EvaluationTemplate) -> list[Finding]:
 def _effect(label: Label) -> str:
     made = "makes the dialogue a mapping from labels"
     return f"{made}: it belongs next to `template`" if label.name in _TEMPLATE_KEYS else made
-
-
-def _is_typo_of_round(label: Label) -> bool:
-    return isinstance(label.entry.value, Sequence) and is_close(label.name, "round")
-
-
-def _value(label: Label) -> Iterator[Finding]:
-    value = label.entry.value
-    place = value.span if not value.span.is_empty() else label.entry.key.span
-    if label.form is Form.OTHER and not isinstance(value, Sequence):
-        yield Finding(place, "the template of a label is a text or a dialogue; quote it if it is a text")
-    elif isinstance(value, Sequence):
-        yield Finding(label.entry.key.span, "the template of a label is a list; write it below `round`")
-    elif isinstance(value, Mapping) and label.form is not Form.UNKNOWN and value.entry("round") is None:
-        yield Finding(label.entry.key.span, "the dialogue of this label has no `round`")
 
 
 def _compared(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
@@ -202,7 +181,7 @@ def _compared(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate
         inferencer == "GenInferencer"
         and question.form is Form.LABELS
         and len(question.labels) > 1
-        and not _strays(question)
+        and not question.is_nearly_dialogue
     ):
         message = f"`GenInferencer` uses the first label only, `{question.labels[0].name}`"
         yield Finding(_class_span(evaluation), message, severity="warning")
@@ -301,7 +280,7 @@ def _without_label(
 ) -> Iterator[Finding]:
     """Yield an answer of the dataset that is no label, if others are."""
     labels = [label.name for label in question.labels]
-    if evaluation.inferencer_class != "PPLInferencer" or evaluation.is_open or _strays(question):
+    if evaluation.inferencer_class != "PPLInferencer" or evaluation.is_open or question.is_nearly_dialogue:
         return
     others = [(answer, row) for answer, row in answers if answer not in labels]
     if answers and len(others) < len(answers) and others:
@@ -316,7 +295,7 @@ def _without_label(
 
 def _is_alone(evaluation: Evaluation, question: EvaluationTemplate) -> bool:
     """Return whether a mapping certainly has exactly one label."""
-    return len(question.labels) == 1 and not evaluation.is_open and not _strays(question)
+    return len(question.labels) == 1 and not evaluation.is_open and not question.is_nearly_dialogue
 
 
 def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
@@ -326,7 +305,7 @@ def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
         return
     known = {label.name for label in ice.labels}
     missing = [label.name for label in prompt.labels if label.name not in known]
-    if known and missing and not _strays(ice) and not _strays(prompt):
+    if known and missing and not ice.is_nearly_dialogue and not prompt.is_nearly_dialogue:
         names = ", ".join(f"`{name}`" for name in missing)
         message = f"an example whose answer is {names} has no template here: OpenCompass raises a KeyError"
         yield Finding(_key_of(ice), message, severity="warning")

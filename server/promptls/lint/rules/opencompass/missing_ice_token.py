@@ -41,14 +41,15 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
+from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow, text_start
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
+from promptls.semantic.object_data import plain_data
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
@@ -80,11 +81,8 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
     ):
         return  # `unknown-evaluation-key` reports it.
     if template is evaluation.question_template and evaluation.ice and not evaluation.is_open:
-        message = (
-            "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"
-            if evaluation.prompt
-            else "`ice_template` alone is the prompt too, and needs an `ice_token`, even with no examples"
-        )
+        problem = question_problem(evaluation.ice, evaluation.prompt)
+        message = problem.clause if problem else ""
         yield Finding(template.entry.key.span, message, _adding_token(chunk.text, template))
         return
     if template is not evaluation.question_template or USUAL_ICE_MARK not in chunk.text:
@@ -103,25 +101,31 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     token = template.ice_token
     mark = scalar_text(token)
     if token is None or token.tag != "str" or not mark:
-        return  # `invalid-evaluation-template` reports a token that is not a text.
+        return  # `invalid-evaluation-prompt` reports a token that is not a text.
     used = evaluation.used_bodies(template)
-    bodies = list(_bodies(template))
-    if len(bodies) > 1 and all(_lacks(body, mark) and USUAL_ICE_MARK not in body.text for _, body in bodies):
-        starts = [text_start(chunk.text, body) for _, body in bodies if isinstance(body, Scalar)]
+    problems = template_problems(template.name, plain_data(template.entry.value))
+    refused = {each.at for each in problems if each.cause == "LookupError"}
+    bodies = template.located_bodies
+    lacking = [
+        body for at, _, body in bodies if at in refused and isinstance(body, Scalar) and not body.dynamic
+    ]
+    if len(bodies) == len(lacking) > 1 and not any(USUAL_ICE_MARK in body.text for body in lacking):
+        starts = [text_start(chunk.text, body) for body in lacking]
         fix = Fix(f"Begin each text with `{mark}`", tuple(Edit(Span(at, at), mark) for at in starts))
         yield Finding(token.span, f"`{mark}`, the `ice_token`, is in none of these texts", (fix,))
         return
-    for place, body in bodies:
+    for _, label, body in bodies:
+        place = label.key.span if label else token.span
         if isinstance(body, Scalar):
-            if _lacks(body, mark):
+            if body in lacking:
                 message = f"`{mark}`, the `ice_token`, is not in this text"
                 written = chunk.text[token.span.start : token.span.end]
                 if USUAL_ICE_MARK not in body.text or written.count(mark) != 1:
-                    yield Finding(place or token.span, message)
+                    yield Finding(place, message)
                     continue
                 start = token.span.start + written.index(mark)
                 fix = Fix.change_to(Span(start, start + len(mark)), USUAL_ICE_MARK)
-                yield Finding(place or token.span, f"{message}; did you mean `{USUAL_ICE_MARK}`?", (fix,))
+                yield Finding(place, f"{message}; did you mean `{USUAL_ICE_MARK}`?", (fix,))
         elif (
             template is evaluation.question_template
             and body in used
@@ -133,12 +137,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
             and not any(scalar.dynamic or mark in scalar.text for scalar in scalars_in(body))
         ):
             message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
-            yield Finding(place or token.span, message, _adding_item(chunk.text, body, mark))
-
-
-def _lacks(body: Node, mark: str) -> TypeGuard[Scalar]:
-    """Return whether a body is a literal text without the mark."""
-    return isinstance(body, Scalar) and not body.dynamic and body.tag == "str" and mark not in body.text
+            yield Finding(place, message, _adding_item(chunk.text, body, mark))
 
 
 def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
@@ -159,14 +158,6 @@ def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterat
     if evaluation.ice and evaluation.retrieves and not evaluation.is_open:
         message = f"no item of the messages is the `ice_token`, `{mark}`: the examples are silently lost"
         yield Finding(template.entry.key.span, message)
-
-
-def _bodies(template: EvaluationTemplate) -> Iterator[tuple[Span | None, Node]]:
-    """Yield the bodies, each with the span of its label if it has one."""
-    if template.form is Form.LABELS:
-        yield from ((label.entry.key.span, label.entry.value) for label in template.labels)
-    elif template.body is not None:
-        yield None, template.body
 
 
 def _texts(template: EvaluationTemplate) -> Iterator[Scalar]:

@@ -5,10 +5,8 @@
 Reports a retriever of an evaluation prompt that
 
 - selects examples although there is no `ice_template` for them;
-- has no `type`;
-- lacks an argument that its class needs (`fix_id_list` of `FixKRetriever`, `k` of
-  `SlidingWindowRetriever`), or has one that its class does not accept;
 - is a typo of a known class;
+- names rows by something else than a list of numbers;
 - is used with incompatible templates: examples that are dialogues can only be inserted at a separate
   text item of a dialogue (in its `begin`, if there is a meta template), examples that are texts must be
   inside of a turn if the model is behind an API, and examples for messages must be messages.
@@ -44,25 +42,23 @@ from collections.abc import Iterable, Iterator
 
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
-    INFER_KEYS,
-    LEGACY_RETRIEVER_KEYS,
     RETRIEVER_ARGUMENTS,
     RETRIEVERS,
 )
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.fixes.yaml_edits import added_entry, colon_end, without_entry
+from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
     Form,
     class_name,
+    class_span,
     evaluation_of,
     scalars_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.text.positions import Span
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.text.suggest import is_typo
 
 
@@ -74,18 +70,17 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         return
     retriever = evaluation.retriever.value
     kind = class_name(retriever)
-    yield from _without_class(evaluation.retriever)
     if not isinstance(retriever, Mapping) or kind is None:
         return
     type_value = retriever.merged("type")
     assert type_value is not None
-    place = _class_span(type_value, kind)
+    place = class_span(type_value, kind)
     typos = [name for name in RETRIEVERS if is_typo(kind, name)]
     if kind not in RETRIEVERS and typos:
         yield misspelled(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
         return
     if kind in RETRIEVER_ARGUMENTS:
-        yield from _arguments(chunk, evaluation, retriever, kind, place)
+        yield from _rows(retriever)
     if evaluation.is_open:
         return
     if not evaluation.retrieves:
@@ -102,93 +97,20 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield from _examples(evaluation, evaluation.ice)
 
 
-def _without_class(entry: Entry) -> Iterator[Finding]:
-    retriever = entry.value
-    if isinstance(retriever, Sequence) or (isinstance(retriever, Scalar) and _is_bare(retriever)):
-        message = "a retriever is a mapping whose `type` names its class"
-        yield Finding(entry.key.span, message, _as_mapping(retriever))
-    elif isinstance(retriever, Mapping) and _lacks_class(retriever):
-        yield Finding(entry.key.span, "a retriever needs a `type`, which names its class")
-
-
-def _is_bare(value: Scalar) -> bool:
-    return not value.dynamic and not value.span.is_empty()
-
-
-def _as_mapping(value: Node) -> tuple[Fix, ...]:
-    """Return the fix that turns a bare class name into a mapping."""
-    if not isinstance(value, Scalar) or value.style in {"|", ">"} or value.text not in RETRIEVERS:
-        return ()
-    fix = Edit(value.span, f"{{type: {value.text}}}")
-    return (Fix(f"Change to `{fix.text}`", (fix,), preferred=True),)
-
-
-def _lacks_class(retriever: Mapping) -> bool:
-    """Return whether a retriever certainly has no `type`."""
-    keys = [key_text(entry) for entry in retriever.entries]
-    return not any(key is None or key in {"<<", "type"} or is_typo(key, "type") for key in keys)
-
-
-def _class_span(node: Node, kind: str) -> Span:
-    """Return the span of the class name in the value of `type`, without its module and quotes."""
-    quoted = isinstance(node, Scalar) and node.style in {"'", '"'}
-    end = node.span.end - int(quoted)
-    return Span(end - len(kind), end)
-
-
-def _arguments(
-    chunk: Chunk, evaluation: Evaluation, retriever: Mapping, kind: str, place: Span
-) -> Iterator[Finding]:
-    needed, taken = RETRIEVER_ARGUMENTS[kind]
-    keys = {key_text(entry): entry for entry in retriever.entries}
-    is_typed = any(colon_end(chunk.text, entry) == entry.key.span.end for entry in retriever.entries)
-    if None in keys or "<<" in keys or is_typed:
-        return
-    missing = [key for key in needed if key not in keys]
-    unknown = [key for key in keys if key not in {*needed, *taken, *LEGACY_RETRIEVER_KEYS}]
-    meant = dict(zip(unknown, missing, strict=True)) if len(unknown) == len(missing) == 1 else {}
-    for key, entry in keys.items():
-        if key is None or key not in unknown:
-            continue
-        near = [each for each in (*needed, *taken) if is_typo(key, each) or meant.get(key) == each]
-        found = misspelled(entry.key.span, f"`{kind}` takes no `{key}`", key, near)
-        removed = without_entry(chunk, retriever.span, retriever.entries, entry) if not near else None
-        fixes = (*found.fixes, *((Fix(f"Remove `{key}`", (removed,)),) if removed else ()))
-        yield Finding(found.span, found.message, fixes)
+def _rows(retriever: Mapping) -> Iterator[Finding]:
     rows = retriever.value("fix_id_list")
     if isinstance(rows, Scalar) and not rows.dynamic and not rows.span.is_empty():
         yield Finding(rows.span, "`fix_id_list` is a list of row numbers")
     for row in rows.items if isinstance(rows, Sequence) else ():
-        if isinstance(row, Scalar) and _is_bare(row) and row.tag not in {"int", "bool"}:
+        if (
+            isinstance(row, Scalar)
+            and not row.dynamic
+            and not row.span.is_empty()
+            and row.tag not in {"int", "bool"}
+        ):
             fix = Fix("Take away the quotes", (Edit(row.span, row.text),), preferred=True)
             fixes = (fix,) if row.text.isdecimal() and row.style in {"'", '"'} else ()
             yield Finding(row.span, "a row is named by its number, which is whole", fixes)
-    for key in missing:
-        if key not in meant.values() and not any(is_typo(each or "", key) for each in keys):
-            yield _without_argument(chunk, evaluation, retriever, key, place)
-
-
-def _without_argument(
-    chunk: Chunk, evaluation: Evaluation, retriever: Mapping, key: str, place: Span
-) -> Finding:
-    """Return the finding for a missing argument, moving it from the inferencer, as in OpenCompass 0.1."""
-    own = " of its own" if key in INFER_KEYS else ""
-    message = f"`{class_name(retriever)}` needs `{key}`{own}"
-    inferencer = evaluation.inferencer.value if evaluation.inferencer else None
-    entry = inferencer.entry(key) if isinstance(inferencer, Mapping) else None
-    if entry is None or not isinstance(inferencer, Mapping):
-        return Finding(place, message)
-    removed = without_entry(chunk, inferencer.span, inferencer.entries, entry)
-    value = chunk.text[entry.value.span.start : entry.value.span.end]
-    if isinstance(entry.value, Sequence):
-        value = f"[{', '.join(item.text for item in entry.value.items if isinstance(item, Scalar))}]"
-    added = added_entry(chunk.text, retriever.span, retriever.entries, f"{key}: {value}")
-    fixes: tuple[Fix, ...] = ()
-    if removed is not None and added is not None and "\n" not in value:
-        fixes = (Fix(f"Move `{key}` to the retriever", (removed, added), preferred=True),)
-    return Finding(
-        place, f"{message}, which only OpenCompass 0.1 took from the inferencer: move it here", fixes
-    )
 
 
 def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:

@@ -6,8 +6,7 @@ Reports the `role` of a turn that the file's `meta_template`, or that of its onl
 its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn has a `fallback_role`
 that is. A meta template with `api_role` belongs to a model with an API, for which the `fallback_role`
 is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
-and `SYSTEM` are reported. The messages of a `RawPromptTemplate` must have the roles `system`, `user` and
-`assistant`.
+and `SYSTEM` are reported. Of the roles of a meta template, it reports those that datasets call otherwise.
 
 ## Why is this bad?
 
@@ -50,14 +49,14 @@ meta_template:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from promptls.dialects.opencompass.meta_template import unknown_role
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
     DIALOGUE_ROLES,
     LABEL_INFERENCERS,
-    MESSAGE_ROLES,
     ROLE_SYNONYMS,
 )
 from promptls.lint.fixes.misspellings import misspelled
@@ -66,14 +65,12 @@ from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
     Evaluation,
     EvaluationTemplate,
-    Form,
     evaluation_of,
     meta_template_of,
     turns_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
-from promptls.text.positions import Span
+from promptls.syntax.yaml.nodes import Mapping, key_text, scalar_text
 from promptls.text.suggest import is_close, is_typo
 
 
@@ -84,15 +81,14 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     if evaluation is None:
         return
     meta = _only_meta_template(evaluation)
+    own_roles: set[str | None] = set()
     for template in evaluation.templates:
-        if template.form is Form.MESSAGES:
-            yield from _in_messages(template.body)
-            continue
         used = evaluation.used_bodies(template)
         for body in template.bodies:
             for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
+                    own_roles.add(scalar_text(turn.value("role")))
                     if _lacks_role(turn):
                         message = "this turn has no `role`: OpenCompass fails with any meta template"
                         yield Finding(turn.entries[0].key.span, message, severity="warning")
@@ -101,13 +97,16 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                         continue
                     for found in _in_meta(turn, section, meta):
                         yield found if is_reached else replace(found, severity="warning")
+    for entry, model in evaluation.all_metas if not evaluation.is_open else ():
+        if (declared := meta_template_of(entry.value, model)) is not None:
+            yield from _unusual_roles(declared, own_roles)
 
 
 def _only_meta_template(evaluation: Evaluation) -> DeclaredMetaTemplate | None:
     """Return the file's meta template, or else that of its only model."""
     if evaluation.meta is not None or len(evaluation.models) != 1:
         return evaluation.meta_template
-    return next((meta_template_of(entry.value, kind) for entry, kind in evaluation.model_metas), None)
+    return next((meta_template_of(entry.value, kind) for entry, kind in evaluation.all_metas), None)
 
 
 def _lacks_role(turn: Mapping) -> bool:
@@ -128,46 +127,19 @@ def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: s
     return section != "end" or not stops
 
 
-def _in_messages(messages: object) -> Iterator[Finding]:
-    for item in messages.items if isinstance(messages, Sequence) else ():
-        if not isinstance(item, Mapping) or item.entry("expand_column"):
-            continue
-        value = item.value("role")
-        role = scalar_text(value)
-        if value is not None and role is not None and role not in MESSAGE_ROLES:
-            known = ", ".join(f"`{each}`" for each in MESSAGE_ROLES)
-            meant = {"human": "user", "bot": "assistant"}.get(role.lower())
-            message = f"a message's role is one of {known}"
-            if meant or role.lower() in MESSAGE_ROLES:
-                yield Finding.suggest(value.span, message, meant or role.lower(), preferred=True)
-            else:
-                yield misspelled(value.span, message, role, MESSAGE_ROLES)
-
-
 def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
     value, fallback = turn.value("role"), scalar_text(turn.value("fallback_role"))
     role = scalar_text(value)
     if value is None or role is None or meta.is_unsure:
         return
-    dynamic_fallback = turn.value("fallback_role") is not None and fallback is None
-    if section != "round":
-        if role in meta.roles or fallback in meta.roles or dynamic_fallback:
-            return
-        message = f"the meta template has neither the role `{role}` nor a fallback for it"
-        yield from _unknown(turn, value.span, message, role, meta)
-    elif role not in meta.round_roles:
-        if meta.is_api and (fallback in meta.round_roles or dynamic_fallback):
-            return
-        message = f"the meta template has no role `{role}` in its `round`"
-        if fallback is not None and not meta.is_api:
-            message += ", and models without an API take no `fallback_role` there"
-        yield from _unknown(turn, value.span, message, role, meta)
-
-
-def _unknown(
-    turn: Mapping, span: Span, message: str, role: str, meta: DeclaredMetaTemplate
-) -> Iterator[Finding]:
-    yield misspelled(span, message, role, [each for each in meta.round_roles if is_typo(role, each)])
+    if turn.value("fallback_role") is not None and fallback is None and (section != "round" or meta.is_api):
+        return  # Jinja prints it
+    in_round, data = section == "round", {"role": role, "fallback_role": fallback}
+    roles = meta.round_roles if in_round else meta.roles
+    problem = unknown_role(data, roles, in_round=in_round, uses_fallback=not in_round or meta.is_api)
+    if problem is not None:
+        near = [each for each in meta.round_roles if is_typo(role, each)]
+        yield misspelled(value.span, problem.clause, role, near)
 
 
 def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
@@ -177,13 +149,28 @@ def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
     for key in ("role", "fallback_role"):
         value = turn.value(key)
         role = scalar_text(value)
-        if value is None or role in DIALOGUE_ROLES:
-            continue
-        meant = [each for each in DIALOGUE_ROLES if role is not None and is_typo(role, each)]
-        meant += [usual for each, usual in ROLE_SYNONYMS.items() if (role or "").upper() == each]
-        if meant:
+        meant = _meant(role) if role not in DIALOGUE_ROLES else None
+        if value is not None and meant is not None:
             message = f"`{role}` is not a role of dialogues"
-            yield Finding.suggest(value.span, message, meant[0], preferred=True, severity="warning")
+            yield Finding.suggest(value.span, message, meant, preferred=True, severity="warning")
+
+
+def _unusual_roles(meta: DeclaredMetaTemplate, used: Collection[str | None]) -> Iterator[Finding]:
+    """Yield roles for which datasets have other names; `used` are those in the file's own templates."""
+    for turn in (*meta.rounds, *meta.reserved):
+        node = turn.value("role")
+        role = scalar_text(node)
+        meant = _meant(role) if role not in {*used, *DIALOGUE_ROLES} else None
+        if node is not None and meant is not None and meant not in meta.roles:
+            message = f"datasets have no role `{role}`"
+            yield Finding.suggest(node.span, message, meant, preferred=True, severity="warning")
+
+
+def _meant(role: str | None) -> str | None:
+    """Return the customary role that a name misspells or means."""
+    if role is None:
+        return None
+    return next((each for each in DIALOGUE_ROLES if is_typo(role, each)), ROLE_SYNONYMS.get(role.upper()))
 
 
 RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

@@ -2,11 +2,11 @@
 
 ## What it does
 
-Reports a key of `ice_template` or `prompt_template` that its class does not accept, typos of the keys of
-`infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, typos of the common keys of `models` with
+Reports typos of the keys of `infer_cfg`, `reader_cfg`, a dialogue's turn, the inferencer, a meta template
+and its roles, typos of the common keys of `models` with
 one of OpenCompass's classes, and typos of the names of inferencers, models and template classes. Keys and
 classes that are not similar to a known one are not reported: OpenCompass, or one of your classes, may accept
-them. It also reports invalid numbers and invalid ranges of rows.
+them. It also reports invalid numbers.
 
 In a configuration in Python, it reports names that nothing defines, and values that are not what their key
 needs: a tuple or a class instead of a mapping, the mapping of another key, options without an answer that the
@@ -16,35 +16,30 @@ its class does not take or lacks, and splits that the class does not make.
 
 ## Why is this bad?
 
-OpenCompass fails with a `TypeError`, or ignores the key.
+OpenCompass ignores the key, or fails with a `TypeError`.
 
 ## Example
 
 ```yaml
 prompt_template:
   template: "Q: {question}"
-  ice_tokn: "</E>"
-  ^^^^^^^^ unknown-evaluation-key: `PromptTemplate` takes no `ice_tokn`; did you mean `ice_token`?
 retriever: {type: ZeroRetriever}
-inferencer: {type: GenInferencer}
+inferencer: {type: GenInferencer, max_out_length: 50}
+                                  ^^^^^^^^^^^^^^ unknown-evaluation-key: unknown key `max_out_length`; did you mean `max_out_len`?
 ```
 
 Use instead:
 
 ```yaml
 prompt_template:
-  template: "</E>Q: {question}"
-  ice_token: "</E>"
-ice_template:
-  template: "Q: {question} A: {answer}"
-retriever: {type: FixKRetriever, fix_id_list: [0]}
-inferencer: {type: GenInferencer}
+  template: "Q: {question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer, max_out_len: 50}
 ```
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from promptls.dialects.opencompass.vocabulary import (
@@ -53,6 +48,8 @@ from promptls.dialects.opencompass.vocabulary import (
     INFER_KEYS,
     INFERENCER_KEYS,
     INFERENCERS,
+    META_KEYS,
+    META_ROLE_KEYS,
     MODEL_CLASSES,
     MODEL_KEYS,
     MORE_INFERENCERS,
@@ -62,14 +59,18 @@ from promptls.dialects.opencompass.vocabulary import (
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
-from promptls.lint.analysis.part_values import TEMPLATE_KEYS, unknown_alone
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation_file import EvaluationTemplate, class_name, evaluation_of, turns_in
+from promptls.lint.rule import EVALUATION_KINDS, Finding, Fix, Rule, Severity, each_chunk
+from promptls.semantic.evaluation_file import (
+    EvaluationTemplate,
+    class_name,
+    class_span,
+    evaluation_of,
+    meta_template_of,
+    turns_in,
+)
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.python_places import NOT_PYTHON
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
-from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
 
@@ -87,12 +88,16 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield from _typos(evaluation.root, EVALUATION_KEYS)
         yield from _typos(evaluation.holder, INFER_KEYS)
     yield from _typos(evaluation.reader, READER_KEYS)
-    yield from _not_slices(evaluation.reader)
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     yield from _typos(inferencer, INFERENCER_KEYS)
     yield from _not_numbers(inferencer)
     yield from _not_lists(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
+    for entry, _ in evaluation.all_metas:
+        if meta := meta_template_of(entry.value):
+            yield from _typos(meta.mapping, META_KEYS, severity="error")
+            for role in (*meta.rounds, *meta.reserved):
+                yield from _typos(role, META_ROLE_KEYS, severity="error") if role.entry("role") else ()
     for model in evaluation.models:
         yield from _class(model, MODEL_CLASSES, "model class")
         if class_name(model) in MODEL_CLASSES:
@@ -103,17 +108,6 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
     yield from _class(template.mapping, TEMPLATE_TYPES, "template class")
-    kind = class_name(template.mapping) or "PromptTemplate"
-    known = TEMPLATE_KEYS.get(kind)
-    alone = unknown_alone(template)
-    for entry in template.mapping.entries if template.mapping and known else ():
-        key = key_text(entry)
-        if entry is alone:
-            is_sure = is_close(key or "", "template")
-            message = f"`{kind}` takes no `{key}`"
-            yield Finding.suggest(entry.key.span, message, "template", preferred=is_sure)
-        elif key is not None and known and key not in known and key != "<<":
-            yield misspelled(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
     for body in template.bodies:
         for section in DIALOGUE_KEYS:
             for turn in turns_in(body, section):
@@ -123,7 +117,10 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
 
 
 def _typos(
-    node: Node | None, known: Collection[str], others: frozenset[str] = frozenset()
+    node: Node | None,
+    known: Collection[str],
+    others: frozenset[str] = frozenset(),
+    severity: Severity = "warning",
 ) -> Iterator[Finding]:
     """Yield the keys that are a typo of a known key that is not present; `others` are no typos."""
     keys = node.indexes.keys() if isinstance(node, Mapping) else frozenset[str]()
@@ -136,7 +133,7 @@ def _typos(
         meant = [each for each in known if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
         if meant:
             found = misspelled(entry.key.span, f"unknown key `{key}`", key, meant)
-            yield Finding(found.span, found.message, found.fixes, severity="warning")
+            yield Finding(found.span, found.message, found.fixes, severity=severity)
 
 
 def _is_longer(key: str, known: str) -> bool:
@@ -173,20 +170,6 @@ def _not_lists(inferencer: Node | None) -> Iterator[Finding]:
         yield Finding(value.span, message)
 
 
-def _not_slices(reader: Mapping | None) -> Iterator[Finding]:
-    """Yield the ranges of rows that Python cannot read after the name of a list."""
-    for key in ("train_range", "test_range"):
-        value = reader.value(key) if reader is not None else None
-        if not isinstance(value, Scalar) or value.tag != "str" or value.dynamic or not value.text:
-            continue
-        try:
-            is_slice = isinstance(ast.parse(f"rows{value.text}", mode="eval").body, ast.Subscript)
-        except NOT_PYTHON:
-            is_slice = False
-        if not is_slice:
-            yield Finding(value.span, f"`{key}` is a number, or a slice of Python such as `[:100]`")
-
-
 def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Finding]:
     kind = class_name(node)
     value = node.merged("type") if isinstance(node, Mapping) else None
@@ -195,8 +178,7 @@ def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Findi
         return
     meant = [each for each in names if is_typo(kind, each) and is_close(kind, each)]
     if meant:
-        end = value.span.end - int(value.style in {"'", '"'})
-        yield misspelled(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)
+        yield misspelled(class_span(value, kind), f"OpenCompass has no {what} `{kind}`", kind, meant)
 
 
 RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)
