@@ -254,6 +254,12 @@ def _attributes(
             fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
             message = f"`{name}` is a property, which is not called"
             yield Finding(rest, message, () if call.args or call.keywords else (fix,))
+    yield from _misused(nodes, uses, places)
+    yield from _items(nodes, uses, places)
+
+
+def _misused(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the methods that are not called, and what is given to a model as messages but is none."""
     for node in nodes:
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
@@ -262,9 +268,55 @@ def _attributes(
                 yield Finding(
                     span, f"`{name}` is not called", (Fix("Insert `()`", (insert,), preferred=True),)
                 )
-            case ast.keyword(arg="messages", value=ast.Attribute(attr="string") as use) if use in uses:
-                span = _name_span(use, places)
-                yield Finding.suggest(span, "this is the prompt as one text", "messages", preferred=True)
+            case ast.keyword(arg="messages", value=ast.Attribute(attr=name) as use) if use in uses:
+                if name in _NO_MESSAGES:
+                    span = _name_span(use, places)
+                    message = f"this is the prompt as {_NO_MESSAGES[name]}"
+                    yield Finding.suggest(span, message, "messages", preferred=True)
+            case ast.keyword(
+                arg="messages", value=ast.List(elts=[*_, ast.Attribute(attr="messages") as use])
+            ):
+                if use in uses:
+                    message = "this is already a list: write `*` before it, or no brackets"
+                    yield Finding(places.span(use), message)
+
+
+_NO_MESSAGES: Final = {"string": "one text", "parts": "parts", "tokens": "tokens"}
+
+
+def _items(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the attributes of messages, which are dicts, and the keys of parts, which have attributes."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        match node:
+            case (
+                ast.comprehension(target=ast.Name(id=name), iter=ast.Attribute(attr=attribute) as use)
+                | ast.For(target=ast.Name(id=name), iter=ast.Attribute(attr=attribute) as use)
+            ) if use in uses:
+                names[name] = attribute
+    bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+
+    def items_of(node: ast.expr) -> str:
+        match node:
+            case ast.Name(id=name) if bound.count(name) == 1:
+                return names.get(name, "")
+            case ast.Subscript(value=ast.Attribute(attr=name) as use, slice=index) if use in uses:
+                return "" if isinstance(index, ast.Slice) else name
+        return ""
+
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=value, attr="role" | "content" as name) if items_of(value) == "messages":
+                span = Span(places.span(value).end, places.span(node).end)
+                fix = Fix.change_to(span, f'["{name}"]', preferred=True)
+                yield Finding(span, "a message is a dict", (fix,))
+            case ast.Subscript(value=value, slice=ast.Constant(value=str() as name)) if items_of(value) in {
+                "parts",
+                "pretruncation_parts",
+            }:
+                span = Span(places.span(value).end, places.span(node).end)
+                fixes = (Fix.change_to(span, f".{name}", preferred=True),) if name.isidentifier() else ()
+                yield Finding(span, "a part has attributes, and no keys", fixes)
 
 
 def _name_span(use: ast.Attribute, places: PythonPlaces) -> Span:

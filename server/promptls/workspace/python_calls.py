@@ -10,7 +10,14 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from promptls.security.files import read_bytes
-from promptls.semantic.types.assignability import KnownFunction, KnownValue, constant, either, rows
+from promptls.semantic.types.assignability import (
+    NOTHING,
+    KnownFunction,
+    KnownValue,
+    constant,
+    either,
+    rows,
+)
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import NOT_PYTHON, parse_python
 from promptls.text.positions import Span, line_starts
@@ -45,8 +52,12 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
             return _of_dict(node, scope, depth)
         case ast.Call(func=ast.Name(id=name)):
             function = scope.function_of(name)
-            made = function.returns if function is not None else ast.Name(name)
+            made = function.returns if function is not None else ast.Name(_RETURNED.get(name, name))
             return annotated_shape(made, scope)
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _IN_PLACE:
+            bound = scope.value_of(value.id) if isinstance(value, ast.Name) else None
+            is_list = isinstance(bound, ast.List | ast.ListComp)
+            return NOTHING if is_list or ast.unparse(node.func) == "random.shuffle" else UNKNOWN
     return _of_text(node, scope, depth)
 
 
@@ -92,6 +103,10 @@ def _returned(function: ast.FunctionDef, scope: Scope) -> Shape:
     return either(shapes) if len(shapes) == len(values) and shapes else UNKNOWN
 
 
+_RETURNED: Final = {"len": "int", "sorted": "list"}
+"""The types that functions of Python return."""
+_IN_PLACE: Final = frozenset({"append", "extend", "insert", "remove", "reverse", "shuffle", "sort"})
+"""Methods of lists, and a function of `random`, that return None."""
 _ANNOTATIONS: Final[Mapping[str, Shape]] = {
     "str": Shape("text"),
     "int": Shape("number"),

@@ -16,8 +16,8 @@ path of a prompt file that differs from an existing one by a typo, wrong fields 
 columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an experiment
 that returns no mapping, unknown fields and wrong types in samples, and metrics that need
 a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied or a limit that is
-no number, its properties when they are called, its methods when they are not, and `truncate` ahead of
-`tokenize`.
+no number, its properties when they are called, its methods when they are not, `truncate` ahead of
+`tokenize`, keys of its parts, attributes of its messages, and anything but messages where a model gets them.
 
 ## Why is this bad?
 
