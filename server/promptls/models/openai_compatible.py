@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -464,7 +466,6 @@ class _Clients:
         self._headers = headers
         self._free: list[httpx.AsyncClient] = []
         self._all: list[httpx.AsyncClient] = []
-        self._certificates: ssl.SSLContext | None = None
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[httpx.AsyncClient]:
@@ -482,15 +483,21 @@ class _Clients:
     def _another(self) -> httpx.AsyncClient:
         import httpx
 
-        if self._certificates is None:
-            self._certificates = httpx.create_ssl_context()
         client = httpx.AsyncClient(
             headers=dict(self._headers),
             timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
-            verify=self._certificates,
+            verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         )
         self._all.append(client)
         return client
+
+
+@lru_cache(maxsize=1)  # reading the certificates takes longer than a request
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Return the trusted certificates, which httpx finds by these two environment variables."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _text_of(content: Any) -> str:
