@@ -49,6 +49,7 @@ from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedInformatio
 from promptls.semantic.header import Example, example_fact
 from promptls.semantic.object_data import is_printed
 from promptls.semantic.types.schemas import canonical_text
+from promptls.syntax.yaml.nodes import key_text
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -65,7 +66,12 @@ def check(file: File) -> Iterator[Finding]:
         if inputs and earlier is not example:
             related = RelatedInformation(file.path, earlier.first_key, f"example {earlier.number}")
             message = f"example {example.number} has the inputs of example {earlier.number}"
-            yield Finding(example.first_key, message, related=(related,))
+            answer = next((each for each in example.entries if key_text(each) == output), None)
+            outputs = [canonical_text(each.data.get(output or "")) for each in (earlier, example)]
+            if answer is not None and outputs[0] != outputs[1]:
+                yield Finding(answer.key.span, f"{message}, and another output", related=(related,))
+            else:
+                yield Finding(example.first_key, message, related=(related,))
 
 
 @example_fact
