@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from promptls.ide.library_calls import findings_in_library_calls
 from promptls.ide.opencompass_python import broken_configuration, findings_in_configuration
+from promptls.ide.pytest_names import findings_in_tests
 from promptls.ide.raw_templates import (
     WrittenTemplate,
     findings_in_template,
@@ -58,7 +59,10 @@ def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding
     text = template.source.text if template else ""
     configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
     called = _findings_in_calls(snapshot, path, text)
-    in_library = findings_in_library_calls(text, path, project.settings)
+    in_library = (
+        *findings_in_library_calls(text, path, project.settings),
+        *findings_in_tests(snapshot, path, text),
+    )
     if in_library or any(snapshot.written.get(path, ())):
         called = (*(called or ()), *in_library)
     if configured is None and called is None:
@@ -76,7 +80,10 @@ def findings_of_program(
     `others` are those of the configuration that it may be, and of the renderings of its templates.
     """
     project = snapshot.project(path)
-    in_library = () if project.excludes(path) else findings_in_library_calls(text, path, project.settings)
+    in_library: tuple[Finding, ...] = ()
+    if not project.excludes(path):
+        in_library = findings_in_library_calls(text, path, project.settings)
+        in_library += findings_in_tests(snapshot, path, text)
     found = (*others, *(_findings_in_calls(snapshot, path, text) or ()), *in_library)
     return _without_suppressed(Kind.PROGRAM, text, found).findings
 

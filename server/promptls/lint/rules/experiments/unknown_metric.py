@@ -9,6 +9,8 @@ in the header or the settings: its `use` must be the name of a metric, and its o
 that the metric accepts, with values that a built-in metric accepts; the `field` of `json_field_match` must be in the `output_schema`. The keys of `thresholds` must be metrics of the experiment; they are not checked
 if one of your metrics may have a name other than that of its function.
 
+In tests that use the fixture of the pytest plugin, names of experiments and of metrics are checked in the same way.
+
 Metrics of experiments in the project's settings are checked too: `promptls check`, `promptls doctor` and
 the editor's log report the problems of the settings.
 
