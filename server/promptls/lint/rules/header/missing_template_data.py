@@ -14,7 +14,7 @@ literal path and data are checked; Python files are read but never run.
 The same problems are reported in the Python file, if it is open in an editor or passed to
 `promptls check`; there, also for templates that the program contains as text,
 `Prompt(raw_template="…", template_data={…})`. A comment `# promptls: ignore[missing-template-data]`
-suppresses them.
+suppresses them. In an included file, a name that is a typo of a name that every such call gives is reported.
 
 ## Why is this bad?
 
@@ -51,13 +51,17 @@ prompt = Prompt(template_path="main.yml.j2", template_data={"text": "Where is my
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Final
 
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity
-from promptls.workspace.contract import calls_to
+from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
+from promptls.workspace.contract import calls_to, include_chains, needs_of
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -67,8 +71,46 @@ def check(file: File) -> Iterator[Finding]:
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
         related = RelatedInformation(each.call.file, each.call.span, "the template is loaded here")
         finding = Finding(each.span, f"{loaded} {_what(each)}", related=(related,))
+        if each.kind == "missing" and file.template.source.slice(each.span) == each.name:
+            read = needs_of(file.snapshot, file.path).by_name.keys()
+            meant = "" if each.meant else _typo_of(each.name, each.call.keys & read)
+            if meant:
+                finding = Finding.suggest(each.span, finding.message, meant)
+                finding = replace(finding, related=(related,))
         severity: Severity | None = {"unread": "hint", "broken": "error"}.get(each.kind)  # type: ignore[assignment]
         yield finding if severity is None else replace(finding, severity=severity)
+    yield from _in_included_file(file)
+
+
+_MIN_LENGTH: Final = 5
+"""The minimum length of a name that can be recognized as a typo of another one in use."""
+
+
+def _typo_of(name: str, keys: Iterable[str]) -> str:
+    is_long = len(name) >= _MIN_LENGTH
+    return next((key for key in sorted(keys) if is_long and is_typo(name, key)), "")
+
+
+def _in_included_file(file: File) -> Iterator[Finding]:
+    """Yield the names in a file that is included that are typos of what every call of an entry passes."""
+    names = file.template.names.input_names - INJECTED - GLOBALS
+    found: dict[Span, Finding] = {}
+    for chain in include_chains(file.snapshot, file.path):
+        calls = [call for call in calls_to(file.snapshot, chain.entry) if not call.is_failing]
+        if chain.reference is None or not calls:
+            continue
+        read = needs_of(file.snapshot, chain.entry).by_name.keys()
+        given = frozenset.intersection(*(call.keys for call in calls)) & read
+        for name in sorted(names - chain.provided - frozenset().union(*(call.keys for call in calls))):
+            meant = _typo_of(name, given)
+            for reference in file.template.names.references_of(name) if meant else ():
+                if reference.binding is None:
+                    entry, program = PurePath(chain.entry).name, PurePath(calls[0].file).name
+                    message = f"`{program}` gives `{entry}`, which includes this file, no `{name}`"
+                    related = RelatedInformation(calls[0].file, calls[0].span, "the template is loaded here")
+                    suggested = Finding.suggest(reference.span, message, meant)
+                    found.setdefault(reference.span, replace(suggested, related=(related,)))
+    yield from found.values()
 
 
 def _what(each: Objection) -> str:
