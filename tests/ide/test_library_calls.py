@@ -38,6 +38,10 @@ WRONG = {
     "a backend without its folder": ("Dataset('d', 'local/csv')", "'local/csv'"),
     "a decorator without a call": ("@numeric_metric\ndef f(response): return 1", "numeric_metric"),
     "a value that is not allowed": (METRIC.replace('else "bad"', 'else "bda"'), '"bda"'),
+    "a number outside the range": (
+        "@numeric_metric(allowed_values=(0.0, 1.0))\ndef f(response):\n    return 100 if response else 0.5",
+        "100",
+    ),
     "a comparison as a value": (
         METRIC.replace('"good" if response == expected else "bad"', "a == b"),
         "a == b",

@@ -97,3 +97,14 @@ def test_a_critic_needs_a_definition() -> None:
     text = f'{PROGRAM}from ragas.metrics import AspectCritic\nAspectCritic(name="a", definition="b")\n'
     assert found(text) == []
     assert found(text.replace(', definition="b"', "")) == ["AspectCritic"]
+
+
+def test_the_metrics_of_an_evaluation_are_a_list_of_objects() -> None:
+    assert found(PROGRAM.replace("[Faithfulness(), recall]", "Faithfulness()")) == ["Faithfulness()"]
+    assert found(PROGRAM.replace("[Faithfulness(), recall]", "[Faithfulness, recall]")) == ["Faithfulness"]
+
+
+def test_a_sample_without_a_column_of_the_others_is_found() -> None:
+    text = PROGRAM.replace(', "response": "So."', "")
+    assert found(text) == ['{"user_input": "Why?", "retrieved_contexts": found, "reference": f"{it}"}']
+    assert found(f'{text}rows[1]["response"] = "So."\n') == []

@@ -87,10 +87,11 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class _Metric(NamedTuple):
-    """A decorated metric: its function, and the literal classes of a discrete one."""
+    """A decorated metric: its function, the literal classes of a discrete one, limits of a numeric one."""
 
     function: _Function
     classes: tuple[object, ...] | None
+    limits: tuple[float, float] | None = None
 
 
 def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[Finding, ...]:
@@ -219,7 +220,7 @@ class _Library:
         for node in tree.body:
             decorator = self._decorator(node, METRIC_DECORATORS) if isinstance(node, _Function) else None
             if decorator is not None and isinstance(node, _Function):
-                found[node.name] = _Metric(node, self._classes(decorator))
+                found[node.name] = _Metric(node, self._classes(decorator), self._limits(decorator))
         return found
 
     def _classes(self, decorator: ast.expr) -> tuple[object, ...] | None:
@@ -231,6 +232,16 @@ class _Library:
             isinstance(item, ast.Constant) for item in allowed.elts
         ):
             return tuple(item.value for item in allowed.elts if isinstance(item, ast.Constant))
+        return None
+
+    def _limits(self, decorator: ast.expr) -> tuple[float, float] | None:
+        if not isinstance(decorator, ast.Call) or self._meaning(decorator.func)[1] != "numeric_metric":
+            return None
+        match _keyword(decorator, "allowed_values"):
+            case ast.Tuple(
+                elts=[ast.Constant(value=int() | float() as low), ast.Constant(value=int() | float() as high)]
+            ):
+                return (low, high) if low <= high else None
         return None
 
     def _import_metrics(self, node: ast.ImportFrom, folder: Path | None) -> None:
@@ -656,8 +667,8 @@ class _Library:
         return False
 
     def _values(self, metric: _Metric) -> Iterator[Finding]:
-        """Yield the literal values of a discrete metric that it does not allow, and comparisons."""
-        if metric.classes is None:
+        """Yield the literal values that a metric does not allow, and comparisons of a discrete one."""
+        if metric.classes is None and metric.limits is None:
             return
         assigned = assigned_in(metric.function)
         for node in _own(metric.function):
@@ -668,7 +679,16 @@ class _Library:
                 value = node.value
             values = assigned.get(value.id, []) if isinstance(value, ast.Name) else [value]
             for branch in (each for value in values for each in _branches(value)):
-                yield from self._value(branch, metric.classes)
+                if metric.classes is not None:
+                    yield from self._value(branch, metric.classes)
+                elif metric.limits is not None:
+                    yield from self._number(branch, *metric.limits)
+
+    def _number(self, node: ast.expr, low: float, high: float) -> Iterator[Finding]:
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) or (isinstance(value, int | float) and not low <= value <= high):
+            message = f"the metric allows {low} to {high}, and not `{value}`: it has no score"
+            yield Finding(self._places.span(node), message)
 
     def _value(self, node: ast.expr, classes: tuple[object, ...]) -> Iterator[Finding]:
         allowed, span = ", ".join(f"`{each}`" for each in classes), self._places.span(node)

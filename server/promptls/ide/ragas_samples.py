@@ -77,6 +77,13 @@ class _Samples:
             and len(node.targets) == bound[node.targets[0].id] == 1
             and node.targets[0].id not in changed
         }
+        self._set = {
+            node.slice.value
+            for node in nodes
+            if isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.slice, ast.Constant)
+        }
         self._appended: dict[str, list[ast.expr]] = {}
         self._mentioned: set[str | None] = set()
         for node in nodes:
@@ -256,13 +263,39 @@ class _Samples:
             )
             metrics = listed.elts if isinstance(listed, ast.List) else []
             rows = [*(self.rows(dataset) or ())] if is_known and isinstance(dataset, ast.Call) else []
+            yield from self._no_list(listed)
         columns = self._names(rows)
+        yield from (found for metric in metrics for found in self._class(metric))
         for metric in metrics if columns else ():
             missing = [each for each in self._needed(metric) if each not in columns | self._mentioned]
             if missing:
                 names = ", ".join(f"`{each}`" for each in missing)
                 message = f"`{ast.unparse(metric)}` needs {names}, and no sample here has it"
                 yield Finding(self._places.span(metric), message)
+        needed = {each: metric for metric in metrics for each in self._needed(metric)}
+        for row in rows if columns else ():
+            given = self._names([row])
+            lacked = [each for each in needed if each in columns - given - self._set]
+            if lacked and isinstance(row, ast.Dict) and given <= _model(_SAMPLES[0]).model_fields.keys():
+                message = f"this sample has no `{lacked[0]}`, which `{ast.unparse(needed[lacked[0]])}` needs"
+                yield Finding(self._places.span(row), message, severity="warning")
+
+    def _no_list(self, metrics: ast.expr | None) -> Iterator[Finding]:
+        """Yield a metric in place of a list of metrics."""
+        if isinstance(metrics, ast.Call) and self._needed(metrics):
+            span = self._places.span(metrics)
+            edits = (Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]"))
+            yield Finding(span, "`metrics` is a list", (Fix("Put it into a list", edits, preferred=True),))
+
+    def _class(self, metric: ast.expr) -> Iterator[Finding]:
+        """Yield the class of a metric in place of a metric."""
+        from promptls.metrics.ragas_metrics import RAGAS_METRICS
+
+        name = self._meaning(metric)[1]
+        if any(name == each.kind for each in RAGAS_METRICS):
+            end = self._places.span(metric).end
+            fix = Fix("Add parentheses", (Edit(Span(end, end), "()"),), preferred=True)
+            yield Finding(self._places.span(metric), f"`{name}` is a class, and no metric", (fix,))
 
     def arguments(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the columns that a call of `ascore` does not pass to a metric of Ragas."""
