@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
 from promptls.dialects.opencompass.meta_template import meta_problems
@@ -88,7 +88,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         return
     for template in evaluation.templates:
         # `missing-ice-token` reports the texts without it.
-        problems = template_problems(template.name, plain_data(template.entry.value))
+        problems = template_problems(template.name, _outline(template.entry.value))
         others = [error for error in problems if error.cause != "LookupError"]
         if template.is_nearly_dialogue:  # reported by `invalid-ppl-template`
             others = [error for error in others if not error.at[2:]]
@@ -116,6 +116,18 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 yield from _when_laid_out(chunk, evaluation, entry, meta)
 
 
+def _outline(node: Node, depth: int = 3) -> Any:
+    """Return the data of a node; lists and mappings below `depth` are empty, as nothing in them is refused."""
+    if isinstance(node, Scalar) or (isinstance(node, Mapping) and "<<" in node.indexes):
+        return plain_data(node)
+    if isinstance(node, Sequence):
+        return [_outline(item, depth - 1) for item in node.items] if depth else []
+    entries = node.entries if depth else ()
+    if not all(isinstance(entry.key, Scalar) for entry in entries):
+        return plain_data(node)
+    return {plain_data(entry.key): _outline(entry.value, depth - 1) for entry in entries}
+
+
 def _dialogues(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     """Yield the problems of dialogues; those that OpenCompass does not use are warnings."""
     if template.form not in {Form.DIALOGUE, Form.LABELS} or template.is_nearly_dialogue:
@@ -124,7 +136,7 @@ def _dialogues(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplat
     for at, label, body in template.located_bodies:
         if isinstance(body, Scalar):
             continue
-        data = plain_data(body)
+        data = body.indexes if isinstance(body, Mapping) else []  # their keys are enough
         if not data and label is None and evaluation.inferencer_class in CHAT_INFERENCERS:
             return  # These use the messages of a column instead of a template.
         found = _located(chunk, evaluation, template.entry, dialogue_problems(at, data))
