@@ -81,6 +81,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     if evaluation is None:
         return
     meta = _only_meta_template(evaluation)
+    metas = () if evaluation.is_open else evaluation.all_metas
     own_roles: set[str | None] = set()
     for template in evaluation.templates:
         used = evaluation.used_bodies(template)
@@ -88,7 +89,8 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
-                    own_roles.add(scalar_text(turn.value("role")))
+                    if metas:
+                        own_roles.add(scalar_text(turn.value("role")))
                     if _lacks_role(turn):
                         message = "this turn has no `role`: OpenCompass fails with any meta template"
                         yield Finding(turn.entries[0].key.span, message, severity="warning")
@@ -97,7 +99,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                         continue
                     for found in _in_meta(turn, section, meta):
                         yield found if is_reached else replace(found, severity="warning")
-    for entry, model in evaluation.all_metas if not evaluation.is_open else ():
+    for entry, model in metas:
         if (declared := meta_template_of(entry.value, model)) is not None:
             yield from _unusual_roles(declared, own_roles)
 
