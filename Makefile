@@ -28,7 +28,7 @@ test-editors: setup-editors ## the tests in VS Code, Neovim, Emacs, Vim and Kate
 test-quick: setup ## the Python tests of a minute: from text to features, without processes, editors or models
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not thorough and not editor and not model and not install" \
 		$(addprefix tests/,text syntax dialects semantic workspace tokens truncation datasets metrics api \
-			lint format convert ide results_view docgen grammars test_architecture.py)
+			lint format convert ide programs results_view docgen grammars test_architecture.py)
 
 test-python: setup ## the Python tests, but for those of `test-editors`
 	@printf '\nPython tests\n'

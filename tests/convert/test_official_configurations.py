@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from promptls.convert.formats import convert
-from promptls.ide.python_findings import findings_of_python
+from promptls.programs.findings import findings_of_python
 from promptls.rendering.execute import execute
 from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure

@@ -219,7 +219,7 @@ def checked_file(
     from promptls.semantic.kind import Kind
 
     if path.endswith(".py"):
-        from promptls.ide.python_findings import findings_of_python
+        from promptls.programs.findings import findings_of_python
 
         kind, own, silenced = findings_of_python(snapshot, path, later)
         later = ()
@@ -363,8 +363,8 @@ _MACHINE_FAILURES: Final = frozenset({"timeout", "memory", "crash"})
 async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker]) -> tuple[FileResult, bool]:
     """Return the result of a file, and whether it depends on nothing but what was recorded."""
     from promptls.ide.data_files import DATA_SUFFIXES
-    from promptls.ide.raw_templates import findings_in_renderings
     from promptls.lint.runner import RENDERING_RULES, check_rendering
+    from promptls.programs.templates import findings_in_renderings
     from promptls.rendering.make import code_of_rendering
     from promptls.semantic.kind import Kind
 

@@ -133,7 +133,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.fix:
         # These import much that a check without fixes does not need.
         from promptls.ide.code_actions import fix_file
-        from promptls.ide.python_findings import found_in_file
+        from promptls.programs.findings import found_in_file
 
         fixed_files = [
             fix_file(

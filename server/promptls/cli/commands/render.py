@@ -19,7 +19,7 @@ from promptls.text.format import plural
 from promptls.tokens.tokenizer_files import encoding_title
 
 if TYPE_CHECKING:
-    from promptls.ide.raw_templates import ProgramTemplate
+    from promptls.programs.templates import ProgramTemplate
     from promptls.rendering.job import RenderJob
     from promptls.rendering.outcome import RenderedPart, Rendering
     from promptls.rendering.samples import Sample
@@ -92,7 +92,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _render_program(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
     """Render the template literals in a program, with their data literals."""
-    from promptls.ide.raw_templates import templates_of_program
+    from promptls.programs.templates import templates_of_program
 
     templates = templates_of_program(snapshot, path)
     if not templates:

@@ -10,7 +10,6 @@ from typing import Any
 from lsprotocol import types
 
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
-from promptls.ide.raw_templates import templates_of_program
 from promptls.models.names import find_model
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
@@ -22,6 +21,7 @@ from promptls.preview.preview_result import (
     preview_result,
     sample_to_show,
 )
+from promptls.programs.templates import templates_of_program
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob
 from promptls.rendering.lab import LabOptions, explore, lab_request

@@ -62,7 +62,7 @@ def _hover_program(
     context: Context, auxiliary: AuxiliaryDocuments, path: str, position: types.Position
 ) -> types.Hover | None:
     """Explain the template code at the position in a program."""
-    from promptls.ide.raw_templates import hover_in_program
+    from promptls.programs.templates import hover_in_program
 
     auxiliary.flush(PROGRAM_ENDING)
     snapshot = context.snapshot
@@ -109,7 +109,7 @@ def code_lens(
     if path is None or template is None:
         return None
     if is_program:
-        from promptls.ide.raw_templates import program_lenses
+        from promptls.programs.templates import program_lenses
 
         lenses = program_lenses(context.snapshot, path)
     else:

@@ -312,8 +312,8 @@ class ProgramFindings:
 
     def _diagnostics(self, path: str) -> list[Json] | None:
         """Return the diagnostics of a program; None if it is still being checked."""
-        from promptls.ide.opencompass_python import is_configuration
-        from promptls.ide.python_findings import findings_of_program
+        from promptls.programs.configurations import is_configuration
+        from promptls.programs.findings import findings_of_program
 
         snapshot = self._context.snapshot
         source = snapshot.auxiliary[path].template.source
@@ -339,7 +339,7 @@ class ProgramFindings:
 
     async def _check(self, snapshot: Snapshot, path: str, check: _Check) -> None:
         """Check a configuration in a thread, since it may import hundreds of files; render templates."""
-        from promptls.ide.raw_templates import findings_in_renderings
+        from promptls.programs.templates import findings_in_renderings
 
         found: list[Finding] = []
         try:
@@ -372,7 +372,7 @@ class _Check(NamedTuple):
 
 
 def _findings_in_configuration(path: str, check: _Check) -> tuple[Finding, ...]:
-    from promptls.ide.opencompass_python import findings_in_configuration, is_configuration
+    from promptls.programs.configurations import findings_in_configuration, is_configuration
     from promptls.workspace.configuration_files import ConfigurationFiles
 
     if not is_configuration(check.text) or check.project.excludes(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.ide.opencompass_python import findings_in_configuration
+from promptls.programs.configurations import findings_in_configuration
 from promptls.settings.project import Project
 from support.configuration_files import FilesOf
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from promptls.convert.python_interpreter import Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
-from promptls.ide.configuration_values import value_problems
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.configuration_values import value_problems
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo

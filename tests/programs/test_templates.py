@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.code_actions import apply_edits
-from promptls.ide.python_findings import findings_of_python
-from promptls.ide.raw_templates import hover_in_program
 from promptls.lint.rule import Finding
+from promptls.programs.findings import findings_of_python
+from promptls.programs.templates import hover_in_program
 from promptls.workspace.workspace import Workspace
 
 GOOD = """

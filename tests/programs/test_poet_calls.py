@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from promptls.api.poet_prompt import Prompt
-from promptls.ide.library_calls import findings_in_library_calls
-from promptls.ide.poet_calls import CONSTRUCTOR, MEMBERS, TRUNCATE
+from promptls.programs.library_calls import findings_in_library_calls
+from promptls.programs.poet_calls import CONSTRUCTOR, MEMBERS, TRUNCATE
 from promptls.settings.project import Project
 
 PROGRAM = """import tiktoken

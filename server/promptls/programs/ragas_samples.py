@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.ide.ragas_examples import Meaning
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.ragas_examples import Meaning
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest

@@ -14,19 +14,19 @@ from typing import Final, NamedTuple, TypeGuard
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.ide.metric_results import Results, assigned_in, findings_in_results
-from promptls.ide.poet_calls import findings_in_poet_calls
-from promptls.ide.ragas_examples import (
-    findings_in_appended_rows,
-    findings_in_prompt_classes,
-    findings_in_rows,
-)
-from promptls.ide.ragas_samples import findings_in_samples
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import RULE
 from promptls.lint.runner import severity_of
+from promptls.programs.metric_results import Results, assigned_in, findings_in_results
+from promptls.programs.poet_calls import findings_in_poet_calls
+from promptls.programs.ragas_examples import (
+    findings_in_appended_rows,
+    findings_in_prompt_classes,
+    findings_in_rows,
+)
+from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
 from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces

@@ -9,22 +9,22 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from promptls.ide.library_calls import findings_in_library_calls
-from promptls.ide.opencompass_python import broken_configuration, findings_in_configuration
-from promptls.ide.pytest_names import findings_in_tests
-from promptls.ide.raw_templates import (
-    WrittenTemplate,
-    findings_in_template,
-    halved_braces,
-    inside,
-    written_templates,
-)
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.analysis.suppression import silenced, silenced_by
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
 from promptls.lint.runner import check, severity_of
+from promptls.programs.configurations import broken_configuration, findings_in_configuration
+from promptls.programs.library_calls import findings_in_library_calls
+from promptls.programs.pytest_names import findings_in_tests
+from promptls.programs.templates import (
+    WrittenTemplate,
+    findings_in_template,
+    halved_braces,
+    inside,
+    written_templates,
+)
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.text.positions import Span, line_column, line_starts

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.code_actions import apply_edits
-from promptls.ide.python_findings import findings_of_python
+from promptls.programs.findings import findings_of_python
 from promptls.semantic.kind import Kind
 from promptls.workspace.workspace import Workspace
 

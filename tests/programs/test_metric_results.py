@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.code_actions import apply_edits
-from promptls.ide.library_calls import findings_in_library_calls
+from promptls.programs.library_calls import findings_in_library_calls
 from promptls.settings.project import Project
 
 PROGRAM = """from ragas import Dataset, experiment

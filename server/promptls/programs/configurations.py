@@ -21,15 +21,6 @@ from promptls.convert.python_interpreter import (
 )
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
-from promptls.ide.configuration_classes import absent_classes
-from promptls.ide.configuration_program import (
-    KNOWN_CLASSES,
-    absent_names,
-    missing_imports,
-    program_problems,
-)
-from promptls.ide.configuration_values import UNSEEN
-from promptls.ide.dataset_classes import class_problems
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
@@ -38,6 +29,15 @@ from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNO
 from promptls.lint.rules.opencompass.unknown_field import RULE as UNKNOWN_FIELD
 from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
 from promptls.lint.runner import severity_of
+from promptls.programs.configuration_classes import absent_classes
+from promptls.programs.configuration_program import (
+    KNOWN_CLASSES,
+    absent_names,
+    missing_imports,
+    program_problems,
+)
+from promptls.programs.configuration_values import UNSEEN
+from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.python_findings import findings_of_python
+from promptls.programs.findings import findings_of_python
 from promptls.workspace.workspace import Workspace
 
 PROMPT = """{#---
