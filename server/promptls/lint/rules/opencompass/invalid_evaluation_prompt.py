@@ -118,14 +118,13 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 def _outline(node: Node, depth: int = 3) -> Any:
     """Return the data of a node; lists and mappings below `depth` are empty, as nothing in them is refused."""
-    if isinstance(node, Scalar) or (isinstance(node, Mapping) and "<<" in node.indexes):
-        return plain_data(node)
+    if not depth and not isinstance(node, Scalar):
+        return [] if isinstance(node, Sequence) else {}
     if isinstance(node, Sequence):
-        return [_outline(item, depth - 1) for item in node.items] if depth else []
-    entries = node.entries if depth else ()
-    if not all(isinstance(entry.key, Scalar) for entry in entries):
+        return [_outline(item, depth - 1) for item in node.items]
+    if isinstance(node, Scalar) or any(key_text(entry) in {None, "<<"} for entry in node.entries):
         return plain_data(node)
-    return {plain_data(entry.key): _outline(entry.value, depth - 1) for entry in entries}
+    return {plain_data(entry.key): _outline(entry.value, depth - 1) for entry in node.entries}
 
 
 def _dialogues(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
