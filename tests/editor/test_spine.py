@@ -97,7 +97,7 @@ def test_a_reload_just_after_the_preview_was_requested_brings_it_back(workbench:
     workbench.panel("answer format")
 
 
-def test_the_preview_opens_by_itself_if_the_folder_asks_for_that(
+def test_the_preview_opens_automatically_if_the_folder_says_so(
     code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> None:
     settings = project / ".vscode" / "settings.json"
@@ -106,7 +106,7 @@ def test_the_preview_opens_by_itself_if_the_folder_asks_for_that(
     workbench = open_folder(code_server, project)
     workbench.open_file(PROMPT)
     workbench.panel("answer format")
-    workbench.screenshot("opened by itself")
+    workbench.screenshot("opened automatically")
 
 
 def test_the_status_item_says_which_server_runs(workbench: Workbench) -> None:

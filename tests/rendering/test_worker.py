@@ -179,7 +179,7 @@ async def test_an_endless_job_ends_at_the_limit_and_its_line_is_known(
     await worker.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a process has computed")
+@pytest.mark.skipif(sys.platform != "linux", reason="the CPU time of another process is read only on Linux")
 async def test_waiting_for_a_busy_processor_does_not_count(make_job: MakeJob) -> None:
     worker = RenderWorker(Limits(seconds=0.4))
     job = make_job("- {name: a, content: '{{ range(n) | sum }}'}", data={"n": 1})

@@ -47,6 +47,35 @@ async def test_a_wrong_call_is_shown_while_it_is_there(editor: Editor) -> None:
     assert await eventually(told, lambda diagnostics: not diagnostics) == []
 
 
+LIBRARY_USES = """\
+from promptls import SingleTurnSample
+
+SingleTurnSample(question="Why?")
+"""
+POET_USES = """\
+from prompt_poet import Prompt
+
+def build():
+    prompt = Prompt(template_path="a.yml.j2", template_data=["Why?"])
+    return prompt.messages()
+"""
+
+
+@pytest.mark.parametrize(("text", "wrong"), [(LIBRARY_USES, "question"), (POET_USES, '["Why?"]')])
+async def test_wrong_uses_of_a_library_are_shown(editor: Editor, text: str, wrong: str) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT)
+    program = editor.open("uses.py", text)
+
+    async def told() -> list[types.Diagnostic]:
+        await editor.lenses(prompt)
+        return shown(editor, program)
+
+    found = await eventually(told, bool)
+    assert {each.code for each in found} == {"wrong-arguments"}
+    assert found[0].range.start == editor.position(program, text.index(wrong))
+    editor.close(program)
+
+
 async def test_a_program_that_loads_nothing_is_never_spoken_of(editor: Editor) -> None:
     prompt = editor.open("a.yml.j2", PROMPT)
     other = editor.open("other.py", "x = 'template_path'\n")

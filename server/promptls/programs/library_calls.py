@@ -97,7 +97,7 @@ class _Metric(NamedTuple):
 def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[Finding, ...]:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order."""
     severity = severity_of(RULE, project)
-    if severity is None or not any(package in text for package in _LIBRARIES):
+    if severity is None or not may_use_library(text):
         return ()
     try:
         tree = ast.parse(text.removeprefix("\ufeff"))
@@ -106,6 +106,11 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
         return ()
     placed = (finding.of(RULE.name, finding.severity or severity) for finding in found)
     return tuple(sorted(placed, key=lambda finding: (finding.span, finding.message)))
+
+
+def may_use_library(text: str) -> bool:
+    """Return whether a Python text mentions promptls, Ragas or Prompt Poet."""
+    return any(package in text for package in _LIBRARIES)
 
 
 class _Library:

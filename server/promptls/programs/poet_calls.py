@@ -259,7 +259,7 @@ def _attributes(
 
 
 def _misused(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the methods that are not called, and what is given to a model as messages but is none."""
+    """Yield uncalled methods, and arguments of a model that are not messages."""
     for node in nodes:
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:

@@ -120,7 +120,7 @@ class _Samples:
                 (Fix.change_to(span, meant, preferred=True),) if meant and _may_be(key, keyword.value) else ()
             )
             suggestion = f"; did you mean `{meant}`?" if meant else ""
-            message = f"`{name}` has no field `{key}`, and leaves it out{suggestion}"
+            message = f"`{name}` has no field `{key}` and ignores it{suggestion}"
             yield Finding(span, message, fixes, severity=None if meant in missing else "warning")
             missing = [each for each in missing if each != meant]
         if missing:
@@ -145,7 +145,7 @@ class _Samples:
             if meant is not None:
                 span = self._places.span(place)
                 fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
-                message = f"a sample has no `{key}`, and leaves it out; did you mean `{meant}`?"
+                message = f"a sample has no field `{key}` and ignores it; did you mean `{meant}`?"
                 fixes = (fix,) if _may_be(key, value) else ()
                 yield Finding(span, message, fixes, severity="warning")
             elif key in known and key != "user_input":

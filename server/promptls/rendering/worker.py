@@ -116,7 +116,10 @@ class _TimeLimit:
 
 
 def _processor_time(pid: int) -> tuple[bool, float]:
-    """Return whether a process runs or could run, and the seconds that it has computed; only Linux tells."""
+    """Return whether a process is running or ready to run, and its CPU time in seconds.
+
+    Only Linux has this information; elsewhere, return False and 0.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     except (OSError, ValueError):

@@ -125,12 +125,17 @@ def _role_problems(
         yield _wrong(message, "role in meta prompt must be unique!", *at[1:], "role")
     for key in () if is_api else ("begin", "end"):
         if isinstance(item.get(key, ""), list):
-            yield prompt_list.OpenCompassError(
-                f"OpenCompass takes no list for `{key}`: write one text.",
-                cause="NotImplementedError",
-                said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
-                at=(*at, key),
-            )
+            yield refused_list(key, at)
+
+
+def refused_list(key: str, at: prompt_list.ConfigPath = HERE) -> prompt_list.OpenCompassError:
+    """Return the failure for a list as the `begin` or `end` of a role, or of the prompt, at `at`."""
+    return prompt_list.OpenCompassError(
+        f"OpenCompass takes no list for `{key}`: write one text.",
+        cause="NotImplementedError",
+        said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
+        at=(*at, key),
+    )
 
 
 def _wrong(message: str, said: str, *at: str | int, missing: str = "") -> prompt_list.OpenCompassError:

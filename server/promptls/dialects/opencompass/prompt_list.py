@@ -28,8 +28,8 @@ class OpenCompassError(Exception):
 
     `cause` is the name of the exception that OpenCompass raises and `said` that exception's text, which is
     often only a key. `at` is empty if no single value is responsible. `missing` is the key that the mapping
-    at `at` lacks; `known` are the keys of which the last one of `at` should be. `is_opencompass` is false
-    for what OpenCompass supports, but not this machine.
+    at `at` lacks. `known` has the valid keys if the last one of `at` is unknown. `is_opencompass` is false
+    for what OpenCompass supports and promptls does not.
     """
 
     def __init__(

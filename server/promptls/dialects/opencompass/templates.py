@@ -143,8 +143,9 @@ def prompt_template_problems(name: str, config: Mapping[str, Any]) -> Iterator[O
     yield from argument_problems("PromptTemplate", (name,), config, ("template",), ("ice_token", "sep_token"))
     template = config.get("template")
     if "template" in config and not isinstance(template, str | Mapping):
+        remedy = "write the list below `round`" if isinstance(template, list) else "quote it if it is a text"
         yield OpenCompassError(
-            f"The `template` of `{name}` is neither a text nor a mapping.",
+            f"The `template` of `{name}` is neither a text nor a mapping: {remedy}.",
             cause="AssertionError",
             at=(name, "template"),
         )

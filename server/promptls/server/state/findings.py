@@ -257,9 +257,9 @@ _PAUSE_SECONDS: Final = 0.3
 class ProgramFindings:
     """The diagnostics in the programs that the client has open.
 
-    Those are the diagnostics of calls that load prompts, of templates in the program, which are rendered, and
-    of OpenCompass configurations. They are pushed, also to clients that pull: no client requests those of a
-    program from this server.
+    Those are the diagnostics of calls that load prompts, of other uses of promptls, Ragas and Prompt Poet, of
+    templates in the program, which are rendered, and of OpenCompass configurations. They are pushed, also to
+    clients that pull: no client requests those of a program from this server.
     """
 
     def __init__(
@@ -314,10 +314,11 @@ class ProgramFindings:
         """Return the diagnostics of a program; None if it is still being checked."""
         from promptls.programs.configurations import is_configuration
         from promptls.programs.findings import findings_of_program
+        from promptls.programs.library_calls import may_use_library
 
         snapshot = self._context.snapshot
         source = snapshot.auxiliary[path].template.source
-        is_known = path in snapshot.calls or path in snapshot.written
+        is_known = path in snapshot.calls or path in snapshot.written or may_use_library(source.text)
         if not is_known and not is_configuration(source.text):
             return []
         found = self._checked_in_background(path, source.text)

@@ -83,7 +83,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 _MIN_LENGTH: Final = 5
-"""The minimum length of a name that can be recognized as a typo of another one in use."""
+"""The minimum length of a name that may be reported as a typo."""
 
 
 def _typo_of(name: str, keys: Iterable[str]) -> str:

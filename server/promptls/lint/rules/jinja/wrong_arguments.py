@@ -512,7 +512,7 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
         if items is not None and not isinstance(items, Constant):
             texts = [chunk.text[start + each.span.start : start + each.span.end] for each in (items, between)]
             fix = Fix.change_to(node.span, f"{_grouped(items, texts[0])} | join({texts[1]})", preferred=True)
-            message = "`join` puts its argument between the elements of what is before it, here a separator"
+            message = "the list and the separator of `join` are swapped"
             yield Finding(between.span, message, (fix,), severity="warning")
 
 

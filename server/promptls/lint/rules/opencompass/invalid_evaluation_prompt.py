@@ -22,7 +22,7 @@ OpenCompass raises a bare `AssertionError`, a `KeyError`, a `TypeError`, or an
 ```yaml
 prompt_template:
   template:
-  ^^^^^^^^ invalid-evaluation-prompt: the `template` of `prompt_template` is neither a text nor a mapping
+  ^^^^^^^^ invalid-evaluation-prompt: the `template` of `prompt_template` is neither a text nor a mapping: write the list below `round`
     - {role: HUMAN, prompt: "{question}"}
 retriever: {type: ZeroRetriever}
 inferencer: {type: GenInferencer}
@@ -47,7 +47,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
-from promptls.dialects.opencompass.meta_template import meta_problems
+from promptls.dialects.opencompass.meta_template import meta_problems, refused_list
 from promptls.dialects.opencompass.prompt_list import ConfigPath, OpenCompassError
 from promptls.dialects.opencompass.retriever import retriever_problems
 from promptls.dialects.opencompass.templates import dialogue_problems, reader_problems
@@ -164,9 +164,8 @@ def _located(
             continue  # printed by Jinja, or merged
         if (error.missing or error.at[0] == "retriever") and _is_unsure(chunk, error, mapping):
             continue
-        is_text = (
-            isinstance(value, Scalar) and bool(value.style) and error.at[-1] != "role"
-        )  # even if printed
+        # In quotes and blocks, what Jinja prints is a text in any case.
+        is_text = isinstance(value, Scalar) and bool(value.style) and error.at[-1] != "role"
         if isinstance(value, Scalar) and value.dynamic and not error.known and not is_text:
             continue
         holder = error.at[:-1] if error.known else error.at
@@ -371,8 +370,7 @@ def _when_laid_out(
         for key in ("begin", "end"):
             each = mapping.entry(key)
             if each is not None and isinstance(each.value, Sequence):
-                message = f"OpenCompass takes no list for `{key}`: write one text"
-                yield Finding(each.key.span, message, _alone(chunk, each.value))
+                yield Finding(each.key.span, refused_list(key).clause, _alone(chunk, each.value))
     for turn in meta.rounds if meta.is_api else ():
         role, keys = turn.value("role"), [key_text(each) or "" for each in turn.entries]
         if role is not None and not any(key == "api_role" or is_typo(key, "api_role") for key in keys):
