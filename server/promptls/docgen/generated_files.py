@@ -22,6 +22,7 @@ from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
 from promptls.metrics.ragas_metrics import DOCUMENTATION, RAGAS_PAGES
 from promptls.models.providers import TABLE
+from promptls.text.format import in_code
 
 
 def key_variables() -> str:
@@ -245,7 +246,7 @@ def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str
 
 
 def _list_places(places: tuple[str, ...]) -> str:
-    return ", ".join(f"`{place}`" for place in places)
+    return in_code(places)
 
 
 def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any], above: str = "") -> str:
@@ -280,7 +281,7 @@ def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 def _type(declared: dict[str, Any]) -> str:
     if "enum" in declared:
-        return ", ".join(f"`{value}`" for value in declared["enum"])
+        return in_code(declared["enum"])
     if "anyOf" in declared:
         return " or ".join(_type(choice) for choice in declared["anyOf"] if choice != {"type": "null"})
     if declared.get("type") == "array":

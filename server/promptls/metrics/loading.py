@@ -19,6 +19,7 @@ from promptls.metrics.metric import Metric, signature_of
 from promptls.security.files import is_file, names_in
 from promptls.settings.header import NamedMetric
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean, nearest
 
 
@@ -35,7 +36,7 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
     if not colon or not file.endswith(".py"):
         if name in BUILTIN_METRICS:
             return BUILTIN_METRICS[name]
-        known = ", ".join(f"`{ready}`" for ready in BUILTIN_METRICS)
+        known = in_code(BUILTIN_METRICS)
         near = nearest(name, [*BUILTIN_METRICS, *(named or ())])
         hint = f"did you mean `{near}`? " if near else ""
         raise UsageError(
@@ -70,7 +71,7 @@ def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
     for option in {**chosen.options, **chosen.columns}:
         if option not in known and not parameters.takes_any:
             near = nearest(option, known)
-            listed = ", ".join(f"`{each}`" for each in known)
+            listed = in_code(known)
             raise UsageError(
                 f"the metric `{name}` has an option `{option}`, which `{chosen.use}` does not take",
                 remedy=f"did you mean `{near}`?" if near else f"it takes {listed}",
@@ -219,7 +220,7 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
             continue
         name = metric.columns.get(parameter, parameter)
         if parameter not in metric.options and _source(name, columns, output_key) is None:
-            listed = ", ".join(f"`{column}`" for column in columns)
+            listed = in_code(columns)
             column_name = name.removeprefix(EXPECTED_PREFIX)
             raise UsageError(
                 f"the metric `{metric.name}` needs `{name}`, and the dataset has no such column"

@@ -25,7 +25,7 @@ from promptls.metrics import grading
 from promptls.metrics.metric import Metric, MetricResult
 from promptls.metrics.values import context_texts, read_json
 from promptls.text.errors import UserError
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 
 DOCUMENTATION: Final = "https://docs.ragas.io/en/stable/concepts/metrics/available_metrics/"
 
@@ -267,7 +267,7 @@ def _common_options(row: RagasMetric) -> dict[str, Any]:
 
 
 def _page(row: RagasMetric) -> str:
-    needs = ", ".join(f"`{name}`" for name in (*row.needs, *row.may))
+    needs = in_code((*row.needs, *row.may))
     options = {**row.options, **({grading.EMBEDDINGS: None} if row.embeds else {})}
     asks = f" Asks the judge about {plural(row.calls, 'time')} per row." if row.asks else ""
     lines = [row.summary, "", f"Computed by `{row.kind}` of the package ragas. Reads {needs}.{asks}"]
@@ -458,7 +458,7 @@ def _change_prompts(metric: Any, name: str, changes: object) -> None:
     known = _prompts_in(metric)
     for key, change in changes.items():
         if key not in known:
-            listed = ", ".join(f"`{each}`" for each in known)
+            listed = in_code(known)
             raise UserError(f"`{name}` has no prompt `{key}`", remedy=f"it has {listed or 'none'}")
         fields = change if isinstance(change, Mapping) else {"instruction": change}
         for part, value in fields.items():

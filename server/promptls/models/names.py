@@ -12,6 +12,7 @@ from promptls.models.model import ModelReference
 from promptls.models.providers import TABLE
 from promptls.models.weights import LOCAL_MODELS, SUFFIX, is_local_model
 from promptls.text.errors import UsageError
+from promptls.text.format import in_code
 from promptls.text.suggest import nearest
 
 if TYPE_CHECKING:
@@ -77,10 +78,10 @@ def find_embeddings(
 def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelReference:
     remedy = f"correct the provider of `models.{name}` in the project's settings"
     if settings.provider not in TABLE:
-        known = ", ".join(f"`{provider}`" for provider in TABLE)
+        known = in_code(TABLE)
         raise UsageError(f"there is no provider `{settings.provider}`", remedy=f"{remedy}; there are {known}")
     if settings.provider == "local" and not is_local_model(settings.model):
-        known = ", ".join(f"`{model}`" for model in LOCAL_MODELS)
+        known = in_code(LOCAL_MODELS)
         raise UsageError(
             f"there is no local model `{settings.model}`",
             remedy=f"set `model` to one of {known}, or to a file that ends in `{SUFFIX}`",
@@ -119,7 +120,7 @@ def _locate(provider: str, model: str, base: Path | None) -> str:
 def _known_models(name: str, named: Mapping[str, ModelSettings]) -> str:
     known = [*named, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
     near = nearest(name, known)
-    listed = ", ".join(f"`{model}`" for model in known)
+    listed = in_code(known)
     hint = f"did you mean `{near}`? " if near else ""
     providers = ", ".join(f"`{provider}:`" for provider in TABLE if provider not in {"local", "echo"})
     return f"{hint}there are {listed}, models behind {providers}, and what `models` in `promptls.toml` names"

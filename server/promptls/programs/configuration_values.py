@@ -13,6 +13,7 @@ from typing import Final
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
@@ -211,7 +212,7 @@ def _options(
         if options is None or not isinstance(found, str) or len(found) < _MIN_OPTIONS:
             continue
         if offered.startswith(found) and found != offered:
-            missing = ", ".join(f"`{each}`" for each in offered[len(found) :])
+            missing = in_code(offered[len(found) :])
             message = f"an answer {missing} is never found: the columns are `A` to `{offered[-1]}`"
             fix = Fix(f"Change to `{offered}`", (Edit(places.span(options), f"'{offered}'"),))
             yield Finding(places.span(options), message, (fix,), severity="warning")
@@ -239,7 +240,7 @@ def _hidden_options(
         if not is_complete or not hidden or len(group) - len(hidden) < _MIN_OPTIONS:
             continue
         most = max(range(len(texts)), key=lambda index: len(fields[index] & {*group}))
-        names = ", ".join(f"`{name}`" for name in hidden)
+        names = in_code(hidden)
         message = f"no text shows {names} beside `{prefix}A`: {UNSEEN}"
         yield Finding(places.span(texts[most][0]), message, severity="warning")
 

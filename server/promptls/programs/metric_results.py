@@ -7,23 +7,23 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.syntax.python_places import PythonPlaces
+from promptls.programs.program import Function, Program, binds, change_literal
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Classes: TypeAlias = tuple[object, ...]
-_RESULT_ATTRIBUTES: Final = frozenset({"value", "reason", "traces"})
+RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
+"""The attributes of the result of a metric."""
 
 
 class Results(NamedTuple):
-    """One module, its metrics with the values that they allow, and its experiments.
+    """A program, its metrics with the values that they allow, and its experiments.
 
     The values of a metric are None if they are not known.
     """
 
-    tree: ast.Module
-    places: PythonPlaces
+    program: Program
     metrics: Mapping[str, Classes | None]
     experiments: Mapping[str, Function]
 
@@ -34,7 +34,7 @@ _MEASURING: Final = frozenset({"enumerate", "len", "list", "sorted"})
 
 def findings_in_results(results: Results) -> Iterator[Finding]:
     """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
-    functions = [node for node in ast.walk(results.tree) if isinstance(node, Function)]
+    functions = [*results.program.functions]
     for function in functions:
         yield from _awaits(results, function)
         variables = _variables(results, function)
@@ -42,7 +42,7 @@ def findings_in_results(results: Results) -> Iterator[Finding]:
             if isinstance(node, ast.Compare):
                 sides = (node.left, node.comparators[0])
                 yield from _compared(results, node, [_value_of(side, variables) for side in sides])
-    for scope in (results.tree, *functions) if results.experiments else ():
+    for scope in (results.program.tree, *functions) if results.experiments else ():
         yield from _compared_rows(results, scope)
     for function in functions if results.experiments else ():
         yield from _unawaited_runs(results, function)
@@ -79,26 +79,26 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
     assigned = assigned_in(function)
     read: list[ast.expr] = []
     for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and node.attr in _RESULT_ATTRIBUTES:
+        if isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS:
             values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
             if all(_called(each)[1] == "ascore" for each in values):
                 read += [each for each in values if each is not None]
         elif isinstance(node, ast.Await):
             metric, method = _called(node.value)
             if metric in known and method == "score" and isinstance(node.value, ast.Call):
-                end = results.places.span(node.value.func).end
+                end = results.program.span(node.value.func).end
                 message = f"`{metric}.score` returns no coroutine; `ascore` is the method to await"
                 yield Finding.suggest(Span(end - len(method), end), message, "ascore", preferred=True)
     for call in {id(each): each for each in read}.values():
         metric, method = _called(call)
         if method == "ascore" and isinstance(call, ast.Call):
-            span = results.places.span(call)
+            span = results.program.span(call)
             edit = Edit(Span(span.start, span.start), "await ")
             is_async = isinstance(function, ast.AsyncFunctionDef)
             is_alone = any(call in values for values in assigned.values())
             fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()
             message = f"without `await`, `{metric}.ascore` returns a coroutine, which has no value"
-            yield Finding(results.places.span(call.func), message, fixes)
+            yield Finding(results.program.span(call.func), message, fixes)
 
 
 def _variables(results: Results, function: Function) -> dict[str, Classes]:
@@ -138,13 +138,10 @@ def _compared(
         text, classes = found
         if literal.value in classes:
             continue
-        allowed = ", ".join(f"`{each}`" for each in classes)
-        span = results.places.span(literal)
         meant = nearest(literal.value, map(str, classes))
-        edit = Edit(span, f'"{meant}"')
-        fixes = (Fix(f"Change to `{meant}`", (edit,), preferred=True),) if meant else ()
-        message = f"`{text}` is never `{literal.value}`: the metric allows {allowed}"
-        yield Finding(span, message, fixes)
+        fixes = (change_literal(results.program, literal, meant),) if meant else ()
+        message = f"`{text}` is never `{literal.value}`: the metric allows {in_code(classes)}"
+        yield Finding(results.program.span(literal), message, fixes)
 
 
 def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
@@ -210,7 +207,7 @@ def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[F
             made = {_run(each) for each in assigned.get(loop.iter.id, [])}
             experiment = results.experiments.get(made.pop()) if len(made) == 1 else None
             columns = _columns(results, experiment) if experiment is not None else {}
-            bound = [each for each in ast.walk(node) if _binds(each, loop.target.id)]
+            bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
             if not columns or len(bound) != 1:
                 continue
             for each in ast.walk(node):
@@ -230,11 +227,11 @@ def _unawaited_runs(results: Results, function: Function) -> Iterator[Finding]:
                 if not any(_may_await(node, name) for node in ast.walk(function)) and any(
                     _uses_results(node, name) for node in ast.walk(function)
                 ):
-                    start = results.places.span(call).start
+                    start = results.program.span(call).start
                     is_async = isinstance(function, ast.AsyncFunctionDef)
                     fix = Fix("Insert `await`", (Edit(Span(start, start), "await "),), preferred=True)
                     message = f"without `await`, `{run}.arun` returns a coroutine, which has no results"
-                    yield Finding(results.places.span(call.func), message, (fix,) if is_async else ())
+                    yield Finding(results.program.span(call.func), message, (fix,) if is_async else ())
 
 
 def _may_await(node: ast.AST, name: str) -> bool:
@@ -262,9 +259,3 @@ def _uses_results(node: ast.AST, name: str) -> bool:
         case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=other)]):
             return other == name and function in _MEASURING
     return False
-
-
-def _binds(node: ast.AST, name: str) -> bool:
-    """Return whether a node binds a variable."""
-    is_name = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-    return is_name or (isinstance(node, ast.arg) and node.arg == name)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.program import Function, Program, own_nodes, unknown_argument
 from promptls.security.files import is_file
-from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
@@ -54,8 +54,6 @@ _MINIMUM: Final = {"token_limit": -1, "truncation_step": 1}
 _NO_LIMIT: Final = -1
 _NO_DICT: Final = (ast.List, ast.Tuple, ast.Set, ast.Constant, ast.JoinedStr, ast.ListComp, ast.SetComp)
 _ENCODINGS: Final = frozenset({"get_encoding", "encoding_for_model"})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Meaning = Callable[[ast.expr], tuple[str, str]]
 
 
 class _Prompt(NamedTuple):
@@ -65,42 +63,40 @@ class _Prompt(NamedTuple):
     is_exact: bool
 
 
-def findings_in_poet_calls(
-    tree: ast.Module, places: PythonPlaces, meaning: _Meaning, file: str
-) -> Iterator[Finding]:
-    """Yield the wrong uses of prompts in `file`; `meaning` gives the package and name of an expression."""
-    meanings = {id(scope.node): scope for scope in scopes_of(tree)}
+def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
+    """Yield the wrong uses of prompts in a program."""
+    meanings = {id(scope.node): scope for scope in scopes_of(program.tree)}
     modules = frozenset(
         alias.asname or alias.name.partition(".")[0]
-        for node in tree.body
+        for node in program.tree.body
         if isinstance(node, ast.Import)
         for alias in node.names
     )
     builders = frozenset(
         node.name
-        for node in tree.body
-        if isinstance(node, _Function) and node.returns is not None and _is_class(node.returns, meaning)
+        for node in program.own_functions
+        if node.returns is not None and _is_class(program, node.returns)
     )
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Module | _Function):
+    for node in program.nodes:
+        if not isinstance(node, ast.Module | Function):
             continue
-        nodes = list(_own(node))
-        made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(call, meaning)]
+        nodes = list(own_nodes(node))
+        made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(program, call)]
         for call in made:
-            is_poet = meaning(call.func)[0] == "prompt_poet"
-            yield from _constructor(call, places, meanings[id(node)], file, is_poet=is_poet)
+            is_poet = program.meaning(call.func)[0] == "prompt_poet"
+            yield from _constructor(program, call, meanings[id(node)], is_poet=is_poet)
             if is_poet:
-                yield from _data(call, places, meanings[id(node)], modules)
-        prompts = _prompts(node, nodes, {id(call) for call in made}, builders, meaning)
-        yield from _variables(node, nodes, prompts, places)
+                yield from _data(program, call, meanings[id(node)], modules)
+        prompts = _prompts(program, node, nodes, {id(call) for call in made}, builders)
+        yield from _variables(program, node, nodes, prompts)
 
 
-def _is_class(node: ast.expr, meaning: _Meaning) -> bool:
-    return meaning(node) == ("prompt_poet", "Prompt")
+def _is_class(program: Program, node: ast.expr) -> bool:
+    return program.meaning(node) == ("prompt_poet", "Prompt")
 
 
-def _is_prompt(call: ast.Call, meaning: _Meaning) -> bool:
-    package, name = meaning(call.func)
+def _is_prompt(program: Program, call: ast.Call) -> bool:
+    package, name = program.meaning(call.func)
     given = {keyword.arg for keyword in call.keywords}
     is_template = bool(given & {"raw_template", "template_path", "template_loader"})
     return name == "Prompt" and (package == "prompt_poet" or (package == "promptls" and is_template))
@@ -113,66 +109,63 @@ def _arguments(call: ast.Call) -> dict[str, ast.expr]:
     return given | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
 
 
-def _constructor(
-    call: ast.Call, places: PythonPlaces, scope: Scope, file: str, *, is_poet: bool
-) -> Iterator[Finding]:
+def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: bool) -> Iterator[Finding]:
     given = _arguments(call)
     if is_poet:
-        yield from _unknown(call, "Prompt", CONSTRUCTOR, places)
+        yield from _unknown(program, call, "Prompt", CONSTRUCTOR)
         encode = given.get("encode_func")
         if isinstance(encode, ast.Call) and _last_name(encode.func) in _ENCODINGS:
-            span = places.span(encode)
+            span = program.span(encode)
             fix = Fix("Insert `.encode`", (Edit(Span(span.end, span.end), ".encode"),), preferred=True)
             yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
         taken = {keyword.arg: keyword for keyword in call.keywords}
         for name, value in zip(CONSTRUCTOR, call.args, strict=False):
             if name in taken and not isinstance(value, ast.Starred):
                 message = f"`{name}` is given twice: it is also the argument at this place"
-                yield Finding(places.span(value), message)
-    yield from _numbers(given, places, scope)
+                yield Finding(program.span(value), message)
+    yield from _numbers(program, given, scope)
     for keyword in call.keywords:
         if keyword.arg == "raw_template":
-            path = literal_path(keyword.value, meaning_in(scope), file)
+            path = literal_path(keyword.value, meaning_in(scope), str(program.path))
             if path is not None and "\n" not in path and path.endswith(ENDINGS):
                 message = "this is the path of a template, not its text: use `template_path`"
                 yield Finding(
-                    places.span(keyword.value),
+                    program.span(keyword.value),
                     message,
-                    (Fix.change_to(places.span(keyword), "template_path"),),
+                    (Fix.change_to(program.span(keyword), "template_path"),),
                 )
         elif keyword.arg == "template_path" and not isinstance(keyword.value, ast.Constant):
-            path = literal_path(keyword.value, meaning_in(scope), file)
+            path = literal_path(keyword.value, meaning_in(scope), str(program.path))
             if path is not None and Path(path).is_absolute() and not is_file(Path(path)):
                 meant = near_file(Path(path), path, ENDINGS)
                 if meant is not None:
-                    message = (
-                        f"there is no file `{_below(path, file)}`; did you mean `{_below(meant, file)}`?"
-                    )
-                    yield Finding(places.span(keyword.value), message, severity="warning")
+                    missing, near = _below(path, program.path), _below(meant, program.path)
+                    message = f"there is no file `{missing}`; did you mean `{near}`?"
+                    yield Finding(program.span(keyword.value), message, severity="warning")
 
 
-def _below(path: str, file: str) -> str:
+def _below(path: str, file: Path) -> str:
     """Return a path as seen from the folder of the program, if it is in it."""
-    folder = Path(file).parent
+    folder = file.parent
     return Path(path).relative_to(folder).as_posix() if folder in Path(path).parents else path
 
 
-def _data(call: ast.Call, places: PythonPlaces, scope: Scope, modules: frozenset[str]) -> Iterator[Finding]:
+def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str]) -> Iterator[Finding]:
     """Yield the data that is no dict, or that cannot be copied."""
     given = _arguments(call).get("template_data")
     if given is None:
         return
     data = scope.value_of(given.id) if isinstance(given, ast.Name) else given
     if isinstance(data, _NO_DICT) or (isinstance(data, ast.Call) and ast.unparse(data.func) == "json.dumps"):
-        yield Finding(places.span(given), "`template_data` is a dict with the names that the template reads")
+        yield Finding(program.span(given), "`template_data` is a dict with the names that the template reads")
     for value in data.values if isinstance(data, ast.Dict) else ():
         written = scope.value_of(value.id) if isinstance(value, ast.Name) else value
         if isinstance(written, ast.GeneratorExp):
             message = "`Prompt` copies its data, and a generator cannot be copied: pass a list"
-            yield Finding(places.span(value), message)
+            yield Finding(program.span(value), message)
         elif isinstance(value, ast.Name) and value.id in modules and _is_module(value.id, scope):
             message = "`Prompt` copies its data, and a module cannot be copied: pass the functions"
-            yield Finding(places.span(value), message)
+            yield Finding(program.span(value), message)
 
 
 def _is_module(name: str, scope: Scope) -> bool:
@@ -184,18 +177,18 @@ def _is_module(name: str, scope: Scope) -> bool:
 
 
 def _prompts(
-    scope: ast.Module | _Function,
+    program: Program,
+    scope: ast.Module | Function,
     nodes: list[ast.AST],
     made: set[int],
     builders: frozenset[str],
-    meaning: _Meaning,
 ) -> dict[str, _Prompt]:
     """Return the variables of a scope that are bound once, to a prompt."""
     prompts: dict[str, _Prompt] = {}
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if id(call) in made:
-                prompts[name] = _Prompt(call, is_exact=_is_class(call.func, meaning))
+                prompts[name] = _Prompt(call, is_exact=_is_class(program, call.func))
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=called)))
                 | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Name(id=called))))
@@ -205,14 +198,14 @@ def _prompts(
     if not isinstance(scope, ast.Module):
         arguments = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
         for each in arguments:
-            if each.annotation is not None and _is_class(each.annotation, meaning):
+            if each.annotation is not None and _is_class(program, each.annotation):
                 prompts[each.arg] = _Prompt(None, is_exact=False)
         bound += [each.arg for each in arguments]
     return {name: each for name, each in prompts.items() if bound.count(name) == 1}
 
 
 def _variables(
-    scope: ast.AST, nodes: list[ast.AST], prompts: Mapping[str, _Prompt], places: PythonPlaces
+    program: Program, scope: ast.AST, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
 ) -> Iterator[Finding]:
     """Yield the wrong uses of variables that are prompts."""
     for name, prompt in prompts.items():
@@ -221,11 +214,11 @@ def _variables(
             for node in nodes
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
         ]
-        yield from _attributes(nodes, uses, places, is_exact=prompt.is_exact)
+        yield from _attributes(program, nodes, uses, is_exact=prompt.is_exact)
         for cut in _calls(nodes, uses):
             if prompt.made is not None and _last_name(cut.func) == "truncate":
                 is_counted = _is_counted(scope, name, cut)
-                yield from _truncate(cut, prompt.made, places, is_counted=is_counted)
+                yield from _truncate(program, cut, prompt.made, is_counted=is_counted)
 
 
 def _calls(nodes: list[ast.AST], uses: list[ast.Attribute]) -> list[ast.Call]:
@@ -233,7 +226,7 @@ def _calls(nodes: list[ast.AST], uses: list[ast.Attribute]) -> list[ast.Call]:
 
 
 def _attributes(
-    nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces, *, is_exact: bool
+    program: Program, nodes: list[ast.AST], uses: list[ast.Attribute], *, is_exact: bool
 ) -> Iterator[Finding]:
     """Yield the attributes that a prompt does not have, and those that are used as what they are not."""
     own = {use.attr for use in uses if not isinstance(use.ctx, ast.Load)}
@@ -244,33 +237,33 @@ def _attributes(
         meant = nearest(use.attr, MEMBERS)
         if meant is not None:
             is_sure = is_typo(use.attr, meant)
-            yield Finding.suggest(_name_span(use, places), message, meant, preferred=is_sure)
+            yield Finding.suggest(_name_span(program, use), message, meant, preferred=is_sure)
         elif is_exact:
-            yield Finding(_name_span(use, places), message)
+            yield Finding(_name_span(program, use), message)
     for call in _calls(nodes, uses):
         name = _last_name(call.func)
         if name in _PROPERTIES:
-            rest = Span(places.span(call.func).end, places.span(call).end)
+            rest = Span(program.span(call.func).end, program.span(call).end)
             fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
             message = f"`{name}` is a property, which is not called"
             yield Finding(rest, message, () if call.args or call.keywords else (fix,))
-    yield from _misused(nodes, uses, places)
-    yield from _items(nodes, uses, places)
+    yield from _misused(program, nodes, uses)
+    yield from _items(program, nodes, uses)
 
 
-def _misused(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces) -> Iterator[Finding]:
+def _misused(program: Program, nodes: list[ast.AST], uses: list[ast.Attribute]) -> Iterator[Finding]:
     """Yield uncalled methods, and arguments of a model that are not messages."""
     for node in nodes:
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
-                span = _name_span(use, places)
+                span = _name_span(program, use)
                 insert = Edit(Span(span.end, span.end), "()")
                 yield Finding(
                     span, f"`{name}` is not called", (Fix("Insert `()`", (insert,), preferred=True),)
                 )
             case ast.keyword(arg="messages", value=ast.Attribute(attr=name) as use) if use in uses:
                 if name in _NO_MESSAGES:
-                    span = _name_span(use, places)
+                    span = _name_span(program, use)
                     message = f"this is the prompt as {_NO_MESSAGES[name]}"
                     yield Finding.suggest(span, message, "messages", preferred=True)
             case ast.keyword(
@@ -278,13 +271,13 @@ def _misused(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlac
             ):
                 if use in uses:
                     message = "this is already a list: write `*` before it, or no brackets"
-                    yield Finding(places.span(use), message)
+                    yield Finding(program.span(use), message)
 
 
 _NO_MESSAGES: Final = {"string": "one text", "parts": "parts", "tokens": "tokens"}
 
 
-def _items(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces) -> Iterator[Finding]:
+def _items(program: Program, nodes: list[ast.AST], uses: list[ast.Attribute]) -> Iterator[Finding]:
     """Yield the attributes of messages, which are dicts, and the keys of parts, which have attributes."""
     names: dict[str, str] = {}
     for node in nodes:
@@ -307,20 +300,20 @@ def _items(nodes: list[ast.AST], uses: list[ast.Attribute], places: PythonPlaces
     for node in nodes:
         match node:
             case ast.Attribute(value=value, attr="role" | "content" as name) if items_of(value) == "messages":
-                span = Span(places.span(value).end, places.span(node).end)
+                span = Span(program.span(value).end, program.span(node).end)
                 fix = Fix.change_to(span, f'["{name}"]', preferred=True)
                 yield Finding(span, "a message is a dict", (fix,))
             case ast.Subscript(value=value, slice=ast.Constant(value=str() as name)) if items_of(value) in {
                 "parts",
                 "pretruncation_parts",
             }:
-                span = Span(places.span(value).end, places.span(node).end)
+                span = Span(program.span(value).end, program.span(node).end)
                 fixes = (Fix.change_to(span, f".{name}", preferred=True),) if name.isidentifier() else ()
                 yield Finding(span, "a part has attributes, and no keys", fixes)
 
 
-def _name_span(use: ast.Attribute, places: PythonPlaces) -> Span:
-    end = places.span(use).end
+def _name_span(program: Program, use: ast.Attribute) -> Span:
+    end = program.span(use).end
     return Span(end - len(use.attr), end)
 
 
@@ -340,11 +333,11 @@ def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
     return False
 
 
-def _truncate(cut: ast.Call, made: ast.Call, places: PythonPlaces, *, is_counted: bool) -> Iterator[Finding]:
-    yield from _unknown(cut, "truncate", TRUNCATE, places)
+def _truncate(program: Program, cut: ast.Call, made: ast.Call, *, is_counted: bool) -> Iterator[Finding]:
+    yield from _unknown(program, cut, "truncate", TRUNCATE)
     given = dict(zip(TRUNCATE, cut.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in cut.keywords if keyword.arg}
-    yield from _numbers(given, places)
+    yield from _numbers(program, given)
     is_open = any(keyword.arg is None for call in (cut, made) for keyword in call.keywords) or any(
         isinstance(each, ast.Starred) for each in (*cut.args, *made.args)
     )
@@ -355,13 +348,15 @@ def _truncate(cut: ast.Call, made: ast.Call, places: PythonPlaces, *, is_counted
     if limit is None or _number(limit) == _NO_LIMIT:
         return
     if not is_counted:
-        yield Finding(places.span(cut.func), "`truncate` needs the token counts: call `tokenize()` before it")
+        yield Finding(
+            program.span(cut.func), "`truncate` needs the token counts: call `tokenize()` before it"
+        )
     if "truncation_step" not in {*given, *before}:
-        yield Finding(places.span(cut.func), "`truncate` needs a `truncation_step`")
+        yield Finding(program.span(cut.func), "`truncate` needs a `truncation_step`")
 
 
 def _numbers(
-    given: Mapping[str, ast.expr], places: PythonPlaces, scope: Scope | None = None
+    program: Program, given: Mapping[str, ast.expr], scope: Scope | None = None
 ) -> Iterator[Finding]:
     for name, minimum in _MINIMUM.items():
         value = given.get(name)
@@ -369,11 +364,11 @@ def _numbers(
             value = scope.value_of(value.id)
         number = _number(value) if value is not None else None
         if number is not None and (number < minimum or number == 0):
-            yield Finding(places.span(given[name]), f"`{name}` must be greater than 0")
+            yield Finding(program.span(given[name]), f"`{name}` must be greater than 0")
         elif isinstance(value, ast.JoinedStr) or (
             isinstance(value, ast.Constant) and isinstance(value.value, str)
         ):
-            yield Finding(places.span(given[name]), f"`{name}` is a number, and not a text")
+            yield Finding(program.span(given[name]), f"`{name}` is a number, and not a text")
 
 
 def _number(node: ast.expr) -> int | None:
@@ -385,26 +380,14 @@ def _number(node: ast.expr) -> int | None:
     return None
 
 
-def _unknown(call: ast.Call, what: str, known: tuple[str, ...], places: PythonPlaces) -> Iterator[Finding]:
+def _unknown(program: Program, call: ast.Call, what: str, known: tuple[str, ...]) -> Iterator[Finding]:
     given = {keyword.arg for keyword in call.keywords}
     for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg in known:
-            continue
-        span = places.span(keyword)
-        message = f"`{what}` has no argument `{keyword.arg}`"
-        meant = nearest(keyword.arg, [each for each in known if each not in given])
-        yield Finding.suggest(span, message, meant, preferred=True) if meant else Finding(span, message)
+        if keyword.arg is not None and keyword.arg not in known:
+            message = f"`{what}` has no argument `{keyword.arg}`"
+            free = [each for each in known if each not in given]
+            yield unknown_argument(program, keyword, message, free)
 
 
 def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a module or function, except those of functions in it."""
-    waiting = list(ast.iter_child_nodes(scope))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _Function):
-            waiting += ast.iter_child_nodes(node)

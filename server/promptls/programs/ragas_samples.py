@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.ragas_examples import Meaning
-from promptls.syntax.python_places import PythonPlaces
+from promptls.programs.program import Program, change_literal
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
@@ -34,15 +33,14 @@ _UNKNOWN: Final = object()
 """Stands for a value that only running the program would reveal."""
 
 
-def findings_in_samples(tree: ast.Module, places: PythonPlaces, meaning: Meaning) -> Iterator[Finding]:
+def findings_in_samples(program: Program) -> Iterator[Finding]:
     """Yield the fields of samples that are unknown or of a wrong type, and the columns that metrics lack."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    samples = _Samples(tree, places, meaning)
-    for call in calls:
-        name = meaning(call.func)[1]
+    samples = _Samples(program)
+    for call in program.calls:
+        name = program.library_name(call.func)
         if name in _MODELS:
             yield from samples.fields(call, name)
-        elif isinstance(call.func, ast.Attribute) and meaning(call.func.value)[1] == _DATASET:
+        elif isinstance(call.func, ast.Attribute) and program.library_name(call.func.value) == _DATASET:
             for row in (samples.rows(call) or ()) if call.func.attr in {"from_list", "from_dict"} else ():
                 if isinstance(row, ast.Dict):
                     yield from samples.columns(row)
@@ -54,16 +52,11 @@ def findings_in_samples(tree: ast.Module, places: PythonPlaces, meaning: Meaning
 
 
 class _Samples:
-    """One module, and the values of the names that it binds once."""
+    """A program, and the values of the names that it binds once."""
 
-    def __init__(self, tree: ast.Module, places: PythonPlaces, meaning: Meaning) -> None:
-        self._places = places
-        self._meaning = meaning
-        nodes = [*ast.walk(tree)]
-        bound = Counter(
-            node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        )
-        bound.update(node.arg for node in nodes if isinstance(node, ast.arg))
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        nodes = program.nodes
         changed = {
             node.value.id
             for node in nodes
@@ -74,7 +67,7 @@ class _Samples:
             for node in nodes
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
-            and len(node.targets) == bound[node.targets[0].id] == 1
+            and len(node.targets) == program.bindings[node.targets[0].id] == 1
             and node.targets[0].id not in changed
         }
         self._set = {
@@ -106,7 +99,7 @@ class _Samples:
         is_placeholder = isinstance(first, ast.Constant) and first.value is ...
         if first is not None and not is_placeholder and not isinstance(first, ast.Starred):
             message = f"`{name}` takes its arguments by name"
-            yield Finding(self._places.span(first), message)
+            yield Finding(self._program.span(first), message)
         if call.args or None in given:
             return
         missing = [each for each, field in model.model_fields.items() if field.is_required()]
@@ -115,7 +108,7 @@ class _Samples:
             if key is None or key in model.model_fields:
                 continue
             meant = _meant(key, [each for each in model.model_fields if each not in given])
-            span = Span(start := self._places.span(keyword).start, start + len(key))
+            span = Span(start := self._program.span(keyword).start, start + len(key))
             fixes = (
                 (Fix.change_to(span, meant, preferred=True),) if meant and _may_be(key, keyword.value) else ()
             )
@@ -124,8 +117,7 @@ class _Samples:
             yield Finding(span, message, fixes, severity=None if meant in missing else "warning")
             missing = [each for each in missing if each != meant]
         if missing:
-            names = ", ".join(f"`{each}`" for each in missing)
-            yield Finding(self._places.span(call.func), f"`{name}` needs {names}")
+            yield Finding(self._program.span(call.func), f"`{name}` needs {in_code(missing)}")
         for key, keyword in given.items():
             if key in model.model_fields:
                 yield from self._misfit(name, key or "", keyword.value)
@@ -143,11 +135,9 @@ class _Samples:
         for key, (place, value) in given.items():
             meant = _meant(key, [each for each in known if each not in given]) if key not in known else None
             if meant is not None:
-                span = self._places.span(place)
-                fix = Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True)
                 message = f"a sample has no field `{key}` and ignores it; did you mean `{meant}`?"
-                fixes = (fix,) if _may_be(key, value) else ()
-                yield Finding(span, message, fixes, severity="warning")
+                fixes = (change_literal(self._program, place, meant),) if _may_be(key, value) else ()
+                yield Finding(self._program.span(place), message, fixes, severity="warning")
             elif key in known and key != "user_input":
                 model = _SAMPLES[key not in _model(_SAMPLES[0]).model_fields]
                 yield from self._misfit(model, key, value)
@@ -175,7 +165,7 @@ class _Samples:
         reason = f"{error['msg'][:1].lower()}{error['msg'][1:]}"
         if key == "user_input" and name == "MultiTurnSample":
             reason = "each item is a `HumanMessage`, `AIMessage` or `ToolMessage`"
-        yield Finding(self._places.span(place), f"`{key}` of `{name}`: {reason}")
+        yield Finding(self._program.span(place), f"`{key}` of `{name}`: {reason}")
 
     def _value(self, node: ast.expr | None) -> Any:
         """Return the value of a literal, or a message with the known ones of its fields."""
@@ -194,7 +184,7 @@ class _Samples:
                 ]
                 is_known = all(isinstance(key, str) and value is not _UNKNOWN for key, value in pairs)
                 return dict(pairs) if is_known else _UNKNOWN
-            case ast.Call(keywords=keywords) if (name := self._meaning(node.func)[1]) in _MODELS:
+            case ast.Call(keywords=keywords) if (name := self._program.library_name(node.func)) in _MODELS:
                 given = {each.arg: self._value(each.value) for each in keywords if each.arg}
                 return _model(name).model_construct(**given)
         return _UNKNOWN
@@ -205,12 +195,12 @@ class _Samples:
         messages = said.elts if isinstance(said, ast.List) else []
         before = ""
         for message in messages:
-            name = self._meaning(message.func)[1] if isinstance(message, ast.Call) else ""
+            name = self._program.library_name(message.func) if isinstance(message, ast.Call) else ""
             if name not in _MODELS or not isinstance(message, ast.Call):
                 return
             if name == "ToolMessage" and before not in {"ToolMessage", "a call"}:
                 text = "a `ToolMessage` follows an `AIMessage` with `tool_calls`: Ragas refuses this sample"
-                yield Finding(self._places.span(message.func), text)
+                yield Finding(self._program.span(message.func), text)
                 return
             calls = next((each.value for each in message.keywords if each.arg in {"tool_calls", None}), None)
             is_empty = calls is None or (isinstance(calls, ast.List) and not calls.elts)
@@ -219,7 +209,7 @@ class _Samples:
     def mixed(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the first sample of a dataset that is of another kind than the one before it."""
         rows = [each for each in self.rows(call) or () if isinstance(each, ast.Call)]
-        kinds = [self._meaning(each.func)[1] for each in rows]
+        kinds = [self._program.library_name(each.func) for each in rows]
         other = next((each for each in kinds if each != kinds[0]), None)
         if other is not None and {*kinds} == {*_SAMPLES}:
             listed = self._resolved(next(iter(call.args), None) or call.keywords[0].value)
@@ -227,7 +217,7 @@ class _Samples:
             index = kinds.index(other)
             place = items[index] if index < len(items) else rows[index]
             message = f"this is a `{other}`, and the first sample a `{kinds[0]}`: a dataset has one kind"
-            yield Finding(self._places.span(place), message)
+            yield Finding(self._program.span(place), message)
 
     # -- columns of metrics -----------------------------------------------------------
 
@@ -258,32 +248,30 @@ class _Samples:
             )
             made = dataset.func if isinstance(dataset, ast.Call) else None
             owner = made.value if isinstance(made, ast.Attribute) else made
-            is_known = (
-                isinstance(dataset, ast.Call) and owner is not None and self._meaning(owner)[1] == _DATASET
-            )
             metrics = listed.elts if isinstance(listed, ast.List) else []
-            rows = [*(self.rows(dataset) or ())] if is_known and isinstance(dataset, ast.Call) else []
+            rows = []
+            if isinstance(dataset, ast.Call) and owner and self._program.library_name(owner) == _DATASET:
+                rows += self.rows(dataset) or ()
             yield from self._no_list(listed)
         columns = self._names(rows)
         yield from (found for metric in metrics for found in self._class(metric))
         for metric in metrics if columns else ():
             missing = [each for each in self._needed(metric) if each not in columns | self._mentioned]
             if missing:
-                names = ", ".join(f"`{each}`" for each in missing)
-                message = f"`{ast.unparse(metric)}` needs {names}, and no sample here has it"
-                yield Finding(self._places.span(metric), message)
+                message = f"`{ast.unparse(metric)}` needs {in_code(missing)}, and no sample here has it"
+                yield Finding(self._program.span(metric), message)
         needed = {each: metric for metric in metrics for each in self._needed(metric)}
         for row in rows if columns else ():
             given = self._names([row])
             lacked = [each for each in needed if each in columns - given - self._set]
             if lacked and isinstance(row, ast.Dict) and given <= _model(_SAMPLES[0]).model_fields.keys():
                 message = f"this sample has no `{lacked[0]}`, which `{ast.unparse(needed[lacked[0]])}` needs"
-                yield Finding(self._places.span(row), message, severity="warning")
+                yield Finding(self._program.span(row), message, severity="warning")
 
     def _no_list(self, metrics: ast.expr | None) -> Iterator[Finding]:
         """Yield a metric in place of a list of metrics."""
         if isinstance(metrics, ast.Call) and self._needed(metrics):
-            span = self._places.span(metrics)
+            span = self._program.span(metrics)
             edits = (Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]"))
             yield Finding(span, "`metrics` is a list", (Fix("Put it into a list", edits, preferred=True),))
 
@@ -291,11 +279,11 @@ class _Samples:
         """Yield the class of a metric in place of a metric."""
         from promptls.metrics.ragas_metrics import RAGAS_METRICS
 
-        name = self._meaning(metric)[1]
+        name = self._program.library_name(metric)
         if any(name == each.kind for each in RAGAS_METRICS):
-            end = self._places.span(metric).end
+            end = self._program.span(metric).end
             fix = Fix("Add parentheses", (Edit(Span(end, end), "()"),), preferred=True)
-            yield Finding(self._places.span(metric), f"`{name}` is a class, and no metric", (fix,))
+            yield Finding(self._program.span(metric), f"`{name}` is a class, and no metric", (fix,))
 
     def arguments(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the columns that a call of `ascore` does not pass to a metric of Ragas."""
@@ -303,10 +291,10 @@ class _Samples:
         given = {each.arg for each in call.keywords}
         if made is None or made.attr not in {"ascore", "score"} or call.args or not given or None in given:
             return
-        missing = [f"`{each}`" for each in self._needed(made.value) if each not in given]
+        missing = [each for each in self._needed(made.value) if each not in given]
         if missing:
             name = ast.unparse(made)
-            yield Finding(self._places.span(made), f"`{name}` needs {', '.join(missing)}")
+            yield Finding(self._program.span(made), f"`{name}` needs {in_code(missing)}")
 
     def _names(self, rows: list[ast.expr | None]) -> set[str | None]:
         """Return the columns of rows and samples; nothing if any may have others."""
@@ -315,7 +303,9 @@ class _Samples:
             match row:
                 case ast.Dict(keys=keys) if all(isinstance(each, ast.Constant) for each in keys):
                     found |= {str(each.value) for each in keys if isinstance(each, ast.Constant)}
-                case ast.Call(args=[], keywords=keywords) if self._meaning(row.func)[1] == _SAMPLES[0]:
+                case ast.Call(args=[], keywords=keywords) if (
+                    self._program.library_name(row.func) == _SAMPLES[0]
+                ):
                     found |= {each.arg for each in keywords}
                 case _:
                     return set()
@@ -325,8 +315,8 @@ class _Samples:
         """Return the columns that a metric of Ragas reads from samples of a single turn."""
         from promptls.metrics.ragas_metrics import CONVERSATIONS, RAGAS_METRICS
 
-        made = self._resolved(metric) if not self._meaning(metric)[1] else metric
-        name = self._meaning(made.func if isinstance(made, ast.Call) else made)[1] if made else ""
+        made = self._resolved(metric) if not self._program.library_name(metric) else metric
+        name = self._program.library_name(made.func if isinstance(made, ast.Call) else made) if made else ""
         known = (each for each in RAGAS_METRICS if each.kind not in CONVERSATIONS)
         return next((each.needs for each in known if name in {each.kind, each.name}), ())
 

@@ -49,7 +49,7 @@ from promptls.testset.transforms.model_extractors import (
     model_summary,
 )
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import in_dollars, plural
+from promptls.text.format import in_code, in_dollars, plural
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.settings import find_project, folder_to_trust
 
@@ -238,7 +238,7 @@ def _check_options(request: GenerationRequest) -> None:
     for noun, selected, known in (("style", request.styles, STYLES), ("length", request.lengths, LENGTHS)):
         for name in selected:
             if name not in known:
-                listed = ", ".join(f"`{each}`" for each in known)
+                listed = in_code(known)
                 raise UsageError(
                     f"there is no {noun} `{name}`{did_you_mean(name, known)}", remedy=f"there are {listed}"
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Iterable
 from math import floor, log10
 from typing import Any, Final
 
@@ -39,6 +40,11 @@ def shorten(value: Any) -> str:
 def shorten_text(text: str, length: int) -> str:
     """Return a text, cut after `length` characters if it is longer."""
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+def in_code(names: Iterable[object], separator: str = ", ") -> str:
+    """Return names as Markdown code, such as "`a`, `b`"."""
+    return separator.join(f"`{name}`" for name in names)
 
 
 def shorten_line(text: str, length: int) -> str:

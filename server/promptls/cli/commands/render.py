@@ -15,7 +15,7 @@ from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import indent_text, paint, print_failure, print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 from promptls.tokens.tokenizer_files import encoding_title
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _render(
 def _print_notes(job: RenderJob, rendering: Rendering) -> None:
     """Print the known differences between this rendering and the prompt in production."""
     if job.stand_ins:
-        names = ", ".join(f"`{name}`" for name in job.stand_ins)
+        names = in_code(job.stand_ins)
         print(f"note: nothing provides {names}, so stand-ins were called", file=sys.stderr)
     if rendering.viewer and rendering.viewer["approximation"]:
         print(f"note: examples {rendering.viewer['approximation']}", file=sys.stderr)

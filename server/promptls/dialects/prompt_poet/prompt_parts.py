@@ -14,7 +14,7 @@ from typing import Any
 
 from promptls.dialects.prompt_poet import vocabulary
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.text.format import shorten
+from promptls.text.format import in_code, shorten
 from promptls.text.suggest import nearest
 
 
@@ -182,7 +182,7 @@ def _build_part(index: int, item: Any, markers: vocabulary.Markers) -> PromptPar
             raise _WrongKeyError(_unknown_key(index, item, key), key, "TypeError")
     missing = [name for name in ("name", "content") if name not in fields]
     if missing:
-        keys = " and ".join(f"`{name}`" for name in missing)
+        keys = in_code(missing, " and ")
         raise PromptPoetError("parts", f"{_label(index, item)} has no {keys}: add it.", cause="TypeError")
     return PromptPart(**fields)
 
@@ -220,7 +220,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
         ) from error
     if missing:
         hint = " Write the names as a list." if isinstance(part.expected_template_data_keys, str) else ""
-        names = ", ".join(f"`{name}`" for name in missing)
+        names = in_code(missing)
         raise PromptPoetError(
             "parts",
             f"The part {shorten(part.name)} expects {names} in the template data, where it is missing: "

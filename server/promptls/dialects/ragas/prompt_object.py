@@ -15,6 +15,7 @@ from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
 
 from promptls.dialects import KeyFact, optional, required_key, table
 from promptls.text.errors import parse_json
+from promptls.text.format import in_code
 
 PROMPT_KEYS: Mapping[str, KeyFact] = table(
     optional("name", "text", "Name of the prompt, and of the file that Ragas saves."),
@@ -444,10 +445,10 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | N
             "input_keys",
         )
     if missing := [key for key in prompt.input_keys if key not in inputs]:
-        names = ", ".join(f"`{key}`" for key in missing)
+        names = in_code(missing)
         raise PromptObjectError(f"The data has no {names}: every input key needs a value.", missing[0])
     if extra := [key for key in inputs if key not in prompt.input_keys]:
-        names = ", ".join(f"`{key}`" for key in extra)
+        names = in_code(extra)
         raise PromptObjectError(f"The data has {names}, which `input_keys` does not name.", extra[0])
     if "self" in inputs:
         raise PromptObjectError(

@@ -29,6 +29,7 @@ from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
 from promptls.syntax.jinja.nodes import Call, Constant, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.contract import calls_to, certain_place, needed_shapes, needs_of
@@ -159,8 +160,8 @@ def _unequal(
         possible = _options(shape)
         values = [each.value for each in constants]
         if possible and values and all(isinstance(each, str) and each not in possible for each in values):
-            listed = " or ".join(f"`{each}`" for each in sorted(possible))
-            never = " or ".join(f"`{each}`" for each in values)
+            listed = in_code(sorted(possible), " or ")
+            never = in_code(values, " or ")
             yield name.removesuffix("(…)"), f"`{name}` is {listed}, and never {never}", span
 
 

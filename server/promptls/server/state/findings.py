@@ -314,7 +314,7 @@ class ProgramFindings:
         """Return the diagnostics of a program; None if it is still being checked."""
         from promptls.programs.configurations import is_configuration
         from promptls.programs.findings import findings_of_program
-        from promptls.programs.library_calls import may_use_library
+        from promptls.programs.program import may_use_library
 
         snapshot = self._context.snapshot
         source = snapshot.auxiliary[path].template.source

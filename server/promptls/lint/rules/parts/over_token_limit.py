@@ -65,7 +65,7 @@ from promptls.lint.rule import File, Finding, Rule, Severity
 from promptls.rendering.file_rendering import RowTokens, describe_sample, part_place, rendered_parts
 from promptls.rendering.outcome import Rendering
 from promptls.semantic.kind import Kind
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 from promptls.text.positions import Span
 from promptls.workspace.contract import included_part_names
 
@@ -103,7 +103,7 @@ def _of_sample(sample: str, made: Rendering, limit: int) -> str:
     if made.tokens_kept > limit:
         return f"{begin}, and truncation cannot bring it below"
     removed = [part.name for part in made.parts if not part.kept]
-    names = ", ".join(f"`{name}`" for name in removed[:_MAX_NAMES])
+    names = in_code(removed[:_MAX_NAMES])
     more = f" and {len(removed) - _MAX_NAMES} more parts" if len(removed) > _MAX_NAMES else ""
     return f"{begin}: truncation takes {names}{more} away"
 

@@ -1,0 +1,334 @@
+"""Diagnostics for metrics in a program: their definitions, their calls, and the attributes of results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from string import Formatter
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_results import RESULT_FIELDS, Classes, assigned_in
+from promptls.programs.program import (
+    Function,
+    Program,
+    argument,
+    change_literal,
+    is_open,
+    own_nodes,
+    parameters_of,
+    parse_program,
+    required_parameters,
+    unknown_argument,
+)
+from promptls.programs.ragas_prompts import findings_in_braces
+from promptls.text.format import in_code
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.disk import text_on_disk
+
+PROMPTED: Final[Mapping[str, str]] = {
+    "DiscreteMetric": "discrete_metric",
+    "NumericMetric": "numeric_metric",
+    "RankingMetric": "ranking_metric",
+}
+"""The classes of metrics with a prompt, and the decorators of the same kind."""
+_LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
+    "discrete_metric": (ast.Tuple, ast.Constant),
+    "numeric_metric": (ast.List,),
+    "ranking_metric": (ast.List, ast.Tuple),
+}
+"""Literals with which a metric of Ragas is of another kind, and all of its scores are None."""
+_ALLOWED: Final[Mapping[str, str]] = {
+    "discrete_metric": "a list of the values",
+    "numeric_metric": "a tuple of the lowest and the highest value",
+    "ranking_metric": "the number of items",
+}
+_RESULT_ATTRIBUTES: Final = RESULT_FIELDS | {"to_dict", "validate"}
+_SCORES: Final = frozenset({"score", "ascore"})
+
+
+class _Metric(NamedTuple):
+    """A decorated metric: its function, the literal classes of a discrete one, limits of a numeric one."""
+
+    function: Function
+    classes: Classes | None
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics that a program may use, by the names of their variables."""
+
+    decorated: Mapping[str, _Metric]
+    fields: Mapping[str, list[str]]
+    """The fields of the literal prompts of those that have a prompt."""
+    classes: Mapping[str, Classes | None]
+    """The values that each of all metrics allows; None if they are not known."""
+
+
+def metrics_of(program: Program) -> Metrics:
+    """Return the metrics of a program, with those that it imports from a file beside it."""
+    decorated = _decorated(program)
+    for node in program.nodes if program.names else ():
+        if isinstance(node, ast.ImportFrom) and node.module and node.level <= 1:
+            decorated |= _imported(node, program)
+    fields: dict[str, list[str]] = {}
+    classes = {name: metric.classes for name, metric in decorated.items()}
+    for name, call in program.assigned_calls():
+        made = program.library_name(call.func)
+        if made in PROMPTED:
+            classes[name] = _classes(call) if made == "DiscreteMetric" else None
+            if (known := _fields(call)) is not None:
+                fields[name] = known
+    return Metrics(decorated, fields, classes)
+
+
+def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]:
+    """Yield the wrong definitions and calls of metrics, and the wrong attributes of their results."""
+    for call in program.calls:
+        yield from _allowed_values(program, call)
+        yield from _score(program, call, metrics)
+        if program.library_name(call.func) in PROMPTED:
+            yield from findings_in_braces(program, argument(call, "prompt"), None)
+        yield from _prompted_score(program, call, metrics)
+    for function in program.functions:
+        yield from _attributes(program, function, metrics)
+    own = {id(function) for function in program.own_functions}
+    for metric in metrics.decorated.values():
+        if id(metric.function) in own:
+            yield from _values(program, metric)
+
+
+# -- definitions ----------------------------------------------------------------------
+
+
+def _decorated(program: Program) -> dict[str, _Metric]:
+    found = {}
+    for function in program.own_functions:
+        decorator = program.decorator(function, METRIC_DECORATORS)
+        if decorator is None:
+            continue
+        called = program.library_name(decorator.func) if isinstance(decorator, ast.Call) else ""
+        classes = _classes(decorator) if called == "discrete_metric" else None
+        limits = _limits(decorator) if called == "numeric_metric" else None
+        found[function.name] = _Metric(function, classes, limits)
+    return found
+
+
+def _imported(node: ast.ImportFrom, program: Program) -> dict[str, _Metric]:
+    """Return the metrics that are imported from a file beside the program."""
+    path = program.path.parent / f"{(node.module or '').replace('.', '/')}.py"
+    text = text_on_disk(str(path))
+    other = parse_program(text, path) if text is not None and "_metric" in text else None
+    metrics = _decorated(other) if other is not None else {}
+    return {alias.asname or alias.name: metrics[alias.name] for alias in node.names if alias.name in metrics}
+
+
+def _classes(made: ast.expr) -> Classes | None:
+    """Return the literal values that a discrete metric allows."""
+    allowed = argument(made, "allowed_values") if isinstance(made, ast.Call) else None
+    if isinstance(allowed, ast.List | ast.Tuple) and all(
+        isinstance(item, ast.Constant) for item in allowed.elts
+    ):
+        return tuple(item.value for item in allowed.elts if isinstance(item, ast.Constant))
+    return None
+
+
+def _limits(made: ast.expr) -> tuple[float, float] | None:
+    """Return the literal limits of a numeric metric."""
+    match argument(made, "allowed_values") if isinstance(made, ast.Call) else None:
+        case ast.Tuple(
+            elts=[ast.Constant(value=int() | float() as low), ast.Constant(value=int() | float() as high)]
+        ):
+            return (low, high) if low <= high else None
+    return None
+
+
+def _fields(call: ast.Call) -> list[str] | None:
+    """Return the fields of the literal prompt of a metric; None if they are not all names."""
+    prompt = argument(call, "prompt")
+    if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
+        return None
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(prompt.value) if field]
+    except ValueError:
+        return None
+    return list(dict.fromkeys(fields)) if all(field.isidentifier() for field in fields) else None
+
+
+def _allowed_values(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the `allowed_values` of a metric that make it another kind, or with which nothing is scored."""
+    package, name = program.meaning(call.func)
+    kind = PROMPTED.get(name, name)
+    allowed = argument(call, "allowed_values") if kind in METRIC_DECORATORS else None
+    if allowed is None:
+        return
+    span, message = program.span(allowed), f"the `allowed_values` of `{name}` are {_ALLOWED[kind]}"
+    match allowed:
+        case ast.Constant(value=str() as text) if kind != "ranking_metric":
+            is_list = kind == "discrete_metric" and "," in text
+            values = ", ".join(f'"{each.strip()}"' for each in text.split(","))
+            fixes = (Fix("Write a list", (Edit(span, f"[{values}]"),)),) if is_list else ()
+            yield Finding(span, f"{message}, and not one text", fixes)
+        case ast.Tuple(elts=[ast.Constant(value=low), ast.Constant(value=high)]) if (
+            isinstance(low, int | float) and isinstance(high, int | float) and low > high
+        ):
+            yield Finding(span, f"no score is between {low} and {high}: the first is the minimum")
+        case _ if package == "ragas" and isinstance(allowed, _LITERALS[kind]):
+            yield Finding(span, f"{message}: with these, Ragas scores nothing")
+
+
+def _values(program: Program, metric: _Metric) -> Iterator[Finding]:
+    """Yield the literal values that a metric does not allow, and comparisons of a discrete one."""
+    if metric.classes is None and metric.limits is None:
+        return
+    assigned = assigned_in(metric.function)
+    for node in own_nodes(metric.function):
+        value: ast.expr | None = None
+        if isinstance(node, ast.Call) and program.library_name(node.func) == "MetricResult":
+            value = argument(node, "value") or next(iter(node.args[:1]), None)
+        elif isinstance(node, ast.Return):
+            value = node.value
+        values = assigned.get(value.id, []) if isinstance(value, ast.Name) else [value]
+        for branch in (each for value in values for each in _branches(value)):
+            if metric.classes is not None:
+                yield from _value(program, branch, metric.classes)
+            elif metric.limits is not None:
+                yield from _number(program, branch, *metric.limits)
+
+
+def _branches(node: ast.expr | None) -> Iterator[ast.expr]:
+    """Yield the values of a conditional expression, or the only one."""
+    if isinstance(node, ast.IfExp):
+        yield from _branches(node.body)
+        yield from _branches(node.orelse)
+    elif node is not None:
+        yield node
+
+
+def _number(program: Program, node: ast.expr, low: float, high: float) -> Iterator[Finding]:
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, str) or (isinstance(value, int | float) and not low <= value <= high):
+        message = f"the metric allows {low} to {high}, and not `{value}`: it has no score"
+        yield Finding(program.span(node), message)
+
+
+def _value(program: Program, node: ast.expr, classes: Classes) -> Iterator[Finding]:
+    allowed, span = in_code(classes), program.span(node)
+    is_test = isinstance(node, ast.Compare) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    )
+    fixes: tuple[Fix, ...] = ()
+    if is_test and not {True, False} <= {*classes}:
+        if len(classes) == len(("good", "bad")):
+            written = f"{classes[0]!r} if {ast.unparse(node)} else {classes[1]!r}"
+            fixes = (Fix("Choose one of the values", (Edit(span, written.replace("'", '"')),)),)
+        yield Finding(span, f"the metric allows {allowed}, and not `True` and `False`", fixes)
+    elif isinstance(node, ast.Constant) and node.value is not None and node.value not in classes:
+        meant = nearest(str(node.value), map(str, classes))
+        fixes = (change_literal(program, node, meant),) if meant else ()
+        yield Finding(span, f"the metric allows {allowed}, and not `{node.value!s}`: it has no score", fixes)
+
+
+# -- calls ----------------------------------------------------------------------------
+
+
+def _scored(program: Program, call: ast.Call, metrics: Metrics) -> _Metric | None:
+    """Return the metric whose `score` a call calls, if the program defines its name once."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in _SCORES:
+            return metrics.decorated.get(name) if program.definitions.get(name, 1) == 1 else None
+    return None
+
+
+def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
+    metric = _scored(program, call, metrics)
+    if metric is None:
+        return
+    name, arguments = ast.unparse(call.func), metric.function.args
+    parameters = parameters_of(metric.function)
+    if call.args and not any(isinstance(each, ast.Starred) for each in call.args):
+        message = f"`{name}` takes its arguments by name: `{parameters[0]}=…`"
+        yield Finding(program.span(call.args[0]), message)
+        return
+    if is_open(call) or arguments.kwarg or arguments.posonlyargs:
+        return
+    given = {keyword.arg for keyword in call.keywords}
+    unknown = [each for each in call.keywords if each.arg not in parameters]
+    missing = [each for each in required_parameters(metric.function) if each not in given]
+    for keyword in unknown:
+        found = unknown_argument(program, keyword, f"the metric takes no `{keyword.arg}`", missing)
+        yield found if missing else replace(found, severity="warning")  # The metric ignores it.
+    if missing and not unknown:
+        yield Finding(program.span(call.func), f"`{name}` needs {in_code(missing)}")
+
+
+def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
+    """Yield the fields of a metric's prompt that a call of `score` does not give."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in _SCORES:
+            fields = metrics.fields.get(name)
+        case _:
+            fields = None
+    if fields is None or call.args or is_open(call):
+        return
+    given = [keyword.arg for keyword in call.keywords]
+    unread = {each.arg or "": each for each in call.keywords if each.arg not in {*fields, "llm"}}
+    for field in (field for field in fields if field not in given):
+        meant = nearest(field, unread)
+        message = f"the prompt of the metric needs `{field}`"
+        if meant is None:
+            yield Finding(program.span(call.func), message)
+            continue
+        span = program.span(unread[meant])
+        yield Finding(span, f"{message}; this is `{meant}`", (Fix.change_to(span, field, preferred=True),))
+
+
+# -- attributes of results ------------------------------------------------------------
+
+
+def _attributes(program: Program, function: Function, metrics: Metrics) -> Iterator[Finding]:
+    """Yield the attributes and keys that the result of a metric does not have."""
+    results: set[str] = set()
+    others: set[str] = set()
+    for each in ast.walk(function):
+        if isinstance(each, ast.Assign):
+            names = {target.id for target in each.targets if isinstance(target, ast.Name)}
+            (results if _is_result(program, each.value, metrics) else others).update(names)
+    for each in ast.walk(function):
+        if not isinstance(each, ast.Attribute | ast.Subscript):
+            continue
+        is_named = isinstance(each.value, ast.Name) and each.value.id in results - others
+        if not is_named and not _is_result(program, each.value, metrics):
+            continue
+        if isinstance(each, ast.Subscript):
+            yield from _key(program, each)
+        elif not each.attr.startswith("_") and each.attr not in _RESULT_ATTRIBUTES:
+            end = program.span(each).end
+            meant = nearest(each.attr, _RESULT_ATTRIBUTES)
+            if meant is not None:
+                span = Span(end - len(each.attr), end)
+                message = f"the result of a metric has no `{each.attr}`"
+                yield Finding.suggest(span, message, meant, preferred=True)
+
+
+def _key(program: Program, node: ast.Subscript) -> Iterator[Finding]:
+    """Yield a key of a result, which is an object and no mapping."""
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    if isinstance(key, str):
+        edit = Edit(Span(program.span(node.value).end, program.span(node).end), f".{key}")
+        fixes = (Fix(f"Change to `.{key}`", (edit,), preferred=True),) if key in RESULT_FIELDS else ()
+        message = "the result of a metric has attributes, and no keys"
+        yield Finding(program.span(node.slice), message, fixes)
+
+
+def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
+    """Return whether an expression is the result of a metric."""
+    node = node.value if isinstance(node, ast.Await) else node
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _SCORES:
+            return _scored(program, node, metrics) is not None or name in metrics.fields
+    return False

@@ -1,0 +1,195 @@
+"""A Python program that uses promptls, Ragas or Prompt Poet, and readers of its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.python_experiments import PACKAGES
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_LIBRARIES: Final = (*PACKAGES, "prompt_poet")
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+def may_use_library(text: str) -> bool:
+    """Return whether a Python text mentions promptls, Ragas or Prompt Poet."""
+    return any(package in text for package in _LIBRARIES)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A parsed program, with its names for what it imports from the libraries."""
+
+    tree: ast.Module
+    path: Path
+    places: PythonPlaces
+    nodes: tuple[ast.AST, ...]
+    """The nodes of the whole tree."""
+    names: Mapping[str, tuple[str, str]]
+    """The package and the name there of what is imported from a library."""
+    modules: Mapping[str, str]
+    """The packages by the names of their modules."""
+    bindings: Mapping[str, int]
+    """How many places of the program bind each variable or parameter."""
+    definitions: Mapping[str, int]
+    """How many functions at the top level have each name."""
+
+    @property
+    def text(self) -> str:
+        """The source text."""
+        return self.places.text
+
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
+        """Return the span of an expression or statement, or of the name of a keyword argument."""
+        return self.places.span(node)
+
+    def meaning(self, node: ast.expr) -> tuple[str, str]:
+        """Return the package and the name that an expression refers to; empty for others."""
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, ("", ""))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            package = self.modules.get(node.value.id)
+            return (package, node.attr) if package else ("", "")
+        return "", ""
+
+    def library_name(self, node: ast.expr) -> str:
+        """Return the name in its library of what an expression refers to; empty for others."""
+        return self.meaning(node)[1]
+
+    @property
+    def calls(self) -> Iterator[ast.Call]:
+        """The calls in the program."""
+        return (node for node in self.nodes if isinstance(node, ast.Call))
+
+    @property
+    def functions(self) -> Iterator[Function]:
+        """The functions in the program, methods and inner functions among them."""
+        return (node for node in self.nodes if isinstance(node, Function))
+
+    @property
+    def own_functions(self) -> Iterator[Function]:
+        """The functions at the top level."""
+        return (node for node in self.tree.body if isinstance(node, Function))
+
+    def assigned_calls(self) -> Iterator[tuple[str, ast.Call]]:
+        """Yield the variables that are bound once, at the top level, to the result of a call."""
+        for node in self.tree.body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                    if self.bindings[name] == 1:
+                        yield name, call
+
+    def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
+        """Return the first decorator of a function that is one of the libraries' `names`."""
+        for decorator in function.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self.library_name(called) in names:
+                return decorator
+        return None
+
+    def name_span(self, node: Function) -> Span:
+        """Return the span of a function's name."""
+        at = self.text.find(node.name, self.span(node).start)
+        return Span(at, at + len(node.name))
+
+
+def parse_program(text: str, path: Path) -> Program | None:
+    """Return the program in a file; None if the text is no Python."""
+    own_text = text.removeprefix(_BYTE_ORDER_MARK)
+    tree = parse_python(own_text)
+    if tree is None:
+        return None
+    nodes = tuple(ast.walk(tree))
+    names: dict[str, tuple[str, str]] = {}
+    modules: dict[str, str] = {}
+    bindings: Counter[str] = Counter()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {each.asname or each.name: each.name for each in node.names if each.name in _LIBRARIES}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            package = (node.module or "").partition(".")[0]
+            if package in _LIBRARIES:
+                names |= {each.asname or each.name: (package, each.name) for each in node.names}
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bindings[node.id] += 1
+        elif isinstance(node, ast.arg):
+            bindings[node.arg] += 1
+    definitions = Counter(node.name for node in tree.body if isinstance(node, Function))
+    places = PythonPlaces(text, len(text) - len(own_text))
+    return Program(tree, path, places, nodes, names, modules, bindings, definitions)
+
+
+def argument(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the value of a keyword argument."""
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def is_open(call: ast.Call) -> bool:
+    """Return whether a call has arguments that are not written out: `*args` or `**kwargs`."""
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(
+        keyword.arg is None for keyword in call.keywords
+    )
+
+
+def literal_texts(node: ast.expr | None) -> list[str] | None:
+    """Return the texts of a list of literal texts; None for other expressions."""
+    if not isinstance(node, ast.List):
+        return None
+    found = [
+        each.value for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
+    return found if len(found) == len(node.elts) else None
+
+
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a module or function, except those inside functions in it."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function):
+            waiting += ast.iter_child_nodes(node)
+
+
+def binds(node: ast.AST, name: str) -> bool:
+    """Return whether a node binds a variable or parameter."""
+    is_name = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    return is_name or (isinstance(node, ast.arg) and node.arg == name)
+
+
+def parameters_of(function: Function) -> list[str]:
+    """Return the names of a function's parameters, without `*args` and `**kwargs`."""
+    arguments = function.args
+    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def required_parameters(function: Function) -> list[str]:
+    """Return the names of a function's parameters without a default."""
+    arguments = function.args
+    placed = [*arguments.posonlyargs, *arguments.args]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    without = placed[: len(placed) - len(arguments.defaults)]
+    return [each.arg for each in (*without, *(own for own, default in named if default is None))]
+
+
+def unknown_argument(program: Program, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:
+    """Return the finding for an argument that is not one of the `known`."""
+    span = program.span(keyword)
+    meant = nearest(keyword.arg or "", known)
+    if meant is None:
+        return Finding(span, message)
+    return Finding.suggest(span, message, meant, preferred=True)
+
+
+def change_literal(program: Program, node: ast.expr, text: str, *, preferred: bool = True) -> Fix:
+    """Return the fix that writes another text in place of a string literal."""
+    return Fix(f"Change to `{text}`", (Edit(program.span(node), f'"{text}"'),), preferred)

@@ -1,0 +1,268 @@
+"""Diagnostics for prompts of Ragas in a program: prompt objects, and the examples of prompt classes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from string import Formatter
+from typing import Final, NamedTuple
+
+from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.program import (
+    Program,
+    argument,
+    change_literal,
+    is_open,
+    literal_texts,
+    unknown_argument,
+)
+from promptls.text.format import in_code
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+_PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
+_OPTIONAL: Final = ("Optional", "None")
+_KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
+_JOINED: Final = re.compile(r"[\"']\s+[\"']")
+"""The end of a string and the beginning of the next one."""
+_FIELD_END: Final = re.compile(r"[.\[]")
+
+
+class _Model(NamedTuple):
+    """A class of values with fields: all of them, and those without a default."""
+
+    fields: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
+    """Yield the wrong fields in examples of prompt classes, and examples with input and output swapped."""
+    classes = [node for node in program.tree.body if isinstance(node, ast.ClassDef)]
+    models = dict(_models(program, classes))
+    for node in classes:
+        base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
+        if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
+            continue
+        for examples in _examples(node):
+            for call in (each for each in ast.walk(examples) if isinstance(each, ast.Call)):
+                if isinstance(call.func, ast.Name) and call.func.id in models:
+                    yield from _fields(program, call, models[call.func.id])
+            yield from _swapped(program, examples, base.slice)
+
+
+def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str, _Model]]:
+    """Yield the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
+    bases = {
+        alias.asname or alias.name
+        for node in program.tree.body
+        if isinstance(node, ast.ImportFrom) and "pydantic" in (node.module or "")
+        for alias in node.names
+        if alias.name == "BaseModel"
+    }
+    for node in classes:
+        if len(node.bases) != 1 or not isinstance(node.bases[0], ast.Name) or node.bases[0].id not in bases:
+            continue
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        others = [each for each in node.body if not isinstance(each, ast.AnnAssign | ast.Expr)]
+        if others or node.keywords or "alias" in ast.unparse(node):
+            continue
+        named = [(each.target.id, each) for each in fields if isinstance(each.target, ast.Name)]
+        required = tuple(name for name, each in named if _is_required(each))
+        yield node.name, _Model(tuple(name for name, _ in named), required)
+
+
+def _is_required(field: ast.AnnAssign) -> bool:
+    if any(mark in ast.unparse(field.annotation) for mark in _OPTIONAL):
+        return False
+    if field.value is None:
+        return True
+    if not isinstance(field.value, ast.Call) or ast.unparse(field.value.func) not in {
+        "Field",
+        "pydantic.Field",
+    }:
+        return False
+    has_default = any(keyword.arg in {None, "default", "default_factory"} for keyword in field.value.keywords)
+    first = next(iter(field.value.args), ast.Constant(...))
+    return not has_default and isinstance(first, ast.Constant) and first.value is ...
+
+
+def _examples(node: ast.ClassDef) -> Iterator[ast.List]:
+    for each in node.body:
+        value = each.value if isinstance(each, ast.Assign | ast.AnnAssign) else None
+        target = each.targets[0] if isinstance(each, ast.Assign) else getattr(each, "target", None)
+        if isinstance(value, ast.List) and isinstance(target, ast.Name) and target.id == "examples":
+            yield value
+
+
+def _fields(program: Program, call: ast.Call, model: _Model) -> Iterator[Finding]:
+    """Yield the fields that an example misspells or lacks, so that the class cannot be made."""
+    given = [keyword.arg for keyword in call.keywords]
+    if call.args or None in given:
+        return
+    name = ast.unparse(call.func)
+    missing = [each for each in model.required if each not in given]
+    for keyword in call.keywords if missing else ():
+        meant = nearest(keyword.arg or "", missing) if keyword.arg not in model.fields else None
+        if meant is not None:
+            missing.remove(meant)
+            message = f"`{name}` has no field `{keyword.arg}`"
+            yield Finding.suggest(program.span(keyword), message, meant, preferred=True)
+    if missing:
+        yield Finding(program.span(call.func), f"this example lacks {in_code(missing)}")
+
+
+def _swapped(program: Program, examples: ast.List, types: ast.expr) -> Iterator[Finding]:
+    """Yield the examples with the output before the input."""
+    names = [ast.unparse(each) for each in types.elts] if isinstance(types, ast.Tuple) else []
+    if len(names) != len({*names}) or not names:
+        return
+    for example in examples.elts:
+        values = example.elts if isinstance(example, ast.Tuple) else []
+        made = [ast.unparse(each.func) for each in values if isinstance(each, ast.Call)]
+        if len(made) == len(values) == len(names) and made == names[::-1]:
+            message = f"an example is a pair of input and output: `{names[0]}` comes first"
+            yield Finding(program.span(example), message)
+
+
+def findings_in_prompt_objects(program: Program) -> Iterator[Finding]:
+    """Yield the wrong arguments of prompt objects, and those with which they are formatted."""
+    known = _input_keys(program)
+    for call in program.calls:
+        yield from _prompt(program, call)
+        yield from _format(program, call, known)
+
+
+def _is_prompt_object(program: Program, call: ast.Call) -> bool:
+    """Return whether a call makes a prompt object; later releases of Ragas have another class `Prompt`."""
+    package, called = program.meaning(call.func)
+    names = {keyword.arg for keyword in call.keywords}
+    is_ours = package == "promptls" or bool(names & {"input_keys", "output_key"})
+    return called == "Prompt" and "instruction" in names and is_ours
+
+
+def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
+    if program.library_name(call.func) != "Prompt":
+        return
+    given = {keyword.arg: keyword for keyword in call.keywords}
+    if {"raw_template", "template_path"} <= given.keys():
+        message = "a prompt has one template: `raw_template` or `template_path`"
+        yield Finding(program.span(given["template_path"]), message)
+    if is_open(call) or call.args or not _is_prompt_object(program, call):
+        return
+    for name, keyword in given.items():
+        if name not in _KEYWORDS:
+            message = f"`Prompt` ignores the argument `{name}`"
+            yield unknown_argument(program, keyword, message, _KEYWORDS - given.keys())
+    keys = literal_texts(argument(call, "input_keys"))
+    if keys:
+        yield from findings_in_braces(program, argument(call, "instruction"), keys)
+    yield from _keys(program, call)
+    yield from _literal_examples(program, call)
+
+
+def findings_in_braces(
+    program: Program, prompt: ast.expr | None, inputs: Iterable[str] | None
+) -> Iterator[Finding]:
+    """Yield the first braces in a literal prompt that are no input; without `inputs`, any name is one."""
+    if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
+        return
+    span = program.span(prompt)
+    advice = "so formatting the prompt fails; braces in text are written twice"
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(prompt.value) if field is not None]
+    except ValueError as error:
+        yield Finding(span, f"{str(error).lower()}, {advice}", severity="warning")
+        return
+    fields = [_FIELD_END.split(field)[0] for field in fields]
+    known = fields if inputs is None else inputs
+    wrong = next((each for each in fields if each not in known or not each.isidentifier()), None)
+    if wrong is None:
+        return
+    at = program.text.find("{" + (wrong or "}"), span.start, span.end)
+    place = span if at < 0 else Span(at, at + len(wrong or "}") + 1)
+    meant = nearest(wrong, known)
+    if meant is not None and at >= 0 and meant != wrong:
+        message = f"`{wrong}` is not an input"
+        yield Finding.suggest(Span(at + 1, place.end), message, meant, severity="warning")
+    else:
+        yield Finding(place, f"these braces are read as an input, {advice}", severity="warning")
+
+
+def _keys(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield `input_keys` that are no list, or a list without a comma."""
+    inputs = argument(call, "input_keys")
+    if isinstance(inputs, ast.Constant) and isinstance(inputs.value, str):
+        span = program.span(inputs)
+        fix = Fix("Write a list", (Edit(span, f"[{ast.unparse(inputs)}]"),), preferred=True)
+        yield Finding(span, "`input_keys` must be a list", (fix,))
+    for key in inputs.elts if isinstance(inputs, ast.List) else ():
+        place = _missing_comma(program, key)
+        if place is not None and isinstance(key, ast.Constant):
+            fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
+            message = f"without a comma, this is one key: `{key.value!s}`"
+            yield Finding(program.span(key), message, (fix,))
+
+
+def _missing_comma(program: Program, key: ast.expr) -> Span | None:
+    """Return the place between two strings that Python joins to one."""
+    span = program.span(key)
+    joined = _JOINED.search(program.text, span.start, span.end)
+    return None if joined is None else Span(joined.start() + 1, joined.start() + 1)
+
+
+def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the literal examples of a prompt object that lack a literal key, as each of them fails."""
+    inputs, output = argument(call, "input_keys"), argument(call, "output_key")
+    listed = inputs.elts if isinstance(inputs, ast.List) else []
+    if any(_missing_comma(program, key) is not None for key in listed):
+        return
+    keys = [*(literal_texts(inputs) or ()), *(literal_texts(ast.List([output])) or () if output else ())]
+    examples = argument(call, "examples")
+    for example in examples.elts if isinstance(examples, ast.List) else ():
+        places = [key for key in example.keys if key is not None] if isinstance(example, ast.Dict) else []
+        written = literal_texts(ast.List(places))
+        if written is None or not isinstance(example, ast.Dict) or None in example.keys:
+            continue
+        for key in (key for key in keys if key not in written):
+            meant = nearest(key, [each for each in written if each not in keys])
+            if meant is None:
+                yield Finding(program.span(example), f"the example has no `{key}`")
+                continue
+            wrong = places[written.index(meant)]
+            fix = change_literal(program, wrong, key)
+            yield Finding(program.span(wrong), f"the example has no `{key}`, but `{meant}`", (fix,))
+
+
+def _format(program: Program, call: ast.Call, known: Mapping[str, list[str]]) -> Iterator[Finding]:
+    """Yield the arguments of `format` that are not the input keys of a prompt object in the program."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr="format"):
+            keys = known.get(name)
+        case _:
+            keys = None
+    if keys is None or call.args or is_open(call):
+        return
+    given = {keyword.arg for keyword in call.keywords}
+    missing = [key for key in keys if key not in given]
+    unknown = [keyword for keyword in call.keywords if keyword.arg not in keys]
+    for keyword in unknown if missing else ():
+        yield unknown_argument(program, keyword, f"the prompt has no input `{keyword.arg}`", missing)
+    if missing and not unknown:
+        yield Finding(program.span(call.func), f"the prompt needs {in_code(missing)}")
+
+
+def _input_keys(program: Program) -> dict[str, list[str]]:
+    """Return the literal input keys of the prompt objects in variables that the module binds once."""
+    changed = {
+        node.value.id
+        for node in program.nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "input_keys"
+    }
+    found = {}
+    for name, call in program.assigned_calls():
+        keys = literal_texts(argument(call, "input_keys")) if _is_prompt_object(program, call) else None
+        if keys and name not in changed:
+            found[name] = keys
+    return found
