@@ -141,3 +141,13 @@ async def test_a_failure_of_a_text_without_a_file_is_at_its_name(
 
     assert made.failure is not None
     assert made.failure.path == path
+
+
+async def test_a_sample_may_have_a_name_like_that_of_a_row(worker: RenderWorker, tmp_path: Path) -> None:
+    (tmp_path / "samples.json").write_text('{"short": {"text": "one"}, "row 3": {"text": ""}}')
+    text = '{#---\nsamples: samples.json\n---#}\n- name: a\n  content: "{{ 1 // text | length }}"\n'
+    snapshot, path = opened(tmp_path, text)
+
+    made = await weigh(worker, snapshot, await render_file(worker, snapshot, path))
+
+    assert [failed.sample.name for failed in made.failing] == ["row 3"]

@@ -139,4 +139,5 @@ def test_a_value_fits_unless_a_use_says_that_it_does_not(
 ) -> None:
     shape = needed_shapes(opened(text)[0], ENTRY)["x"]
 
-    assert misfit("x", shape, shape_of_value(value)) == expected
+    found = misfit("x", shape, shape_of_value(value))
+    assert (found.message if found is not None else None) == expected

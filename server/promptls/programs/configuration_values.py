@@ -40,7 +40,6 @@ _ARGUMENTS: Final[Mapping[str, str]] = {
 _WITHOUT_FIELDS: Final = frozenset({"abbr", "name", "path"})
 """The keys of a dataset whose texts have no fields of OpenCompass."""
 _MIN_OPTIONS: Final = 2
-UNSEEN: Final = "the model does not see this option"
 """The end of the message about a column of options that no text shows."""
 _OPTION: Final = re.compile(r"(\w*?)([A-Z])", re.ASCII)
 _FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
@@ -60,7 +59,6 @@ def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     yield from _arguments(own, keywords, places)
     yield from _patterns(own, keywords, places)
     yield from _options(keywords, columns, places)
-    yield from _hidden_options(nodes, columns, places)
     yield from _lost_f(nodes, columns, places)
     yield from _unfilled_names(nodes, places)
     yield from _repeated_names(nodes, places)
@@ -218,10 +216,11 @@ def _options(
             yield Finding(places.span(options), message, (fix,), severity="warning")
 
 
-def _hidden_options(
-    nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlaces
-) -> Iterator[Finding]:
+def hidden_options(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     """Yield the text that shows most of the options, if no text shows the others."""
+    nodes = list(ast.walk(own))
+    keywords = [node for node in nodes if isinstance(node, ast.keyword)]
+    columns = [each for each in keywords if each.arg in {"input_columns", "output_column"}]
     named = {tuple(_texts(each.value)) for each in columns if each.arg == "input_columns"}
     texts = [
         (node, node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -241,7 +240,7 @@ def _hidden_options(
             continue
         most = max(range(len(texts)), key=lambda index: len(fields[index] & {*group}))
         names = in_code(hidden)
-        message = f"no text shows {names} beside `{prefix}A`: {UNSEEN}"
+        message = f"no text shows {names} beside `{prefix}A`: the model does not see this option"
         yield Finding(places.span(texts[most][0]), message, severity="warning")
 
 

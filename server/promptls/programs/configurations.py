@@ -40,7 +40,7 @@ from promptls.programs.configuration_text import (
     WrittenDataset,
     written_dataset,
 )
-from promptls.programs.configuration_values import UNSEEN
+from promptls.programs.configuration_values import hidden_options
 from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -108,9 +108,9 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
         found.update((each.of(UNKNOWN_FIELD.name, severity), None) for each in blind)
     wrong = [*program_problems(own, places, names, interpreter)]
-    if any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
-        # The text of one label may be that of another, in place of the text with its option.
-        wrong = [each for each in wrong if not each.message.endswith(UNSEEN)]
+    if not any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
+        # Otherwise, the text of one label may be that of another, in place of the text with its option.
+        wrong += hidden_options(own, places)
     spans = {each.span for each in wrong}
     wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
     _drop_consequences(found, wrong)

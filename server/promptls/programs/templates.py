@@ -198,7 +198,7 @@ class ProgramTemplate(NamedTuple):
     def sample(self, sample: Sample) -> Sample:
         """Return the sample with the data of the call, which may be all of it."""
         if sample.data.keys() <= self.data.keys():
-            return Sample(CALL_DATA, "the literals of the call", self.data)
+            return Sample(CALL_DATA, "the literals of the call", self.data, "call")
         source = f"{sample.source}, and the literals of the call" if self.data else sample.source
         return replace(sample, source=source, data={**sample.data, **self.data})
 

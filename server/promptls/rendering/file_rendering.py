@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering, WhiteSpace
-from promptls.rendering.samples import CALL_DATA, PLACEHOLDERS, Sample
+from promptls.rendering.samples import Sample
 from promptls.rendering.varying_prefix import PromptChange
 from promptls.semantic.header import Example
 from promptls.semantic.parts import Part, chunk_items, written_end
@@ -192,7 +192,7 @@ class FileRendering:
     @property
     def is_exact(self) -> bool:
         """Whether the model would receive exactly this: neither data nor functions are stand-ins."""
-        is_made_up = self.sample.name == PLACEHOLDERS and bool(self.sample.data)
+        is_made_up = self.sample.kind == "placeholders" and bool(self.sample.data)
         return not is_made_up and not self.job.stand_ins
 
     @property
@@ -208,9 +208,7 @@ class FileRendering:
 
 def describe_sample(sample: Sample) -> str:
     """Return a description of the sample for use in a sentence."""
-    name = sample.name
-    is_plain = name.startswith((PLACEHOLDERS, CALL_DATA, "example ", "row "))
-    return name if is_plain else f"the sample `{name}`"
+    return f"the sample `{sample.name}`" if sample.kind == "named" else sample.name
 
 
 def varying(latest: FileRendering, name: str | None) -> PartRange | None:

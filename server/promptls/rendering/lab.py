@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptls.rendering.job import LabChat, LabRequest
 from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.samples import PLACEHOLDERS, Sample, placeholder_sample, row_samples, samples_of
+from promptls.rendering.samples import Sample, placeholder_sample, row_samples, samples_of
 from promptls.rendering.worker import Limits, Notify, RenderWorker
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, optional
@@ -135,8 +135,8 @@ def _chats(snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | 
     if chosen is None:
         # Other data of the sample is retained; only the messages are made up.
         data = {**made_up.data, **candidates[0].data} if candidates[0].data else made_up.data
-        chosen = Sample(made_up.name, made_up.source, data if _has_chat(data, options) else made_up.data)
-    return (LabChat(chosen.name, chosen.source, chosen.data, chosen.name == PLACEHOLDERS),)
+        chosen = replace(made_up, data=data) if _has_chat(data, options) else made_up
+    return (LabChat(chosen.name, chosen.source, chosen.data, chosen.kind == "placeholders"),)
 
 
 def _has_chat(data: Mapping[str, Any], options: LabOptions) -> bool:

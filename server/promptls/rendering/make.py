@@ -33,7 +33,6 @@ from promptls.rendering.job import Kind as JobKind
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure, Rendering, WhiteSpace
 from promptls.rendering.samples import (
-    PLACEHOLDERS,
     Sample,
     branch_samples,
     default_sample,
@@ -270,7 +269,7 @@ async def weigh(
     samples_until = time.monotonic() + _MAX_SECONDS
     failing, white_space, others = await _other_samples(worker, snapshot, made, samples_until)
     cut_short = time.monotonic() > samples_until
-    declared = (rendering for sample, rendering in others if not sample.name.startswith(PLACEHOLDERS))
+    declared = (rendering for sample, rendering in others if sample.kind != "placeholders")
     of_samples = list(map(count_parts, (made.rendering, *declared)))
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     counts: list[tuple[int, int, int]] = []
@@ -288,7 +287,7 @@ async def weigh(
             if len(failing) < MAX_FAILING:
                 failing.append(FileRendering(job, sample, outcome))
             continue
-        counts.append((int(sample.name.removeprefix("row ")), outcome.tokens, outcome.tokens_kept))
+        counts.append((sample.number, outcome.tokens, outcome.tokens_kept))
         if has_parts:
             of_rows.append(count_parts(outcome))
         if len(counts) <= _MAX_ROWS and sample.data != made.sample.data:
@@ -342,9 +341,9 @@ async def _other_samples(
         given: Iterable[Sample] = given_samples(snapshot, made.job.path)
     except UserError:  # the rendering reports it
         return [], (), []
-    if not given and made.sample.name == PLACEHOLDERS and made.rendering is not None:
+    if not given and made.sample.kind == "placeholders" and made.rendering is not None:
         given = branch_samples(snapshot, made.job.path, made.sample)
-    others = [sample for sample in given if not sample.name.startswith("row ")]
+    others = [sample for sample in given if sample.kind != "row"]
     for sample in chain(others, rows_of_other_datasets(snapshot, made.job.path)):
         if sample.data == made.sample.data or time.monotonic() > deadline or len(failing) == MAX_FAILING:
             continue

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import yaml
 
@@ -201,11 +201,21 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Named data; `source` is a readable description of its origin."""
+    """Named data; `source` is a readable description of its origin.
+
+    `number` is that of an example or a row, from 1.
+    """
 
     name: str
     source: str
     data: dict[str, Any]
+    kind: Literal["named", "example", "row", "placeholders", "call"] = "named"
+    number: int = 0
+
+    @classmethod
+    def of_row(cls, row: DatasetRow, dataset: str, name: str = "") -> Sample:
+        """Return a row of the dataset of this name as a sample."""
+        return cls(name or f"row {row.number}", dataset, dict(row.values), "row", row.number)
 
 
 _EMPTY: Final = Sample("empty", "nothing", {})
@@ -250,7 +260,7 @@ def _given(template: Template, path: str, load: Callable[[Path], Any] | None = N
     found = chain(_from_file(template, path, load), _from_examples(template), _first_row(template, path))
     if template.kind is Kind.EVALUATION:
         # Its examples are in-context examples, and its test data are the rows.
-        return sorted(found, key=lambda sample: sample.name.startswith("example "))
+        return sorted(found, key=lambda sample: sample.kind == "example")
     return found
 
 
@@ -286,7 +296,7 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
     for row in open_dataset(dataset).rows():
         last = row.number
         if last == number:
-            return Sample(f"row {number}", dataset.name, dict(row.values))
+            return Sample.of_row(row, dataset.name)
     there = f"its last row is row {last}" if last else "it has no rows"
     raise UsageError(f"the dataset has no row {number}", FilePlace(dataset), there)
 
@@ -297,7 +307,7 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
         return ()
-    return tuple(Sample(f"row {row.number}", dataset.name, dict(row.values)) for row in _first_rows(dataset))
+    return tuple(Sample.of_row(row, dataset.name) for row in _first_rows(dataset))
 
 
 def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
@@ -309,7 +319,7 @@ def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
     datasets = dict.fromkeys(Path(path).parent / each.dataset for each in experiments.values())
     for dataset in list(datasets)[1:]:
         for row in _first_rows(dataset):
-            yield Sample(f"row {row.number} of {dataset.name}", dataset.name, dict(row.values))
+            yield Sample.of_row(row, dataset.name, f"row {row.number} of {dataset.name}")
 
 
 def _first_rows(dataset: Path) -> Sequence[DatasetRow]:
@@ -326,7 +336,7 @@ def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
     source = _placeholder_source(template)
     if template and (saved := _saved_prompt(template)):
         values = {key: placeholder(key, Shape(), {}) for key in saved.input_keys if key}
-        return Sample(PLACEHOLDERS, source, values)
+        return Sample(PLACEHOLDERS, source, values, "placeholders")
     data = {
         each.name: placeholder(each.name, each.shape, each.schema or _schema_below(snapshot, each))
         for each in inputs_of(snapshot, path)
@@ -335,7 +345,7 @@ def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
     if template and template.kind is Kind.EVALUATION:
         for column in columns_of(template):
             data.setdefault(column, placeholder(column, Shape(), {}))
-    return Sample(PLACEHOLDERS, source, data)
+    return Sample(PLACEHOLDERS, source, data, "placeholders")
 
 
 _MAX_BRANCHES: Final = 8
@@ -371,7 +381,7 @@ def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[S
     for name, value in usable[:_MAX_BRANCHES]:
         data = {**made_up.data, name: list(value) if isinstance(value, tuple) else value}
         shown = json.dumps(value, ensure_ascii=False)
-        yield Sample(f"{PLACEHOLDERS} and {name} = {shown}", made_up.source, data)
+        yield Sample(f"{PLACEHOLDERS} and {name} = {shown}", made_up.source, data, "placeholders")
 
 
 _ABSENT: Final[Mapping[type, Any]] = {str: "", list: (), bool: False}
@@ -498,12 +508,12 @@ def _invalid(reason: str) -> str:
 def _from_examples(template: Template) -> Iterator[Sample]:
     if saved := _saved_prompt(template):
         for number, inputs in enumerate(example_inputs(saved), start=1):
-            yield Sample(f"example {number}", "the examples", dict(inputs))
+            yield Sample(f"example {number}", "the examples", dict(inputs), "example", number)
         return
     output = template.declarations.data.get("output_key")
     for number, example in enumerate(template.declarations.examples, start=1):
         data = {key: value for key, value in example.data.items() if key != output}
-        yield Sample(f"example {number}", "the examples", data)
+        yield Sample(f"example {number}", "the examples", data, "example", number)
 
 
 def _first_row(template: Template, path: str) -> Iterator[Sample]:
@@ -515,7 +525,7 @@ def _first_row(template: Template, path: str) -> Iterator[Sample]:
     except UserError:
         return  # a preview works without its dataset; running the experiment reports the error
     if row is not None:
-        yield Sample(f"row {row.number}", dataset.name, dict(row.values))
+        yield Sample.of_row(row, dataset.name)
 
 
 def dataset_path(template: Template, path: str) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
@@ -18,6 +17,7 @@ from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import (
     KnownFunction,
     KnownValue,
+    Misfit,
     either,
     lacking,
     misfit_by_name,
@@ -36,7 +36,6 @@ from promptls.workspace.contract import calls_to, certain_place, needed_shapes, 
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
-_OTHER_KEY: Final = re.compile(r"; it has `(\w+)`$")
 _EXPECTED_KEY: Final = "expected_template_data_keys"
 
 
@@ -106,8 +105,7 @@ def call_objections(
         for name, problem, place in _misfits(template, read, passed, calls_to(snapshot, path)):
             found = place or certain_place(snapshot, name, needs.by_name[name])
             if found is not None:
-                other = _OTHER_KEY.search(problem)
-                yield Objection(call, "misfit", name, found, problem, other[1] if other else "")
+                yield Objection(call, "misfit", name, found, problem.message, problem.meant)
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
@@ -119,7 +117,7 @@ def call_objections(
 
 def _misfits(
     template: Template, read: Mapping[str, Shape], passed: Mapping[str, Shape], calls: Iterable[TemplateCall]
-) -> Iterator[tuple[str, str, Span | None]]:
+) -> Iterator[tuple[str, Misfit, Span | None]]:
     """Yield the values that do not fit how they are read, or are declared: the name, the problem, the place.
 
     `calls` are all calls that load the template.
@@ -127,18 +125,18 @@ def _misfits(
     yield from _unequal(template, passed, [dict(each.given) for each in calls])
     misfits = dict(misfit_by_name(read, passed))
     for name, problem in misfits.items():
-        yield name, problem, _use(template, name, problem)
+        yield name, problem, _use(template, name, problem.lacked)
     for key in template.declarations.inputs or ():
         value = passed.get(key.name)
         if isinstance(value, KnownValue) and key.name not in misfits:
-            problem = misfit(key.name, value.value, key.schema)
-            if problem:
-                yield key.name, problem, key.span
+            message = misfit(key.name, value.value, key.schema)
+            if message:
+                yield key.name, Misfit(message), key.span
 
 
 def _unequal(
     template: Template, passed: Mapping[str, Shape], others: Iterable[Mapping[str, Shape]]
-) -> Iterator[tuple[str, str, Span]]:
+) -> Iterator[tuple[str, Misfit, Span]]:
     """Yield the comparisons with texts that a value, or a function's result, never equals.
 
     A program that always passes the same text may be an example, so that one text alone is not reported.
@@ -151,7 +149,8 @@ def _unequal(
         name = use.path[0].key
         if isinstance(name, str) and len(use.path) == 1 and name in compared and use.compared:
             if isinstance(passed[name], KnownFunction):
-                yield name, f"`{name}` is a function, and is compared with a value: `()` calls it", use.span
+                message = f"`{name}` is a function, and is compared with a value: `()` calls it"
+                yield name, Misfit(message), use.span
             elif all(_options(each.get(name, UNKNOWN)) for each in others):
                 all_given = either([passed[name], *(each[name] for each in others)])
                 found.append((name, all_given, use.span, use.compared))
@@ -162,7 +161,8 @@ def _unequal(
         if possible and values and all(isinstance(each, str) and each not in possible for each in values):
             listed = in_code(sorted(possible), " or ")
             never = in_code(values, " or ")
-            yield name.removesuffix("(…)"), f"`{name}` is {listed}, and never {never}", span
+            problem = Misfit(f"`{name}` is {listed}, and never {never}")
+            yield name.removesuffix("(…)"), problem, span
 
 
 def _results(
@@ -195,12 +195,12 @@ def _options(shape: Shape) -> frozenset[str]:
     return frozenset(texts) if len(texts) == len(inner) else frozenset()
 
 
-def _use(template: Template, name: str, problem: str) -> Span | None:
-    """Return the only use of the key of an input that a value lacks, if that is its problem."""
+def _use(template: Template, name: str, key: str) -> Span | None:
+    """Return the only use of this key of an input."""
     uses = [
         use.span
         for use in resolved_uses(template)
-        if use.path[0].key == name and f"lacks `{use.path[-1].key}`" in problem
+        if key and use.path[0].key == name and use.path[-1].key == key
     ]
     return uses[0] if len(uses) == 1 else None
 

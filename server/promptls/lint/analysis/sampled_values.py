@@ -225,5 +225,5 @@ def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
         untyped = {name for name, schema in declared.items() if declared_types(schema) is None}
         shapes = needed_shapes(file.snapshot, file.path) if untyped else {}
         values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
-    for name, reason in misfit_by_name(shapes, values):
-        yield SampleProblem(f"the sample `{sample.name}`: {reason}", name)
+    for name, found in misfit_by_name(shapes, values):
+        yield SampleProblem(f"the sample `{sample.name}`: {found.message}", name)

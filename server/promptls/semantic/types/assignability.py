@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from promptls.semantic.types.shape import UNKNOWN, Clause, Need, Shape, ShapeKind
 from promptls.syntax.jinja.builtins import Taken
@@ -118,17 +118,25 @@ _WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean",
                  "mapping": "a mapping"}  # fmt: skip
 
 
-def misfit(name: str, used: Shape, actual: Shape) -> str | None:
+class Misfit(NamedTuple):
+    """What is wrong with a value: perhaps a key that it lacks, and the key that it has in its place."""
+
+    message: str
+    lacked: str = ""
+    meant: str = ""
+
+
+def misfit(name: str, used: Shape, actual: Shape) -> Misfit | None:
     """Return what is wrong with a value for an input of this name, or None if nothing certainly is.
 
     `used` is normalized. If the value is a mapping, keys that it does not have are missing unless it has an
     `element`. A value that is only printed or compared may be anything.
     """
     if actual.kind == "union":
-        return next((message for each in actual.alternatives if (message := misfit(name, used, each))), None)
+        return next((found for each in actual.alternatives if (found := misfit(name, used, each))), None)
     if actual == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
-        return f"`{name}` is null, and is used as {used.description}" if fails else None
+        return Misfit(f"`{name}` is null, and is used as {used.description}") if fails else None
     if used.optional and not used.refuses_null and is_false(actual):
         return None
     if actual.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
@@ -137,8 +145,8 @@ def misfit(name: str, used: Shape, actual: Shape) -> str | None:
         same = used.alternative(actual.kind)
         if same is not None:
             return misfit(name, same, actual)
-        each_said = [misfit(name, each, actual) for each in used.alternatives]
-        return None if None in each_said else each_said[-1]
+        each_found = [misfit(name, each, actual) for each in used.alternatives]
+        return None if None in each_found else each_found[-1]
     if used.kind == actual.kind:
         return _misfit_inside(name, used, actual)
     if used.kind == "list" and actual.kind in {"text", "mapping"} and not _has_inside(used.element):
@@ -146,7 +154,7 @@ def misfit(name: str, used: Shape, actual: Shape) -> str | None:
     is_optional = used.keys and not used.element and all(below.optional for _, below in used.keys)
     if used.kind == "mapping" and is_optional:
         return None
-    return f"`{name}` is {_WORDS[actual.kind]}, and is used as {used.description}"
+    return Misfit(f"`{name}` is {_WORDS[actual.kind]}, and is used as {used.description}")
 
 
 def lacking(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
@@ -158,13 +166,13 @@ def lacking(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterato
                 yield name, describe_clause(clause)
 
 
-def misfit_by_name(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+def misfit_by_name(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, Misfit]]:
     """Yield the problems of the values for inputs, each with its input's name, sorted by name."""
     for name in sorted(actual.keys() & shapes.keys()):
         if is_used(shapes[name], actual, is_open=False):
-            message = misfit(name, shapes[name], actual[name])
-            if message is not None:
-                yield name, message
+            found = misfit(name, shapes[name], actual[name])
+            if found is not None:
+                yield name, found
 
 
 def is_used(used: Shape, beside: Mapping[str, Shape], *, is_open: bool) -> bool:
@@ -177,7 +185,7 @@ def _has_inside(element: Shape | None) -> bool:
     return element is not None and element.kind in {"mapping", "list"}
 
 
-def _misfit_inside(name: str, used: Shape, actual: Shape) -> str | None:
+def _misfit_inside(name: str, used: Shape, actual: Shape) -> Misfit | None:
     """Return what is wrong with the keys or elements of a value of the right kind."""
     if used.kind == "list":
         if used.element is None or actual.element is None:
@@ -187,26 +195,28 @@ def _misfit_inside(name: str, used: Shape, actual: Shape) -> str | None:
     written = dict(used.keys)
     if used.element is not None:
         for key in sorted(own.keys() - written.keys()):
-            message = misfit(f"{name}[…]", used.element, own[key])
-            if message is not None:
-                return message
+            found = misfit(f"{name}[…]", used.element, own[key])
+            if found is not None:
+                return found
     is_open = actual.element is not None
     unread = own.keys() - written.keys()
     for key, below in used.keys:
+        found = None
         if key in own:
             fits = not is_used(below, own, is_open=is_open)
-            message = None if fits else misfit(f"{name}.{key}", below, own[key])
+            found = None if fits else misfit(f"{name}.{key}", below, own[key])
         elif is_open or hasattr(dict, key):
-            message = None
+            continue
         elif below.optional:
             clause = is_needed(below.needed, own, is_open=is_open)
-            where = "" if clause is None else f", which is read where {describe_clause(clause)}"
-            message = f"`{name}` lacks `{key}`{where}" if where else None
+            if clause is not None:
+                found = Misfit(f"`{name}` lacks `{key}`, which is read where {describe_clause(clause)}", key)
         else:
             lacked = [other for other, its in used.keys if other not in own and not its.optional]
             is_renamed = len(unread) == len(lacked) == 1
             meant = next(iter(unread)) if is_renamed else nearest(key, unread)
             message = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")
-        if message is not None:
-            return message
+            found = Misfit(message, key, meant or "")
+        if found is not None:
+            return found
     return None

@@ -202,10 +202,9 @@ def _is_known(file: File, span: Span) -> bool:
 
 def _is_wrong_sample(file: File, sample: Sample) -> bool:
     """Return whether `invalid-sample` reports the sample, or `missing-dataset-column` a column that its row lacks."""
-    start = describe_sample(sample)
-    if start.startswith("row "):
+    if sample.kind == "row":
         return bool(needed_inputs(file, frozenset(map(str, sample.data))))
-    return start.startswith("the sample ") and any(sample_problems(file, sample))
+    return sample.kind == "named" and any(sample_problems(file, sample))
 
 
 def _has_error(file: File) -> bool:

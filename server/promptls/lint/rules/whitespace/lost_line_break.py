@@ -40,7 +40,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
-from promptls.rendering.samples import PLACEHOLDERS
 from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.text.positions import Span
 
@@ -77,7 +76,7 @@ def check(file: File) -> Iterator[Finding]:
             "is on the same line, where YAML allows no text"
         )
         severity: Severity = (
-            "error" if rendering.is_exact or rendering.sample.name == PLACEHOLDERS else "warning"
+            "error" if rendering.is_exact or rendering.sample.kind == "placeholders" else "warning"
         )
         yield Finding(opening, message, (fix,), severity=severity).shifted(located.start)
         return
