@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from promptls.text.positions import Span
+
+ProblemKind: TypeAlias = Literal[
+    "",
+    "missing-bracket",
+    "half-delimiter",
+    "missing-call",
+    "unclosed-block",
+    "unordered-ends",
+    "wrong-end",
+    "wrong-block-name",
+    "stray-end",
+    "stray-branch",
+    "misplaced-branch",
+]
+"""The kinds of syntax errors that have fixes of their own."""
+STRAYS: frozenset[ProblemKind] = frozenset({"stray-end", "stray-branch"})
+"""The kinds of errors at tags that belong to blocks which are not open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +37,7 @@ class Related:
 class SyntaxProblem:
     """A syntax error of the language `jinja`, `yaml` or `header`, with its position and what was expected.
 
+    `expected` are the texts of which one is expected: for a stray tag, the blocks that it may belong to.
     `unknown_tag` is the name of a tag that Jinja does not know, or both words of one such as `end for`;
     `missing_end` is the name of an end tag that is missing.
     """
@@ -29,6 +48,8 @@ class SyntaxProblem:
     related: tuple[Related, ...] = ()
     unknown_tag: str = ""
     missing_end: str = ""
+    kind: ProblemKind = ""
+    expected: tuple[str, ...] = ()
 
     def shifted(self, by: int) -> SyntaxProblem:
         """Return the same problem in a text that begins `by` characters earlier."""

@@ -16,7 +16,7 @@ from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.positions import Span, line_column, line_end
 from promptls.text.suggest import is_typo
@@ -68,18 +68,12 @@ def whole_lines(chunk: Chunk, span: Span) -> Span:
     return Span(first, chunk.line_starts[after] if after < len(chunk.line_starts) else len(chunk.text))
 
 
-_WRONG_END: Final = re.compile(r"expected `(end\w+)` instead of")
-_NAMED_END: Final = re.compile(r"this ends the block `(\w+)`")
-_CALLED: Final = "expected its `()`"
-_BRACKET: Final = re.compile(r"expected `([)\]}])` to close .* found the end of the tag")
-_MEANT: Final = re.compile(r"did you mean `(\w+)`")
 _LONE_BRACE: Final = re.compile(r"\{[{%][^{}'\"]*\}")
 """A tag that is closed by only one brace."""
 _SHORT: Final = 2
 """A word of this many letters resembles too many keywords."""
 
 
-_MISPLACED: Final = re.compile(r"`elif` in a `\w+` block")
 _REMOVE: Final = "Remove this tag"
 
 
@@ -92,7 +86,7 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     tag = located.chunk.tags[tag_index]
     place = tag.span.shifted(located.start)
     if any(
-        _MISPLACED.match(each.message) and place.contains(each.span.start)
+        each.kind == "misplaced-branch" and place.contains(each.span.start)
         for each in template.syntax_problems
     ):
         return ()  # what belongs in this place is unknown
@@ -114,7 +108,7 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
     if tag.unclosed:
         yield from _unclosed(source, problem, located, tag)
         return
-    if problem.message.endswith(_CALLED) and source.slice(problem.span).replace(".", "").isidentifier():
+    if problem.kind == "missing-call" and source.slice(problem.span).replace(".", "").isidentifier():
         place = Span(problem.span.end, problem.span.end)
         yield Fix("Insert `()`", (Edit(place, "()"),), preferred=True)
         return
@@ -129,20 +123,20 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         yield Fix.change_to(whole, f"{{%{tag.text[2:-2]}%}}", preferred=True)
     elif opening := _HANDLEBARS_IF.fullmatch(tag.text):
         yield Fix.change_to(whole, f"{{% if {opening[1]} %}}")
-    elif half := _HALF_END.match(problem.message):
-        title = "Insert `}`" if half[1] == "}}" else f"Change `}}` to `{half[1]}`"
-        yield Fix(title, (Edit(problem.span, half[1]),), preferred=True)
+    elif problem.kind == "half-delimiter":
+        (closing,) = problem.expected
+        title = "Insert `}`" if closing == "}}" else f"Change `}}` to `{closing}`"
+        yield Fix(title, (Edit(problem.span, closing),), preferred=True)
     elif _TRIPLED.fullmatch(tag.text):
         yield Fix.change_to(whole, tag.text[1:-1], preferred=True)
     else:
-        if bracket := _BRACKET.match(problem.message):
+        if problem.kind == "missing-bracket":
             end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
-            yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
+            yield Fix(f"Insert `{problem.expected[0]}`", (Edit(Span(end, end), problem.expected[0]),))
         if tag.kind == "statement":
             yield from _of_statement(source, problem, located, tag)
 
 
-_HALF_END: Final = re.compile(r"expected `(\}\}|%\})`, found `\}`")
 _TRIPLED: Final = re.compile(r"\{{3}[^{}]+\}{3}")
 _LOOP_HEAD: Final = re.compile(r"\{\{\s*for\s+\w+(?:\s*,\s*\w+)?\s+in\s+[\w.()]+\s*\}\}")
 _HANDLEBARS_IF: Final = re.compile(r"\{\{\s*#\s*if\s+([A-Za-z_][\w.]*)\s*\}\}")
@@ -172,14 +166,8 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
     start = located.start + tag.span.start
     statement = tag_tree(tag).statement
     keyword = statement.keyword
-    wrong_end = _WRONG_END.match(problem.message)
-    named_end = _NAMED_END.match(problem.message)
-    if named_end:
-        title = f"Change to `{named_end[1]}`"
-        yield Fix(title, (Edit(problem.span, named_end[1]),), preferred=True)
-    elif wrong_end:
-        title = f"Change to `{wrong_end.group(1)}`"
-        yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
+    if problem.kind in {"wrong-end", "wrong-block-name"}:
+        yield Fix.change_to(problem.span, problem.expected[0], preferred=True)
     elif keyword and keyword not in KEYWORDS:
         meant = _for_open_block(located.chunk, tag, keyword)
         if meant is not None:
@@ -187,11 +175,11 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
             yield Fix(f"Change to `{meant}`", (edit,), preferred=True)
         else:
             yield from _known_keyword(problem, tag, statement.keyword_span, start)
-    elif len(problem.related) == len(("this", "and this")):
+    elif problem.kind == "unordered-ends":
         yield from _swapped(source, problem)
-    elif statement.opens_block and "expected `end" in problem.message:
+    elif problem.kind == "unclosed-block":
         yield from _missing_end(source, problem, located, tag, keyword)
-    elif "closes nothing" in problem.message or "without an open" in problem.message:
+    elif problem.kind in STRAYS:
         removal = removed_tag(located, tag.span.start)
         if removal:
             yield Fix(_REMOVE, (removal,))
@@ -225,13 +213,12 @@ def _for_open_block(chunk: Chunk, tag: Tag, keyword: str) -> str | None:
 
 def _known_keyword(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
     """Yield the likely keyword for an unknown one; for `end if`, both words are replaced."""
-    meant = _MEANT.search(problem.message)
-    if meant:
+    for meant in problem.expected:
         is_end = tag.text[keyword.start : keyword.end] == "end"
-        word = meant[1].removeprefix("end")
+        word = meant.removeprefix("end")
         end = tag.text.index(word, keyword.end) + len(word) if is_end else keyword.end
-        edit = Edit(Span(keyword.start, end).shifted(start), meant[1])
-        yield Fix(f"Change to `{meant[1]}`", (edit,), preferred=keyword.end - keyword.start > _SHORT)
+        edit = Edit(Span(keyword.start, end).shifted(start), meant)
+        yield Fix(f"Change to `{meant}`", (edit,), preferred=keyword.end - keyword.start > _SHORT)
 
 
 def _closed(tag: Tag, start: int) -> Fix:

@@ -17,6 +17,7 @@ from promptls.syntax.jinja.tag_tokens import (
     advice_on_sign,
     display_sign,
 )
+from promptls.syntax.problem import ProblemKind
 from promptls.text.positions import Span
 
 
@@ -71,11 +72,15 @@ class TokenCursor:
             return True
         return False
 
-    def problem(self, span: Span, message: str, expected: str = "", opened: Span | None = None) -> None:
+    def problem(self, span: Span, message: str) -> None:
         """Report a problem; of two problems at one position only the first is reported."""
-        if span.start not in self._problem_starts:
-            self._problem_starts.add(span.start)
-            self.problems.append(nodes.Problem(span, message, expected, opened))
+        self.report(nodes.Problem(span, message))
+
+    def report(self, problem: nodes.Problem) -> None:
+        """Report a problem; of two problems at one position only the first is reported."""
+        if problem.span.start not in self._problem_starts:
+            self._problem_starts.add(problem.span.start)
+            self.problems.append(problem)
 
     def expect(self, text: str, opened: Token | None = None) -> None:
         """Move past the operator `text`, or report that it is missing."""
@@ -85,7 +90,9 @@ class TokenCursor:
         span = Span(self.token.start, max(self.token.end, self.token.start))
         place = Span(opened.start, opened.end) if opened else None
         behind = f" to close `{opened.text}`" if opened else ""
-        self.problem(span, f"expected `{text}`{behind}, found {found}", text, place)
+        message = f"expected `{text}`{behind}, found {found}"
+        kind: ProblemKind = "missing-bracket" if opened and self.token.kind == "end" else ""
+        self.report(nodes.Problem(span, message, place, kind, text))
 
     def missing(self, expected: str) -> nodes.Missing:
         """Report a missing expression and return a node for it."""
@@ -96,10 +103,10 @@ class TokenCursor:
             advice = advice_on_pair(signs)
             if advice is not None:
                 place = Span(before.start, self.token.end)
-                self.problem(place, f"`{signs}` means nothing in Jinja{advice}", expected)
+                self.problem(place, f"`{signs}` means nothing in Jinja{advice}")
                 return nodes.Missing(span)
         found = f", found `{self.token.text}`" if self.token.kind != "end" else ""
-        self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}", expected)
+        self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}")
         return nodes.Missing(span)
 
 
@@ -161,7 +168,7 @@ class OperandParser(TokenCursor, ABC):
                 if opened
                 else f"{display_sign(token.text)} means nothing in Jinja{advice_on_sign(token.text)}"
             )
-            self.problem(span, message, token.text if opened else "an expression")
+            self.problem(span, message)
             if opened:
                 self.position = len(self.tokens) - 1
             return nodes.Missing(span)
@@ -206,7 +213,7 @@ class OperandParser(TokenCursor, ABC):
                     node = nodes.Attribute(Span(start, part.end), node, part.text, name_span)
                 else:
                     at = self.previous_end
-                    self.problem(Span(at - 1, at), "expected an attribute's name behind `.`", "a name")
+                    self.problem(Span(at - 1, at), "expected an attribute's name behind `.`")
                     node = nodes.Attribute(Span(start, at), node, "", Span(at, at))
             elif self.at_operator("["):
                 node = self._subscript(node)
@@ -288,7 +295,7 @@ class OperandParser(TokenCursor, ABC):
             here = Span(self.token.start, self.token.end)
             is_filter = self.tokens[self.position + 1].text in NO_VARIABLES
             advice = "; did you mean one `|`?" if is_filter else advice_on_sign("|")
-            self.problem(here, f"expected a filter's name, found `|`{advice}", "a filter's name")
+            self.problem(here, f"expected a filter's name, found `|`{advice}")
             self.advance()
             if is_filter:
                 return self.filter(target)
@@ -321,7 +328,7 @@ class OperandParser(TokenCursor, ABC):
         elif self._at_test_argument():
             if self.at_name("is"):
                 span = Span(self.token.start, self.token.end)
-                self.problem(span, "a test cannot follow a test; write `and` between them", "`and`")
+                self.problem(span, "a test cannot follow a test; write `and` between them")
             arguments = (self._postfix(self.primary()),)
         node: nodes.Expression = nodes.Test(
             Span(start, self.previous_end), target, name, name_span, arguments
@@ -361,7 +368,7 @@ class ExpressionParser(OperandParser):
         """Enter a nesting level; yield False if it is too deep: that is reported, and the rest skipped."""
         if self._depth >= MAX_DEPTH:
             span = Span(self.token.start, self.token.end)
-            self.problem(span, f"nested more than {MAX_DEPTH} levels deep", "a shallower expression")
+            self.problem(span, f"nested more than {MAX_DEPTH} levels deep")
             self.position = len(self.tokens) - 1
             yield False
             return

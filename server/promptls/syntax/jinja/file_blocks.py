@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ from promptls.syntax.jinja.problems import meant_tag, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
+from promptls.text.format import in_code
 from promptls.text.positions import Span, line_start
 
 
@@ -246,7 +247,10 @@ def named_block_problems(source: Source) -> Iterator[SyntaxProblem]:
                 if opening is not None and opening.name and each.name and opening.name != each.name:
                     related = Related(opening.span, "opened here")
                     message = f"this ends the block `{opening.name}`, not `{each.name}`"
-                    yield SyntaxProblem("jinja", span, message, (related,))
+                    expected = (opening.name,)
+                    yield SyntaxProblem(
+                        "jinja", span, message, (related,), kind="wrong-block-name", expected=expected
+                    )
                 continue
             stack.append(each._replace(span=span))
             if each.name and each.name in first:
@@ -387,7 +391,8 @@ class _Matching:
         else:
             self.strays += [_Crossed(opening, tag, len(self.problems)) for opening in self.stack[-1:]]
             message = f"`end{tag.keyword}` closes nothing: no `{tag.keyword}` is open here"
-            self.problems.append(SyntaxProblem("jinja", tag.span, message))
+            stray = SyntaxProblem("jinja", tag.span, message, kind="stray-end", expected=(tag.keyword,))
+            self.problems.append(stray)
 
     def end(self) -> None:
         """Report all open blocks as never closed."""
@@ -437,42 +442,52 @@ def _take_crossed(
 
 
 def _not_closed(opening: BlockTag, closing: BlockTag) -> SyntaxProblem:
-    expected = f"expected `end{opening.keyword}`"
-    message = f"`{opening.keyword}` is not closed: {expected} before `end{closing.keyword}`"
-    related = Related(closing.span, f"{expected} before this")
-    return SyntaxProblem("jinja", opening.span, message, (related,))
+    end = f"end{opening.keyword}"
+    message = f"`{opening.keyword}` is not closed: expected `{end}` before `end{closing.keyword}`"
+    related = Related(closing.span, f"expected `{end}` before this")
+    return SyntaxProblem("jinja", opening.span, message, (related,), kind="unclosed-block", expected=(end,))
 
 
 def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
     """Return the problem of two overlapping blocks: the one that opens last must close first."""
     outer = crossed.closing.keyword
-    message = f"expected `end{late.keyword}` before `end{outer}`: that block opens inside of this one"
+    end = f"end{late.keyword}"
+    message = f"expected `{end}` before `end{outer}`: that block opens inside of this one"
     related = (
         Related(crossed.closing.span, f"this closes `{outer}`"),
         Related(late.span, "this comes too late"),
     )
-    return SyntaxProblem("jinja", crossed.closing.span, message, related)
+    return SyntaxProblem(
+        "jinja", crossed.closing.span, message, related, kind="unordered-ends", expected=(end,)
+    )
 
 
 def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
     """Return the problem of an end tag whose name is that of an outer block."""
     opening, closing = crossed.opening, crossed.closing
-    message = f"expected `end{opening.keyword}` instead of `end{closing.keyword}`"
+    end = f"end{opening.keyword}"
+    message = f"expected `{end}` instead of `end{closing.keyword}`"
     related = Related(opening.span, f"this `{opening.keyword}` is open here")
-    return SyntaxProblem("jinja", closing.span, message, (related,))
+    return SyntaxProblem("jinja", closing.span, message, (related,), kind="wrong-end", expected=(end,))
 
 
 def _stray_middle(middle: BlockTag, inner: BlockTag | None) -> SyntaxProblem:
-    owners = " or ".join(f"`{keyword}`" for keyword in MIDDLES[middle.keyword])
+    owners = tuple(MIDDLES[middle.keyword])
     if inner is None:
-        return SyntaxProblem("jinja", middle.span, f"`{middle.keyword}` without an open {owners}")
-    message = f"`{middle.keyword}` in a `{inner.keyword}` block: expected `end{inner.keyword}` first"
-    return SyntaxProblem("jinja", middle.span, message, (Related(inner.span, "opened here"),))
+        message = f"`{middle.keyword}` without an open {in_code(owners, ' or ')}"
+        return SyntaxProblem("jinja", middle.span, message, kind="stray-branch", expected=owners)
+    end = f"end{inner.keyword}"
+    message = f"`{middle.keyword}` in a `{inner.keyword}` block: expected `{end}` first"
+    related = Related(inner.span, "opened here")
+    return SyntaxProblem("jinja", middle.span, message, (related,), kind="misplaced-branch", expected=(end,))
 
 
 def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
-    message = f"`{middle.keyword}` behind `else`: expected `end{opening.keyword}`"
-    return SyntaxProblem("jinja", middle.span, message, (Related(opening.span, "opened here"),))
+    end = f"end{opening.keyword}"
+    message = f"`{middle.keyword}` behind `else`: expected `{end}`"
+    return SyntaxProblem(
+        "jinja", middle.span, message, (Related(opening.span, "opened here"),), expected=(end,)
+    )
 
 
 def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxProblem | None:
@@ -489,19 +504,21 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     if own.unclosed and opening.keyword == "set":
         return None  # with a `=` added, it will not be a block
     indent = _text_before(located.chunk, own.span.start)
-    message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
+    end = f"end{opening.keyword}"
+    message = f"`{opening.keyword}` is never closed: expected `{end}`"
+    problem = SyntaxProblem("jinja", opening.span, message, kind="unclosed-block", expected=(end,))
     for start, chunk, pair in _pairs_behind(source, opening, max_chunks):
         tag = chunk.tags[pair.opening]
         if tag.unclosed:
             return None
-        end = chunk.tags[pair.closing].span
-        lines = chunk.text[tag.span.end : end.start]
+        closing = chunk.tags[pair.closing].span
+        lines = chunk.text[tag.span.end : closing.start]
         after = lines.split("\n", maxsplit=1)[0]
-        is_below = "\n" in lines and _text_before(chunk, end.start) == indent
+        is_below = "\n" in lines and _text_before(chunk, closing.start) == indent
         if is_below and (after.strip() or _text_before(chunk, tag.span.start) != indent):
             blamed = tag_tree(tag).statement.keyword_span.shifted(start + tag.span.start)
-            return SyntaxProblem("jinja", blamed, message)
-    return SyntaxProblem("jinja", opening.span, message)
+            return replace(problem, span=blamed)
+    return problem
 
 
 def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:

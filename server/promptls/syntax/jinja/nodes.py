@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from promptls.syntax.problem import ProblemKind
 from promptls.text.positions import NOWHERE, Span
 
 
@@ -187,15 +188,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error in a tag and its span; `expected` describes what would be correct.
+    """An error in a tag and its span.
 
-    `opened` is the span of the bracket that must be closed there.
+    `expected` is the text that is expected there, if the problem has a kind. `opened` is the span of the
+    bracket that must be closed there.
     """
 
     span: Span
     message: str
-    expected: str = ""
     opened: Span | None = None
+    kind: ProblemKind = ""
+    expected: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ def _refusals(statement: nodes.Statement) -> Iterator[nodes.Problem]:
     called = statement.expressions[-1:] if statement.keyword == "call" else ()
     for node in called:
         if isinstance(node, (nodes.Name, nodes.Attribute, nodes.Constant, nodes.Filter)):
-            yield nodes.Problem(node.span, "a `call` block calls a macro: expected its `()`")
+            message = "a `call` block calls a macro: expected its `()`"
+            yield nodes.Problem(node.span, message, kind="missing-call", expected="()")
     for expression in statement.read:
         for node in nodes.walk(expression):
             if isinstance(node, (nodes.Call, nodes.Filter, nodes.Test)):
@@ -105,18 +106,21 @@ def meant_tag(keyword: str) -> str | None:
     return same or nearest(keyword, KEYWORDS)
 
 
-def advice_on_tag(keyword: str, following: str) -> str:
-    """Return the end of a message about an unknown tag with the text after its keyword."""
+def _meant(keyword: str, following: str) -> str | None:
+    """Return the tag that an unknown tag, with the text after its keyword, probably means."""
     if keyword in _EXTENSIONS:
-        return ": it belongs to an extension of Jinja, and Prompt Poet loads none"
+        return None
     if keyword == "end":
-        first = (following.split() or [""])[0]
-        known = f"end{first}" in KEYWORDS
-        return (
-            f"; did you mean `end{first}`?" if known else "; the end of a block has its name, as `endif` does"
-        )
-    meant = meant_tag(keyword)
-    return f"; did you mean `{meant}`?" if meant else ""
+        end = f"end{(following.split() or [''])[0]}"
+        return end if end in KEYWORDS else None
+    return meant_tag(keyword)
+
+
+_ADVICE: Final = {
+    "end": "; the end of a block has its name, as `endif` does",
+    **dict.fromkeys(_EXTENSIONS, ": it belongs to an extension of Jinja, and Prompt Poet loads none"),
+}
+"""The end of the message about an unknown tag that means no other one."""
 
 
 _NEAR: Final = 8
@@ -207,22 +211,30 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         objection = jinja_objection(tag.text, keyword, opens_block=statement.opens_block)
     refused = refusal(tag.text, tag.inner_start, tag.inner_end) if not tree.problems else None
     if refused is not None:
-        return SyntaxProblem("jinja", refused.span.shifted(tag.span.start), refused.message)
+        return _problem(refused, refused.span).shifted(tag.span.start)
     if not objection:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
         behind = tag.text[statement.keyword_span.end : tag.inner_end]
-        message = f"unknown tag `{keyword}`{advice_on_tag(keyword, behind)}"
+        meant = _meant(keyword, behind)
+        advice = f"; did you mean `{meant}`?" if meant else _ADVICE.get(keyword, "")
         whole = keyword + (behind.split() or [""])[0] if keyword == "end" else keyword
-        return SyntaxProblem("jinja", span, message, unknown_tag=whole)
+        message = f"unknown tag `{keyword}`{advice}"
+        return SyntaxProblem("jinja", span, message, unknown_tag=whole, expected=(meant,) if meant else ())
     if tree.problems:
         problem = tree.problems[0]
         span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)
-        opened = (Related(problem.opened, "opened here"),) if problem.opened else ()
-        return SyntaxProblem("jinja", span, problem.message, opened).shifted(tag.span.start)
+        return _problem(problem, span).shifted(tag.span.start)
     inside = Span(tag.inner_start, max(tag.inner_end, tag.inner_start + 1))
     return SyntaxProblem("jinja", inside.shifted(tag.span.start), objection)
+
+
+def _problem(found: nodes.Problem, span: Span) -> SyntaxProblem:
+    """Return a problem in a tag as one at this span."""
+    opened = (Related(found.opened, "opened here"),) if found.opened else ()
+    expected = (found.expected,) if found.expected else ()
+    return SyntaxProblem("jinja", span, found.message, opened, kind=found.kind, expected=expected)
 
 
 def _visible(tag: Tag, offset: int) -> Span:

@@ -10,6 +10,7 @@ from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.expressions import ExpressionParser
 from promptls.syntax.jinja.tag_tokens import STEPS, Token, advice_on_sign, display_sign, tokenize
+from promptls.syntax.problem import ProblemKind
 from promptls.text.positions import Span
 
 
@@ -157,16 +158,17 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
         statement = _statement(parser)
     if parser.token.kind != "end":
         token = parser.token
+        kind: ProblemKind = ""
+        closing = ""
         is_doubled = token.text == "&" and text.startswith("&", token.end)
         message = f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}"
         if token.text == "}" and text[:2] in text[token.end :]:  # the end of this tag is that of the next one
-            message = f"expected `{'}}' if text[1] == '{' else '%}'}`, found `}}`"
-        is_invisible = len(token.text) == 1 and not token.text.isprintable()
-        parser.problem(
-            Span(token.start, token.end + is_doubled),
-            f"{display_sign(token.text)} means nothing in Jinja" if is_invisible else message,
-            f"`{'}}' if text[1] == '{' else '%}'}`",
-        )
+            closing = "}}" if text[1] == "{" else "%}"
+            kind, message = "half-delimiter", f"expected `{closing}`, found `}}`"
+        elif len(token.text) == 1 and not token.text.isprintable():
+            message = f"{display_sign(token.text)} means nothing in Jinja"
+        span = Span(token.start, token.end + is_doubled)
+        parser.report(nodes.Problem(span, message, kind=kind, expected=closing))
     return nodes.TagTree(_shallow(statement), tuple(parser.problems))
 
 
@@ -191,7 +193,7 @@ def _statement(parser: ExpressionParser) -> nodes.Statement:
     if read:
         return read(parser, token.text, span)
     if token.text not in KEYWORDS:
-        parser.problem(span, f"unknown tag `{token.text}`", "a tag of Jinja")
+        parser.problem(span, f"unknown tag `{token.text}`")
         parser.position = len(parser.tokens) - 1
     elif token.text == "endblock" and parser.at_name():
         named = parser.advance()
@@ -227,7 +229,7 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
         message = (
             f"{display_sign(first.text + second.text)} means nothing in Jinja; write `x = x {first.text} …`"
         )
-        parser.problem(Span(first.start, second.end), message, "`=`")
+        parser.problem(Span(first.start, second.end), message)
     if parser.at_operator("|"):
         parser.advance()
         filters = (parser.filters(parser.filter(None)),)

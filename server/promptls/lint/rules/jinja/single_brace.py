@@ -53,7 +53,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
 from promptls.syntax.jinja.problems import expressions_in
-from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
@@ -227,9 +227,6 @@ def _calls(file: File) -> Iterator[Finding]:
                 yield Finding.suggest(span, "Jinja leaves this as it is", meant).shifted(located.start)
 
 
-_LACKING: Final = re.compile(r"no `\w+` is open here|without an open .*")
-
-
 class SpacedTag(NamedTuple):
     """A tag with white space or a sign between its braces, which Jinja takes for text."""
 
@@ -262,10 +259,8 @@ def spaced_tags(file: File) -> tuple[SpacedTag, ...]:
 def missed_end(problem: SyntaxProblem, spaced: tuple[SpacedTag, ...]) -> SpacedTag | None:
     """Return the tag that a block lacks at its other end, if it is there with white space between its braces."""
     for each in spaced:
-        lacking = _LACKING.search(problem.message)
-        opens = lacking is not None and f"`{each.keyword}`" in lacking[0] and each.span < problem.span
-        closes = f"expected `{each.keyword}`" in problem.message and each.span > problem.span
-        if opens or closes:
+        is_before = each.span < problem.span
+        if each.keyword in problem.expected and is_before == (problem.kind in STRAYS):
             return each
     return None
 
