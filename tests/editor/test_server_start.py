@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from code_server import CodeServer
 from playwright.sync_api import expect
 from workbench import Workbench
@@ -68,22 +69,35 @@ def test_templates_of_other_tools_do_not_start_the_server_until_there_is_a_promp
     assert code_server.logs().count("Starting ") == known.count("Starting ") + 1
 
 
-PROGRAM = """\
+TEMPLATE = """\
 from promptls import Prompt
 
 Prompt(raw_template="- name: tone\\n  role: usr\\n  content: Be kind.\\n", template_data={})
 """
+SAMPLE = """\
+from ragas import SingleTurnSample
+
+sample = SingleTurnSample(question="Why?", response="Because.")
+"""
 
 
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [(TEMPLATE, "no model knows the role `usr`"), (SAMPLE, "`SingleTurnSample` has no field `question`")],
+)
 def test_a_program_starts_the_server_where_prompts_are_only_in_programs(
-    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+    code_server: CodeServer,
+    tmp_path: Path,
+    open_folder: Callable[[CodeServer, Path], Workbench],
+    program: str,
+    problem: str,
 ) -> None:
     # No activation event knows what a file holds: an empty file of settings stands for it.
     (tmp_path / "promptls.toml").touch()
-    (tmp_path / "app.py").write_text(PROGRAM, "utf-8")
+    (tmp_path / "app.py").write_text(program, "utf-8")
     workbench = open_folder(code_server, tmp_path)
     workbench.open_file("app.py")
-    expect(workbench.problem("no model knows the role `usr`")).to_be_visible()
+    expect(workbench.problem(problem)).to_be_visible()
 
 
 CONFIGURATION = """\

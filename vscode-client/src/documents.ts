@@ -46,12 +46,13 @@ export function hasPromptText(document: vscode.TextDocument): boolean {
   return document.isUntitled || looksLikePrompt(document.uri.path, document.getText(beginning));
 }
 
-/** `raw_template="…"` in a program, and the keys of OpenCompass configurations. */
-const TEMPLATE_IN_PYTHON = /raw_template|infer_cfg|meta_template|read_base|opencompass\.models/;
+/** Imports of the libraries whose uses the server checks, and the keys of OpenCompass configurations. */
+const CHECKED_IN_PYTHON =
+  /^[ \t]*(?:from|import)[ \t]+(?:promptls|ragas|prompt_poet)\b|infer_cfg|meta_template|read_base|opencompass\.models/m;
 
-/** Whether a document is a Python file that may contain a template. */
-export function mayContainTemplate(document: vscode.TextDocument): boolean {
-  return document.languageId === "python" && TEMPLATE_IN_PYTHON.test(document.getText());
+/** Whether a document is a Python file in which the server may find something. */
+export function isCheckedProgram(document: vscode.TextDocument): boolean {
+  return document.languageId === "python" && CHECKED_IN_PYTHON.test(document.getText());
 }
 
 function holdsSavedKey(document: vscode.TextDocument): boolean {

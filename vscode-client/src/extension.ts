@@ -10,9 +10,9 @@ import { debounce } from "./debounce";
 import {
   activePrompt,
   hasPromptText,
+  isCheckedProgram,
   isPrompt,
   isPromptProject,
-  mayContainTemplate,
   visiblePrompt,
 } from "./documents";
 import { Keys, redactSecrets } from "./keys";
@@ -171,7 +171,7 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
   const startFor = (...documents: vscode.TextDocument[]) => {
     const isNeeded = documents.some(
       (document) =>
-        (isPrompt(document) && (hasPrompts || hasPromptText(document))) || mayContainTemplate(document),
+        (isPrompt(document) && (hasPrompts || hasPromptText(document))) || isCheckedProgram(document),
     );
     if (isNeeded) {
       listening.dispose();
