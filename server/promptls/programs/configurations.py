@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from promptls.convert.python_interpreter import (
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.lint.registry import RULES
-from promptls.lint.rule import EVALUATION_KINDS, File, Finding
+from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
 from promptls.lint.rules.opencompass.invalid_ppl_template import RULE as INVALID_PPL_TEMPLATE
 from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
@@ -74,23 +74,61 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
 
     None if the text is not a configuration. Findings in imported files are reported in those files.
     """
-    if not is_configuration(text):
-        return None
     without_mark = text.removeprefix("\ufeff")
-    places = PythonPlaces(text, begin=len(text) - len(without_mark))
     interpreter = Interpreter(files)
+    read = _read(without_mark, interpreter) if is_configuration(text) else None
+    if read is None:
+        return None
+    own, names = read
+    places = PythonPlaces(text, begin=len(text) - len(without_mark))
+    positions = PositionMap(places, own)
+    classes = _Classes(files, interpreter.imports)
+    prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
+    found = dict.fromkeys(_found_in_prompts(prompts, interpreter, positions, project))
+    spans = {each.span for each in found if each.rule == UNKNOWN_FIELD.name}
+    blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
+    found.update(_of(UNKNOWN_FIELD, blind, project))
+    wrong = [*program_problems(own, places, names, interpreter)]
+    if not any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
+        # Otherwise, the text of one label may be that of another, in place of the text with its option.
+        wrong += hidden_options(own, places)
+    spans = {each.span for each in wrong}
+    wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
+    _drop_consequences(found, wrong)
+    absent = [*absent_names(interpreter, own, places), *absent_classes(own, places, files)]
+    if not prompts and not interpreter.missing and not wrong and not absent:
+        return None
+    found.update(_of(UNKNOWN_EVALUATION_KEY, wrong, project))
+    is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
+    missing = [*absent, *missing_imports(interpreter, own, places, is_empty=is_empty)]
+    found.update(_of(UNRESOLVED_IMPORT, missing, project))
+    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+
+
+def _read(text: str, interpreter: Interpreter) -> tuple[ast.Module, Names] | None:
+    """Return the syntax tree of a configuration and its names; None if it cannot be read."""
     with warnings.catch_warnings():
         # Python's warnings about escapes are reported when the configuration is run.
         warnings.simplefilter("ignore")
         try:
-            own = parse_configuration(without_mark)
-            names = interpreter.read(own)
+            own = parse_configuration(text)
+            return own, interpreter.read(own)
         except UserError:
             return None
-    classes = _Classes(files, interpreter.imports)
-    prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
-    positions = PositionMap(places, own)
-    found: dict[Finding, None] = {}
+
+
+def _of(rule: Rule, findings: Iterable[Finding], project: Project) -> dict[Finding, None]:
+    """Return the findings as those of a rule; nothing if the project's settings disable it."""
+    severity = severity_of(rule, project)
+    if severity is None:
+        return {}
+    return {each.of(rule.name, each.severity or severity): None for each in findings}
+
+
+def _found_in_prompts(
+    prompts: Iterable[Mapping[str, Any]], interpreter: Interpreter, positions: PositionMap, project: Project
+) -> Iterator[Finding]:
+    """Yield what the rules for evaluation prompts find in the parts of prompts that the file itself has."""
     checked: set[tuple[object, ...]] = set()
     for prompt in prompts:
         if any(id(each) in interpreter.doubted for each in containers_in(prompt)):
@@ -102,30 +140,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         key = (written.text, *(id(piece.node) for text in written.texts for piece in text.pieces))
         if key not in checked and positions.has_part_of(written):
             checked.add(key)
-            found.update(dict.fromkeys(_found(written, project, positions)))
-    if (severity := severity_of(UNKNOWN_FIELD, project)) is not None:
-        spans = {each.span for each in found if each.rule == UNKNOWN_FIELD.name}
-        blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
-        found.update((each.of(UNKNOWN_FIELD.name, severity), None) for each in blind)
-    wrong = [*program_problems(own, places, names, interpreter)]
-    if not any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
-        # Otherwise, the text of one label may be that of another, in place of the text with its option.
-        wrong += hidden_options(own, places)
-    spans = {each.span for each in wrong}
-    wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
-    _drop_consequences(found, wrong)
-    absent = [*absent_names(interpreter, own, places), *absent_classes(own, places, files)]
-    if not prompts and not interpreter.missing and not wrong and not absent:
-        return None
-    if (severity := severity_of(UNKNOWN_EVALUATION_KEY, project)) is not None:
-        name = UNKNOWN_EVALUATION_KEY.name
-        found.update((each.of(name, each.severity or severity), None) for each in wrong)
-    severity = severity_of(UNRESOLVED_IMPORT, project)
-    if severity is not None:
-        is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
-        missing = [*absent, *missing_imports(interpreter, own, places, is_empty=is_empty)]
-        found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
-    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+            yield from _found(written, project, positions)
 
 
 def _drop_consequences(found: dict[Finding, None], wrong: list[Finding]) -> None:
