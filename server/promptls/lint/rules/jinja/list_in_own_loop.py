@@ -204,7 +204,7 @@ def _printed_lists(file: File) -> Iterator[Finding]:
                 uses = [
                     each for each in file.template.names.references_of(element) if each.binding is not None
                 ]
-                if is_passed_on and uses:
+                if is_passed_on and _reads_in_loop(file, element, name, span):
                     continue
                 if may_be_of_list and (uses or element.startswith("_")):
                     continue
@@ -215,6 +215,26 @@ def _printed_lists(file: File) -> Iterator[Finding]:
                         continue
                     what = "this is an attribute of the list, not of its element"
                 yield Finding(span, f"{what}{meant}", fixes)
+
+
+def _reads_in_loop(file: File, element: str, name: str, span: Span) -> bool:
+    """Return whether the loop over `name` around a place reads its variable, or has no single one."""
+    return not element or any(
+        _element(file, name, each.span) == element
+        and _loop_start(file, each.span, name) == _loop_start(file, span, name)
+        for each in file.template.names.references_of(element)
+        if each.binding is not None
+    )
+
+
+def _loop_start(file: File, span: Span, name: str) -> int:
+    """Return the start of the innermost loop over `name` around a place, or -1."""
+    for block in reversed(file.template.branches.at(span.start)):
+        statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
+        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        if isinstance(source, Name) and source.name == name:
+            return block.opening
+    return -1
 
 
 def _has_attribute(file: File, span: Span) -> bool:

@@ -1,9 +1,10 @@
-"""Operator whose operands are a text and a number.
+"""Operator or filter for a value of another type.
 
 ## What it does
 
 Reports `+` between a text and a number, and `==` or `!=` between a number of `loop` and a text. Only
-constants and the attributes of `loop` count, whose types are known.
+constants and the attributes of `loop` count, whose types are known. Also reports filters of lists, such as `sort`, and loops
+behind a filter that returns a text, such as `join`: they go through its characters.
 
 ## Why is this bad?
 
@@ -41,7 +42,7 @@ from typing import Final, Literal
 from promptls.lint.rule import JINJA_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 
 _NUMBERS: Final = frozenset({"index", "index0", "revindex", "revindex0", "length", "depth", "depth0"})
@@ -54,6 +55,7 @@ _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the additions and comparisons of a text and a number."""
+    yield from _over_characters(chunk)
     for start, node in expressions_in(chunk):
         if not isinstance(node, Operation):
             continue
@@ -66,6 +68,58 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             text, number = (left, right) if _type_of(left) == "text" else (right, left)
             if operator in _ORDERS or (operator in {"==", "!="} and not isinstance(number, Constant)):
                 yield _comparison(text, number, text.span.shifted(start), operator)
+
+
+_TEXTS: Final = frozenset(
+    {
+        "capitalize",
+        "escape",
+        "indent",
+        "join",
+        "lower",
+        "string",
+        "title",
+        "tojson",
+        "trim",
+        "upper",
+        "wordwrap",
+    }
+)
+"""The filters that return texts."""
+_OF_LISTS: Final = frozenset(
+    {
+        "batch",
+        "groupby",
+        "map",
+        "max",
+        "min",
+        "reject",
+        "rejectattr",
+        "select",
+        "selectattr",
+        "slice",
+        "sort",
+        "sum",
+    }
+)
+"""The filters of lists, which take a text for a list of characters."""
+
+
+def _over_characters(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the filters and loops that take a text of a filter for a list."""
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Filter) and node.name in _OF_LISTS:
+            inner = node.target
+            if isinstance(inner, Filter) and inner.name in _TEXTS:
+                message = f"`{inner.name}` returns a text: `{node.name}` takes each of its characters"
+                yield Finding(node.name_span.shifted(start), message, severity="warning")
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is not None and statement.keyword == "for" and statement.expressions:
+            over = statement.expressions[0]
+            if isinstance(over, Filter) and over.name in _TEXTS:
+                message = f"`{over.name}` returns a text: the loop goes through its characters"
+                yield Finding(over.name_span.shifted(tag.span.start), message, severity="warning")
 
 
 def _type_of(node: Expression) -> Literal["text", "number"] | None:

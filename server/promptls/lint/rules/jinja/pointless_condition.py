@@ -8,7 +8,9 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`;
-- a text that occurs twice in a list behind `in` or in the keys of a mapping.
+- a text that occurs twice in a list behind `in` or in the keys of a mapping;
+- a `default` behind a filter that always returns a text or a list, as in `name | trim | default("you")`;
+- a variable that is printed where its own condition `not name` says that it is empty.
 
 ## Why is this bad?
 
@@ -41,12 +43,25 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule, Severity, each_chunk
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.facts import summary
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity, each_chunk
+from promptls.semantic.names.template_names import placed_statement_at
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
-from promptls.syntax.jinja.nodes import Attribute, Collection, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Name,
+    Operation,
+    Statement,
+    Test,
+)
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.tag_tokens import tokenize
 from promptls.text.positions import Span
@@ -66,6 +81,79 @@ def check(file: File) -> Iterator[Finding]:
     for block in blocks_across(source) if _has_elif(file.chunks) else ():
         yield from _branches(block, source.text)
     yield from _in_expressions(file)
+    yield from _printed_empty(file)
+
+
+@chunk_fact
+def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the variables that tags print as they are or through a filter."""
+    read = [
+        (_read_plainly(node), tag.span.start)
+        for tag in chunk.tags
+        if tag.kind == "output"
+        for node in tag_tree(tag).statement.expressions
+    ]
+    return tuple((node.name, node.span.shifted(start)) for node, start in read if node is not None)
+
+
+_printed_names: Final = summary(lambda chunk: frozenset(name for name, _ in _printed(chunk)), union)
+_denied_names: Final = summary(
+    lambda chunk: frozenset(
+        name
+        for tag in block_tags(chunk)
+        if tag.keyword == "if" and (name := _denied_by(tag_tree(chunk.tags[tag.place]).statement)) is not None
+    ),
+    union,
+)
+"""The variables that a condition says to be empty."""
+
+
+def _printed_empty(file: File) -> Iterator[Finding]:
+    """Yield the variables that a block prints whose condition is that they are empty or undefined."""
+    doubtful = _denied_names(file.chunks) & _printed_names(file.chunks)
+    found: dict[Span, Finding] = {}
+    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
+        for name, place in _printed(located.chunk) if doubtful else ():
+            span = place.shifted(located.start)
+            reference = file.template.names.reference_at(span) if name in doubtful else None
+            if reference is None or reference.binding is not None:
+                continue
+            for block in file.template.branches.at(span.start):
+                placed = placed_statement_at(file.template, block.opening) if block.keyword == "if" else None
+                if placed is None or block.branch or _denied_by(placed[0]) != name:
+                    continue
+                condition = placed[0].expressions[0].span.shifted(placed[1])
+                related = RelatedInformation(file.path, span, "it is printed here")
+                message = f"where this is true, `{name}` is empty, but the block prints it"
+                found.setdefault(condition, Finding(condition, message, related=(related,)))
+    yield from found.values()
+
+
+def _denied_by(statement: Statement) -> str | None:
+    """Return the variable that the condition of an `if` says to be empty or undefined, and nothing else."""
+    return _denied(statement.expressions[0]) if statement.expressions else None
+
+
+def _denied(test: Expression) -> str | None:
+    """Return the variable that a condition says to be empty or undefined, and nothing else."""
+    match test:
+        case Operation(operators=("not",), operands=(Name(name=name),)):
+            return name
+        case Test(name="undefined" | "none", target=Name(name=name)):
+            return name
+        case Operation(operators=("not",), operands=(Test(name="defined", target=Name(name=name)),)):
+            return name
+    return None
+
+
+def _read_plainly(node: Expression) -> Name | None:
+    """Return the variable that an expression prints as it is, or through filters and the escaping function."""
+    if isinstance(node, Filter) and node.name not in {"default", "d", "length", "count", "tojson"}:
+        return _read_plainly(node.target) if node.target is not None else None
+    if isinstance(node, Call) and len(node.arguments) == 1 and isinstance(node.function, Name):
+        is_escaped = node.function.name == "escape_special_characters"
+        return _read_plainly(node.arguments[0]) if is_escaped else None
+    return node if isinstance(node, Name) else None
 
 
 def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
@@ -137,8 +225,28 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
             options = node.operands[1]
             if isinstance(options, Collection) and options.kind != "dict":
                 yield from _twice(chunk, start, options.items, "in this list")
+        elif isinstance(node, Filter) and node.name in {"default", "d"}:
+            yield from _late_default(node, start)
         elif isinstance(node, Collection) and node.kind == "dict":
             yield from _twice(chunk, start, node.items[::2], "a key of this mapping")
+
+
+_FILLING: Final = frozenset(
+    {
+        "capitalize", "center", "escape", "e", "format", "indent", "join", "list", "lower", "replace", "safe",
+        "string", "title", "tojson", "trim", "truncate", "upper", "wordwrap",
+    }
+)  # fmt: skip
+"""Filters that return a value for an undefined one, or fail."""
+
+
+def _late_default(node: Filter, start: int) -> Iterator[Finding]:
+    """Yield the `default` for what a filter returns, which is never undefined."""
+    inner = node.target
+    takes_empty = len(node.arguments) > 1 or any(isinstance(each, Keyword) for each in node.arguments)
+    if isinstance(inner, Filter) and inner.name in _FILLING and not takes_empty:
+        message = f"what `{inner.name}` returns is never undefined: put `{node.name}` ahead of it"
+        yield Finding(node.name_span.shifted(start), message)
 
 
 def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression) -> Iterator[Finding]:

@@ -4,7 +4,7 @@
 
 Reports `{name}`, `${name}` and `name }}` in the text of a content if the file prints or binds a variable of
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
-single braces, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
+single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag if the content has no `{` that matches it. In a Python program, reports `{{ name }}` in an
 f-string that is a `raw_template`, which Python reduces to single braces, if the call passes data of that name.
@@ -147,6 +147,13 @@ _whole_names: Final = summary(
     union,
 )
 """The names with one brace on either side."""
+_dollar_names: Final = summary(
+    lambda chunk: frozenset(
+        name for name, span in _fields(chunk) if chunk.text[span.start] == "$" and not chunk.tags_at(span)
+    ),
+    union,
+)
+"""The names behind a dollar sign."""
 _names: Final = summary(lambda chunk: frozenset(_root(name) for name, _ in _fields(chunk)), union)
 
 
@@ -176,6 +183,7 @@ def check(file: File) -> Iterator[Finding]:
     # Several unknown names are a format that the model is to use, and so are names in capitals.
     is_single = bool(names.read_names) and len(unknown) == 1
     guessed = [name for name in unknown if is_single and "_" in name and not name.isupper()]
+    in_dollars = _dollar_names(file.chunks) if _dollar_names(file.chunks) <= {*unknown} else frozenset[str]()
     keys = _keys(file.chunks)
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
@@ -184,7 +192,9 @@ def check(file: File) -> Iterator[Finding]:
             is_key = _root(name) not in known and inside in keys
             is_half = located.chunk.text[span.start] == "{" and located.chunk.text[span.end - 2] == "}"
             is_filtered = bar and _FIRST_WORD.findall(filtered)[0] in FILTERS
-            is_guess = is_key or (inside in guessed and located.chunk.text[span.start] == "{")
+            is_dollar = located.chunk.text[span.start] == "$"
+            is_guess = is_key or (inside in guessed and not is_dollar)
+            is_guess |= is_dollar and is_single and inside in in_dollars and inside.islower()
             if is_guess or is_half or _root(name) in known or is_filtered:
                 meant = f"{{{{ {inside} }}}}"
                 fix = Fix.change_to(span, meant)

@@ -3,7 +3,8 @@
 ## What it does
 
 Reports `code.isdigit`, `line.startswith`, `name.strip` and other names of methods of texts that are not
-called. Names that data often has as keys, such as `title`, `format` or `lower`, are not reported.
+called. Names that data often has as keys, such as `title` or `format`, are not reported. `upper` and `lower` are hints,
+if they are the only attributes of a variable that the file reads.
 
 ## Why is this bad?
 
@@ -33,8 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.syntax.chunk import Chunk
+from promptls.lint.analysis.namespaces import attribute_uses
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import uncalled_attributes
 from promptls.text.positions import Span
 
@@ -48,11 +52,53 @@ _COMPLETE: Final = frozenset(
 """Methods of texts that need no argument."""
 _METHODS: Final = _COMPLETE | {"endswith", "removeprefix", "removesuffix", "startswith", "zfill"}
 _ABOUT_METHODS: Final = frozenset({"callable", "defined", "undefined"})
+_MAYBE: Final = frozenset({"lower", "upper"})
+"""Methods of texts that may be keys of data."""
+
+
+@chunk_fact
+def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the variables of which a method that may be a key is not called, and the places of its name."""
+    return tuple(
+        (node.target.name, node.name_span.shifted(start))
+        for start, node in uncalled_attributes(chunk, _MAYBE, _ABOUT_METHODS)
+        if isinstance(node.target, Name)
+    )
+
+
+_doubtful_names: Final = summary(lambda chunk: frozenset(name for name, _ in _doubtful(chunk)), union)
+_with_keys: Final = summary(
+    lambda chunk: frozenset(
+        use.owner for use in attribute_uses(chunk) if use.is_set or not hasattr(str, use.name)
+    ),
+    union,
+)
+"""The variables that have attributes which no text has."""
+_read_methods: Final = summary(
+    lambda chunk: frozenset(
+        f"{use.owner}.{use.name}" for use in attribute_uses(chunk) if use.name in _MAYBE and not use.is_set
+    ),
+    union,
+)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the methods in the file's tags that are not called."""
+    yield from _certain(file)
+    names = _doubtful_names(file.chunks) - _with_keys(file.chunks) - file.template.names.all_bound_names
+    read = _read_methods(file.chunks)
+    names = frozenset(name for name in names if not {f"{name}.{each}" for each in _MAYBE} <= read)
+    for located in file.chunks.where(lambda piece: not names.isdisjoint(_doubtful_names(piece))):
+        for name, span in _doubtful(located.chunk) if names else ():
+            if name in names:
+                fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),))
+                message = "if this is a text, this is the method itself; `()` calls it"
+                yield Finding(span, message, (fix,), severity="hint").shifted(located.start)
 
 
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the methods in the chunk's tags that are not called."""
+def _certain(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the methods in the chunk's tags that only texts have, and that are not called."""
     for start, node in uncalled_attributes(chunk, _METHODS, _ABOUT_METHODS):
         span = node.name_span.shifted(start)
         message = "this is the method itself, which is always true; `()` calls it"

@@ -81,7 +81,7 @@ _MAX_SHOWN: Final = 60
 _FIRST_COLUMN: Final = re.compile(r"^(?P<tag>\{\{[^\r\n]*?\}\})[^\r\n]*\s*\Z", re.MULTILINE)
 """A line that begins with a value in the first column, directly before the YAML error."""
 _BLOCK: Final = re.compile(
-    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]+)\Z"
+    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]*)\Z"
 )
 """A block with its first line, and with white space in front of a value on a later line of its own."""
 _STATIC: Final = (
@@ -104,7 +104,7 @@ def check(file: File) -> Iterator[Finding]:
     if failure is None or failure.kind not in {"yaml", "parts"}:
         return
     if not rendering.is_exact and not failure.whatever and not _is_text(file, failure):
-        if failure.any_word:
+        if failure.any_word or failure.span is not None:
             yield from _ends_block(file, failure)
         return
     if any(lost_line_break.check(file)) or any(glued_part.check(file)):

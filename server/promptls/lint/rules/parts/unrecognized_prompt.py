@@ -164,13 +164,15 @@ def _dashed(text: str) -> NearPrompt | None:
     """Return edits for the missing dashes of parts."""
     keys = [*_TOP_KEY.finditer(text)]
     names = {key["key"] for key in keys}
-    if not ("content" in names and names & {"name", "role"} and names <= set(PART_KEYS)):
+    is_indented = len(names) == 1 and names <= {"name", "role"}
+    if not is_indented and not ("content" in names and names & {"name", "role"} and names <= set(PART_KEYS)):
         return None
     first = keys[0]["key"]
     starts = {key.start() for key in keys if key["key"] == first}
     edits = [
         (Span(line.start(), line.start()), "- " if line.start() in starts else "  ")
         for line in _LINE.finditer(text, min(starts))
+        if line.start() in starts or not is_indented
     ]
     if not _makes(text, edits, Kind.PARTS):
         return None

@@ -6,7 +6,8 @@ Reports `{{-` after a word and a space on the same line, and `-}}` ahead of a sp
 expression with a text of its own, such as `{{- "s" if number > 1 }}`, may be meant to continue the word,
 and is not reported.
 
-In a block, it reports a tag such as `{%- endif -%}` between two lines of text, if all white space between them is
+In a block, it reports `-}}` at the end of a line, if the next line begins with a word or as a heading or list
+item, and a tag such as `{%- endif -%}` between two lines of text, if all white space between them is
 removed and the second begins with a word or as a heading or list item. If that happens only when the
 block of an `if` or `for` prints nothing, it is reported as well.
 
@@ -79,6 +80,8 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 yield _finding(Span(start, start + 3), sign, "continues the word before it")
             if tag.trims_after and _AFTER.match(chunk.text, end):
                 yield _finding(Span(end - 3, end), Span(end - 3, end - 2), "is continued by the next word")
+            if tag.trims_after and content.is_block and _is_continued(chunk, content, tag):
+                yield _joined(tag, "the next line continues the value")
     for content in chunk_contents(chunk) if "-%}" in chunk.text else ():
         if content.is_block:
             yield from _joined_lines(chunk, content)
@@ -99,17 +102,20 @@ def _joined_lines(chunk: Chunk, content: Content) -> Iterator[Finding]:
         pair = blocks.get(tag.span)
         opening = chunk.tags[pair.opening] if pair is not None and not pair.middles else None
         if _continues(chunk, content, tag) or (opening and _continues(chunk, content, opening)):
-            yield Finding(
-                Span(tag.span.end - 3, tag.span.end),
-                "this `-` removes the line break: the next line continues the text before it",
-                (
-                    Fix(
-                        "Keep the line break",
-                        (Edit(Span(tag.span.end - 3, tag.span.end - 2), ""),),
-                        preferred=True,
-                    ),
-                ),
-            )
+            yield _joined(tag, "the next line continues the text before it")
+
+
+def _joined(tag: Tag, how: str) -> Finding:
+    sign = Span(tag.span.end - 3, tag.span.end - 2)
+    fix = Fix("Keep the line break", (Edit(sign, ""),), preferred=True)
+    return Finding(Span(sign.start, tag.span.end), f"this `-` removes the line break: {how}", (fix,))
+
+
+def _is_continued(chunk: Chunk, content: Content, tag: Tag) -> bool:
+    """Return whether a value is directly followed by the text of the next line, such as a heading or sentence."""
+    following = chunk.text[tag.span.end : content.value.span.end]
+    text = following.lstrip()
+    return "\n" in following[: len(following) - len(text)] and bool(_LINE_START.match(text))
 
 
 def _continues(chunk: Chunk, content: Content, tag: Tag) -> bool:

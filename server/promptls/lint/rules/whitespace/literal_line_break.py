@@ -12,6 +12,8 @@ It may be intended, to end a part with a line break. But Prompt Poet turns *ever
 into a line break, including those of values: `C:\new` and `\nabla` are split into two lines, and cannot be
 escaped.
 
+A `/n` at the end of a line is reported as well: it reaches the model as it is.
+
 ## Example
 
 ```yaml
@@ -37,12 +39,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import Content, block_indent, chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.text.positions import Span
 
 _BREAK: Final = re.compile(r"\\[nr]")
+_SLASHED: Final = re.compile(r"(?<![\w/.<~:])/n(?=[ ]*(?:[\r\n\"']|\Z))")
 _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 
 
@@ -54,6 +57,19 @@ def check(file: File) -> Iterator[Finding]:
         for found, count in _in_chunk(located.chunk)
     )
     yield from first_of_each(file, RULE.name, places)
+    yield from _slashed(file)
+
+
+@each_chunk
+def _slashed(chunk: Chunk) -> Iterator[Finding]:
+    """Yield each `/n` at the end of a line of a content, with a slash instead of a backslash."""
+    if "/n" not in chunk.text:
+        return
+    for content in chunk_contents(chunk):
+        for match in _SLASHED.finditer(chunk.text, *content.value.span):
+            span = Span(*match.span())
+            if not chunk.tags_at(Span(span.start, span.start + 1)):
+                yield Finding.suggest(span, "the model gets this as text", "\\n")
 
 
 @chunk_fact
