@@ -19,6 +19,13 @@ ProblemKind: TypeAlias = Literal[
     "stray-end",
     "stray-branch",
     "misplaced-branch",
+    "missing-mark",
+    "missing-space",
+    "tab",
+    "text-behind-mark",
+    "text-behind-value",
+    "unclosed-quote",
+    "unquoted-value",
 ]
 """The kinds of syntax errors that have fixes of their own."""
 STRAYS: frozenset[ProblemKind] = frozenset({"stray-end", "stray-branch"})

@@ -14,7 +14,7 @@ from promptls.lint.rule import Edit, File, Fix
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.problem import ProblemKind, SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.positions import Span, line_end, line_start
@@ -289,14 +289,14 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     source = template.source
     line = source.line_span(source.line_column(problem.span.start).line)
     text = source.slice(line)
-    if "begins on the line below" in problem.message:
+    if problem.kind == "text-behind-mark":
         return tuple(_after_mark(source, text, line))
-    unmarked = _unmarked_block(source, text, line.start) if "quote the value" in problem.message else None
+    unmarked = _unmarked_block(source, text, line.start) if problem.kind == "unquoted-value" else None
     if unmarked is not None:
         return (unmarked,)
-    fixes = (*_indented(source, text, line.start), *_fixes(text, line.start, problem.message))
+    fixes = (*_indented(source, text, line.start), *_fixes(text, line.start, problem.kind))
     mark = _MARK_ALONE.match(_line_above(source, line))
-    if fixes and mark is not None and "tab" in problem.message:
+    if fixes and mark is not None and problem.kind == "tab":
         # The first line of a block must be deeper than its key.
         indent = len(text) - len(text.lstrip())
         least = len(mark["indent"]) + len(mark["dash"] or "") + 2
@@ -373,7 +373,7 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
             return
 
 
-def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
+def _fixes(line: str, start: int, kind: ProblemKind) -> Iterator[Fix]:
     indent = re.match(r"[\s\u200b\u2060\ufeff]*", line)
     if indent and indent.group().strip(" "):
         spaces = re.sub(r"[\u200b\u2060\ufeff]", "", indent.group().replace("\t", "  "))
@@ -383,7 +383,7 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
     if re.match(r"[*+\u2022\u2013\u2014][ ](?:name|role|content):", line):
         yield Fix("Change it to a dash", (Edit(Span(start, start + 1), "-"),), preferred=True)
         return
-    if line.startswith("-") and "after this dash" in message:
+    if line.startswith("-") and kind == "missing-space":
         yield Fix("Insert a space", (Edit(Span(start + 1, start + 1), " "),), preferred=True)
         return
     key = _KEY_WITHOUT_COLON.match(line)
@@ -398,12 +398,12 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         edit = Edit(Span(place + has_colon, place + has_colon), " " if has_colon else ":")
         yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
         return
-    if "needs a `|`" in message:
+    if kind == "missing-mark":
         end = start + len(line.rstrip())
         yield Fix("Add `|`", (Edit(Span(end, end), " |"),), preferred=True)
         return
     quote = _QUOTE.match(line)
-    if quote and "not closed" in message:
+    if quote and kind == "unclosed-quote":
         end = start + len(line.rstrip())
         yield Fix("Close the quote at the end of the line", (Edit(Span(end, end), quote.group(1)),))
         return
@@ -418,10 +418,10 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         edit = Edit(Span(*second.span("gap")).shifted(start), "\n" + " " * (column.end() if column else 0))
         yield Fix("Break the line here", (edit,), preferred=True)
         return
-    is_behind = "quote the whole value" in message
+    is_behind = kind == "text-behind-value"
     if (
         value
-        and ("quote the value" in message or is_behind)
+        and (kind == "unquoted-value" or is_behind)
         and (value.group(1)[0] not in "'\"|>[{" or is_behind)
         and re.search(r"\w", value.group(1))
     ):

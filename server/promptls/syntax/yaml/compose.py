@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.problem import ProblemKind, SyntaxProblem
 from promptls.syntax.projection import Projection
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.positions import Span, line_end, line_start
@@ -111,30 +111,41 @@ _AT_CONTEXT: Final = (
     "found unexpected document indicator",
     "did not find expected alphabetic or numeric character",
 )
-_PLAIN_WORDS: Final = {
+_PLAIN_WORDS: Final[dict[str, tuple[str, ProblemKind]]] = {
     "did not find expected alphabetic or numeric character": (
-        "a value cannot begin with `*` or `&` unless a name is meant; quote the value"
+        "a value cannot begin with `*` or `&` unless a name is meant; quote the value",
+        "unquoted-value",
     ),
     "could not find expected ':'": (
-        "expected `:` after this key; text of a block scalar must be indented more than its key"
+        "expected `:` after this key; text of a block scalar must be indented more than its key",
+        "",
     ),
     "mapping values are not allowed in this context": (
-        "`: ` is not allowed here; quote the value, or check the indentation"
+        "`: ` is not allowed here; quote the value, or check the indentation",
+        "unquoted-value",
     ),
-    "did not find expected key": "expected a key here; check the indentation and the quotes",
-    "did not find expected node content": "expected a value here, or the bracket that closes the list",
+    "did not find expected key": ("expected a key here; check the indentation and the quotes", ""),
+    "did not find expected node content": ("expected a value here, or the bracket that closes the list", ""),
     "did not find expected comment or line break": (
-        "nothing is allowed here: the text of a block begins on the line below its `|` or `>`"
+        "nothing is allowed here: the text of a block begins on the line below its `|` or `>`",
+        "text-behind-mark",
     ),
-    "did not find expected '-' indicator": "expected `- ` as for the items above; check the indentation",
-    "found unexpected end of stream": "a quoted value that is not closed",
-    "found unexpected document indicator": "a quoted value that is not closed",
-    "found character that cannot start any token": "this character cannot begin a value; quote the value",
-    "but found another document": "a second document begins here; a prompt is one document",
-    "did not find expected <document start>": "this is not allowed here; quote it, or remove it",
-    "did not find expected ',' or ']'": "expected `,` or `]`",
-    "did not find expected ',' or '}'": "expected `,` or `}`",
+    "did not find expected '-' indicator": (
+        "expected `- ` as for the items above; check the indentation",
+        "",
+    ),
+    "found unexpected end of stream": ("a quoted value that is not closed", "unclosed-quote"),
+    "found unexpected document indicator": ("a quoted value that is not closed", "unclosed-quote"),
+    "found character that cannot start any token": (
+        "this character cannot begin a value; quote the value",
+        "unquoted-value",
+    ),
+    "but found another document": ("a second document begins here; a prompt is one document", ""),
+    "did not find expected <document start>": ("this is not allowed here; quote it, or remove it", ""),
+    "did not find expected ',' or ']'": ("expected `,` or `]`", ""),
+    "did not find expected ',' or '}'": ("expected `,` or `}`", ""),
 }
+"""Messages for those of libyaml, and the kinds of the errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +157,7 @@ class YamlError:
 
     offset: int
     message: str
+    kind: ProblemKind = ""
     alias: str = ""
     is_at_end: bool = False
 
@@ -269,37 +281,41 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     alias = ""
     if "undefined alias" in problem and (match := _ALIAS.match(text, offset)):
         alias = match.group(1)
-    message = _PLAIN_WORDS.get(problem, problem)
+    message, kind = _PLAIN_WORDS.get(problem, (problem, ""))
     if "<document start>" in problem and text.startswith("%", offset):
         message = "a directive needs a line with `---` behind it"
     opened = quote_opened_above(text, mark.index) if mark else None
     if opened is not None:
-        return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
+        return YamlError(opened, *_PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)
     block = _block_above(text, line)
     if block is not None:
-        return YamlError(block, "a text of several lines needs a `|` after this colon")
+        message = "a text of several lines needs a `|` after this colon"
+        return YamlError(block, message, "missing-mark")
     deeper = _deeper_above(text, line)
     if deeper is not None:
         return YamlError(deeper, "the first line of a text is indented no more than the lines below it")
-    offset, message = _explained(text, line, offset, problem, message)
-    return YamlError(offset, message, alias)
+    return _explained(text, line, problem, YamlError(offset, message, kind, alias))
 
 
-def _explained(text: str, line: int, offset: int, problem: str, message: str) -> tuple[int, str]:
-    """Return the offset and message of an error, by what is on its line or above."""
+def _explained(text: str, line: int, problem: str, error: YamlError) -> YamlError:
+    """Return an error as what is on its line, or above, explains it."""
+    offset = error.offset
     behind = _WHOLE_VALUE.match(text, line)
     if behind is not None and offset == behind.start("behind"):
         message = "nothing is allowed behind a value in brackets or quotes; quote the whole value"
+        error = replace(error, message=message, kind="text-behind-value")
     if _DASHED.match(text, line):
-        offset, message = line, "expected a space after this dash, which begins a list item"
-    elif problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
-        offset, message = above, "expected a space behind this colon"
-    elif "tab" in problem or text[offset : offset + 1] == "\t":
-        message = "a tab cannot indent YAML; use spaces"
-    elif _OTHER_SPACE.match(text, offset):
+        message = "expected a space after this dash, which begins a list item"
+        return replace(error, offset=line, message=message, kind="missing-space")
+    if problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
+        return replace(error, offset=above, message="expected a space behind this colon", kind="")
+    if "tab" in problem or text[offset : offset + 1] == "\t":
+        return replace(error, message="a tab cannot indent YAML; use spaces", kind="tab")
+    if _OTHER_SPACE.match(text, offset):
         message = f"U+{ord(text[offset]):04X} cannot indent YAML; use spaces"
-    return offset, message
+        return replace(error, message=message, kind="")
+    return error
 
 
 _OTHER_SPACE: Final = re.compile(r"[^\S \t\r\n]|[\u200b\u2060\ufeff]")
@@ -435,7 +451,7 @@ def yaml_problem(chunk: Chunk, projection: Projection, error: YamlError) -> tupl
     end = origin + len(chunk.text[origin:end].rstrip())
     if end <= origin:
         origin, end = _text_before(chunk.text, origin)
-    return (SyntaxProblem("yaml", Span(origin, end), error.message),)
+    return (SyntaxProblem("yaml", Span(origin, end), error.message, kind=error.kind),)
 
 
 def _text_before(text: str, offset: int) -> tuple[int, int]:
