@@ -55,42 +55,51 @@ class Framing:
         if self._body_length is not None and len(self._waiting) < self._body_length:
             self._check_incomplete_body()
             return
-        stream = bytes(self._waiting)
         done = 0
-        while True:
-            if self._body_length is None:
-                header = _read_header(stream, done)
-                if header is None:
+        with memoryview(self._waiting) as stream:  # so that a large body is copied once
+            while True:
+                if self._body_length is None:
+                    header = _read_header(stream, done)
+                    if header is None:
+                        break
+                    length, done = header
+                    if length > self.max_bytes:
+                        announced = f"a message is announced with {length:,} bytes"
+                        raise _BrokenStreamError(f"{announced}, and the limit is {self.max_bytes:,}")
+                    self._body_length = length
+                end = done + self._body_length
+                if len(stream) < end:
                     break
-                length, done = header
-                if length > self.max_bytes:
-                    raise _BrokenStreamError(
-                        f"a message is announced with {length:,} bytes, and the limit is {self.max_bytes:,}"
-                    )
-                self._body_length = length
-            end = done + self._body_length
-            if len(stream) < end:
-                break
-            _check_body(stream, done, end)
-            found.append(stream[done:end])
-            done = end
-            self._body_length = None
+                self._check_body(done, end)
+                found.append(bytes(stream[done:end]))
+                done = end
+                self._body_length = None
+                self._searched = 0
         del self._waiting[:done]
         if self._body_length is not None:
-            self._searched = 0
             self._check_incomplete_body()
 
     def _check_incomplete_body(self) -> None:
-        """Check the received part of a body, examining each byte about once."""
-        _check_body(self._waiting, max(0, self._searched - MAX_HEADER_BYTES), len(self._waiting))
+        """Check the received part of a body."""
+        self._check_body(0, len(self._waiting))
         self._searched = len(self._waiting)
+
+    def _check_body(self, start: int, end: int) -> None:
+        """Raise _BrokenStreamError if a body contains the header of a different message.
+
+        What was searched before is skipped, so that each byte is examined about once.
+        """
+        start = max(start, self._searched - MAX_HEADER_BYTES)
+        at = self._waiting.find(b"ontent-", start, end)  # either case of the first letter
+        if at >= 0 and _HEADER_IN_BODY.search(self._waiting, max(start, at - 1), end):
+            raise _BrokenStreamError("a header begins inside a message: its `Content-Length` is wrong")
 
 
 class _BrokenStreamError(Exception):
     """The reason why a stream cannot be read further."""
 
 
-def _read_header(stream: bytes, start: int) -> tuple[int, int] | None:
+def _read_header(stream: memoryview, start: int) -> tuple[int, int] | None:
     """Return the length of a body and its start; None if the header is not complete.
 
     Raises _BrokenStreamError at the first byte that cannot belong to a header.
@@ -98,7 +107,7 @@ def _read_header(stream: bytes, start: int) -> tuple[int, int] | None:
     usual = _USUAL_HEADER.match(stream, start)
     if usual is not None:
         return int(usual[1]), usual.end()
-    *lines, rest = stream[start : start + MAX_HEADER_BYTES].split(b"\n")
+    *lines, rest = bytes(stream[start : start + MAX_HEADER_BYTES]).split(b"\n")
     length: int | None = None
     at = start
     for line in lines:
@@ -136,13 +145,6 @@ def _checked_line(line: bytes) -> re.Match[bytes] | None:
             raise _BrokenStreamError("a `Content-Length` is not a number of bytes")
         raise _BrokenStreamError("a header line is neither `Content-Length` nor `Content-Type`")
     return found
-
-
-def _check_body(buffer: bytes | bytearray, start: int, end: int) -> None:
-    """Raise _BrokenStreamError if a body contains the header of a different message."""
-    at = buffer.find(b"ontent-", start, end)  # either case of the first letter
-    if at >= 0 and _HEADER_IN_BODY.search(buffer, max(start, at - 1), end):
-        raise _BrokenStreamError("a header begins inside a message: its `Content-Length` is wrong")
 
 
 _READ_BYTES: Final = 1 << 16
