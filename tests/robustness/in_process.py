@@ -57,6 +57,16 @@ class InProcess:
                     return message
             await asyncio.sleep(0)
 
+    async def notified(self, method: str) -> Json:
+        """The parameters of the first notification of this method that was not taken yet."""
+        while True:
+            for message in self.messages:
+                if message.get("method") == method:
+                    self.messages.remove(message)
+                    params: Json = message["params"]
+                    return params
+            await asyncio.sleep(0)
+
     async def begin(self) -> None:
         params = {"processId": None, "rootUri": self.root.as_uri(), "capabilities": self.capabilities}
         await self.ask("initialize", params)

@@ -125,11 +125,9 @@ class Diagnostics:
 
     def refresh(self, paths: list[str]) -> None:
         """Update the diagnostics of files that a change outside of their own text may affect."""
-        if not self._context.capabilities.pulls_diagnostics:
+        if self._sends_updates:
             for path in paths:
                 self._schedule(path)
-        elif self._sends_updates and any(map(self._differs, paths)):
-            self._context.server.workspace_diagnostic_refresh(None)
 
     def on_did_close(self, path: str) -> None:
         """Remove the diagnostics of a closed file."""
@@ -170,22 +168,37 @@ class Diagnostics:
                 found[self._context.uri_of(other)] = self.report(other, None)
         return found
 
-    # -- push ---------------------------------------------------------------------------
+    # -- updates without a request ----------------------------------------------------------
 
     def _schedule(self, path: str) -> None:
-        """Publish after all messages that have arrived are handled: the loop reads input once in between."""
+        """Update after all messages that have arrived are handled: the loop reads input once in between."""
         if not self._waiting:
-            loop = asyncio.get_running_loop()
-            loop.call_soon(loop.call_soon, self._publish)
+            self._update_soon()
         self._waiting[path] = None
 
-    def _publish(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        for path in waiting:
-            opened = self._context.snapshot.open_files.get(path)
-            if opened is not None:
-                found, self._reads[path] = self._computed(path)
-                self._publisher.publish(path, found, opened.version)
+    def _update_soon(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._update_next)
+
+    def _update_next(self) -> None:
+        """Publish the diagnostics of one file, or have a client that pulls request them.
+
+        The other files follow after the messages that arrive meanwhile, as there may be many.
+        """
+        if not self._waiting:
+            return
+        path = next(iter(self._waiting))
+        del self._waiting[path]
+        opened = self._context.snapshot.open_files.get(path)
+        if self._context.capabilities.pulls_diagnostics:
+            if self._differs(path):
+                self._waiting.clear()  # the client requests those of all files
+                self._context.server.workspace_diagnostic_refresh(None)
+        elif opened is not None:
+            found, self._reads[path] = self._computed(path)
+            self._publisher.publish(path, found, opened.version)
+        if self._waiting:
+            self._update_soon()
 
     def _differs(self, path: str) -> bool:
         """Return whether the last answer for the file is out of date."""
