@@ -144,9 +144,14 @@ class Renderings:
         return self._latest.get(path)
 
     async def first(self, path: str, seconds: float = _FIRST_SECONDS) -> FileRendering | None:
-        """Return the latest rendering of a file; wait for the first one, by default for a short time."""
+        """Return the latest rendering of a file; wait for the first one, by default for a short time.
+
+        It is made before those of other files, even if the user does not pause.
+        """
         is_coming = path in self._context.snapshot.open_files and path not in self._tried
         if is_coming and self._context.kind(path) in RENDERED_KINDS:
+            self._waiting = {path: None, **self._waiting}
+            self._render_soon()
             with contextlib.suppress(asyncio.TimeoutError):
                 async with self._made:
                     await asyncio.wait_for(self._made.wait_for(lambda: path in self._tried), seconds)
@@ -166,6 +171,9 @@ class Renderings:
                     self._context.notify(CHANGED, {"uri": self._context.uri_of(path)})
             else:  # the dependencies of an old rendering may no longer apply
                 self._forget(path)
+        self._render_soon()
+
+    def _render_soon(self) -> None:
         if self._waiting and self._work is None:
             self._work = self._context.start(self._render_waiting(), "the rendering of the open files")
 
