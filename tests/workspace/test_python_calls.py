@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.workspace.python_calls import calls_in
+from promptls.workspace.python_calls import calls_in, key_spans
 
 LOADED = {
     "what a method keeps in its instance": """\
@@ -103,3 +103,11 @@ UNKNOWN = {
 def test_a_call_is_left_out_where(text: str) -> None:
     assert calls_in(SUPPORT + ANSWER, "/project/app.py") != ()
     assert calls_in(text, "/project/app.py") == ()
+
+
+def test_a_byte_order_mark_moves_no_place() -> None:
+    text = '\ufeffPrompt(template_path="a.yml.j2", template_data={"text": 1})\n'
+    (call,) = calls_in(text, "app.py")
+
+    assert text[call.span.start : call.span.end] == "Prompt"
+    assert [text[span.start : span.end] for span in key_spans(text, call, ("text",))] == ["text"]

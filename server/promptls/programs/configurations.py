@@ -74,13 +74,12 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
 
     None if the text is not a configuration. Findings in imported files are reported in those files.
     """
-    without_mark = text.removeprefix("\ufeff")
     interpreter = Interpreter(files)
-    read = _read(without_mark, interpreter) if is_configuration(text) else None
+    read = _read(text.removeprefix("\ufeff"), interpreter) if is_configuration(text) else None
     if read is None:
         return None
     own, names = read
-    places = PythonPlaces(text, begin=len(text) - len(without_mark))
+    places = PythonPlaces(text)
     positions = PositionMap(places, own)
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]

@@ -97,7 +97,7 @@ def _returns(program: Program, experiment: Function) -> Iterator[Finding]:
     nodes = [*own_nodes(experiment)]
     if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in nodes):
         message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
-        yield Finding(program.name_span(experiment), message)
+        yield Finding(program.places.name_span(experiment), message)
     for node in nodes:
         if isinstance(node, ast.Return) and node.value is not None and _is_scalar(node.value):
             message = f"the experiment `{experiment.name}` returns a mapping: other results are dropped"

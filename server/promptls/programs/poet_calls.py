@@ -14,8 +14,8 @@ from promptls.security.files import is_file
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
-from promptls.workspace.python_calls import literal_path
-from promptls.workspace.python_scopes import Scope, meaning_in, scopes_of
+from promptls.workspace.python_paths import literal_path
+from promptls.workspace.python_scopes import Scope, last_name, meaning_in, scopes_of
 
 CONSTRUCTOR: Final = (
     "template_data",
@@ -114,7 +114,7 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
     if is_poet:
         yield from _unknown(program, call, "Prompt", CONSTRUCTOR)
         encode = given.get("encode_func")
-        if isinstance(encode, ast.Call) and _last_name(encode.func) in _ENCODINGS:
+        if isinstance(encode, ast.Call) and last_name(encode.func) in _ENCODINGS:
             span = program.span(encode)
             fix = Fix("Insert `.encode`", (Edit(Span(span.end, span.end), ".encode"),), preferred=True)
             yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
@@ -216,7 +216,7 @@ def _variables(
         ]
         yield from _attributes(program, nodes, uses, is_exact=prompt.is_exact)
         for cut in _calls(nodes, uses):
-            if prompt.made is not None and _last_name(cut.func) == "truncate":
+            if prompt.made is not None and last_name(cut.func) == "truncate":
                 is_counted = _is_counted(scope, name, cut)
                 yield from _truncate(program, cut, prompt.made, is_counted=is_counted)
 
@@ -241,7 +241,7 @@ def _attributes(
         elif is_exact:
             yield Finding(_name_span(program, use), message)
     for call in _calls(nodes, uses):
-        name = _last_name(call.func)
+        name = last_name(call.func)
         if name in _PROPERTIES:
             rest = Span(program.span(call.func).end, program.span(call).end)
             fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
@@ -387,7 +387,3 @@ def _unknown(program: Program, call: ast.Call, what: str, known: tuple[str, ...]
             message = f"`{what}` has no argument `{keyword.arg}`"
             free = [each for each in known if each not in given]
             yield unknown_argument(program, keyword, message, free)
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -17,7 +17,6 @@ from promptls.workspace.python_experiments import PACKAGES
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _LIBRARIES: Final = (*PACKAGES, "prompt_poet")
-_BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 def may_use_library(text: str) -> bool:
@@ -96,16 +95,10 @@ class Program:
                 return decorator
         return None
 
-    def name_span(self, node: Function) -> Span:
-        """Return the span of a function's name."""
-        at = self.text.find(node.name, self.span(node).start)
-        return Span(at, at + len(node.name))
-
 
 def parse_program(text: str, path: Path) -> Program | None:
     """Return the program in a file; None if the text is no Python."""
-    own_text = text.removeprefix(_BYTE_ORDER_MARK)
-    tree = parse_python(own_text)
+    tree = parse_python(text)
     if tree is None:
         return None
     nodes = tuple(ast.walk(tree))
@@ -124,8 +117,7 @@ def parse_program(text: str, path: Path) -> Program | None:
         elif isinstance(node, ast.arg):
             bindings[node.arg] += 1
     definitions = Counter(node.name for node in tree.body if isinstance(node, Function))
-    places = PythonPlaces(text, len(text) - len(own_text))
-    return Program(tree, path, places, nodes, names, modules, bindings, definitions)
+    return Program(tree, path, PythonPlaces(text), nodes, names, modules, bindings, definitions)
 
 
 def argument(call: ast.Call, name: str) -> ast.expr | None:

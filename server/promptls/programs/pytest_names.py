@@ -14,7 +14,7 @@ from promptls.lint.rules.experiments.unknown_metric import RULE
 from promptls.lint.runner import severity_of
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
-from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
+from promptls.syntax.python_places import PythonPlaces, parse_python
 from promptls.workspace.snapshot import Snapshot
 
 _FIXTURE: Final = "promptls"
@@ -27,11 +27,10 @@ def findings_in_tests(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
     severity = severity_of(RULE, snapshot.project(path).settings)
     if severity is None or f"{_FIXTURE}.run(" not in text:
         return ()
-    try:
-        tree = ast.parse(text.removeprefix("\ufeff"))
-    except NOT_PYTHON:
+    tree = parse_python(text)
+    if tree is None:
         return ()
-    places = PythonPlaces(text, len(text) - len(text.removeprefix("\ufeff")))
+    places = PythonPlaces(text)
     found = [
         finding.of(RULE.name, severity)
         for function in ast.walk(tree)

@@ -68,11 +68,11 @@ class WrittenTemplate:
 def written_templates(text: str, path: str) -> tuple[WrittenTemplate, ...]:
     """Return the templates in the Python text of the file at `path`."""
     found: dict[int, WrittenTemplate] = {}
-    places = PythonPlaces(text, begin=int(text.startswith("\ufeff")))
+    places = PythonPlaces(text)
     with warnings.catch_warnings():
         # Python's warnings about escapes are reported when the program is run.
         warnings.simplefilter("ignore")
-        for number, raw in enumerate(raw_templates_in(text.removeprefix("\ufeff"), path), start=1):
+        for number, raw in enumerate(raw_templates_in(text, path), start=1):
             made = _written(raw.node, raw.scope, places)
             if made is None or not made[0]:
                 continue
@@ -118,9 +118,8 @@ def halved_braces(text: str, path: str, severity: Severity | None) -> Iterator[F
     """Yield the tags in f-strings that Python reduces to single braces, if the call passes what they name."""
     if severity is None:
         return
-    begin = int(text.startswith("\ufeff"))
-    places = PythonPlaces(text, begin=begin)
-    for raw in raw_templates_in(text[begin:], path):
+    places = PythonPlaces(text)
+    for raw in raw_templates_in(text, path):
         node = raw.scope.value_of(raw.node.id) if isinstance(raw.node, ast.Name) else raw.node
         if raw.call is None or not isinstance(node, ast.JoinedStr):
             continue

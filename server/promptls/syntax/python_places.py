@@ -16,16 +16,20 @@ NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` raises for text that is not Python, or that is nested too deeply for its parser."""
 
 
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
 @lru_cache(maxsize=8)
 def parse_python(text: str) -> ast.Module | None:
     """Return the syntax tree of Python source, which callers do not change; None if it cannot be parsed."""
     try:
-        return ast.parse(text)
+        return ast.parse(text.removeprefix(_BYTE_ORDER_MARK))
     except NOT_PYTHON:
         return None
 
 
 _OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
+_PLAIN_LITERAL: Final = re.compile(r"""[rRuU]?(?P<quote>'{3}|"{3}|'|")(?P<text>.*)(?P=quote)""", re.DOTALL)
 _PIECE: Final = re.compile(
     r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL
 )
@@ -36,12 +40,12 @@ _ESCAPE: Final = re.compile(r"\\[\\'\"abfnrtv0-7xuUN].*", re.DOTALL)
 class PythonPlaces:
     """The positions of expressions in Python source text, in characters from its start.
 
-    The source begins at `begin`, after a byte order mark, which the syntax tree does not count.
+    The syntax tree does not count a byte order mark.
     """
 
-    def __init__(self, text: str, begin: int = 0) -> None:
+    def __init__(self, text: str) -> None:
         self.text: Final = text
-        self._begin = begin
+        self._begin = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))
         self._starts = line_starts(text)
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Span:
@@ -52,6 +56,17 @@ class PythonPlaces:
         return Span(
             start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         )
+
+    def name_span(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+        """Return the span of the name of a function."""
+        start = self.text.index("def", self._offset(function.lineno, function.col_offset)) + len("def")
+        at = max(self.text.find(function.name, start), start)
+        return Span(at, at + len(function.name))
+
+    def inside_quotes(self, node: ast.Constant) -> Span | None:
+        """Return the span of a text inside its quotes; None if it is not one literal without escapes."""
+        written = _PLAIN_LITERAL.fullmatch(self.text, *self.span(node))
+        return Span(*written.span("text")) if written and written["text"] == node.value else None
 
     def module_span(self, statement: ast.ImportFrom, module: str) -> Span:
         """Return the span of an import's module name; the whole statement if it is written differently."""

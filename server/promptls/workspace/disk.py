@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -115,3 +115,19 @@ class DiskFiles:
             del self._known[next(iter(self._known))]
         self._known[path] = (stamp, template)
         return template
+
+
+def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:
+    """Yield the Python files below each root by folder, except in hidden and package folders.
+
+    Roots that are `shallow` are only searched down to their direct subfolders.
+    """
+    for root in roots:
+        for current, folders, files in os.walk(root):
+            is_deepest = root in shallow and current != root
+            folders[:] = sorted(
+                name
+                for name in folders
+                if not (is_deepest or name.startswith(".") or name in SKIPPED_FOLDERS)
+            )
+            yield [str(Path(current) / name) for name in sorted(files) if name.endswith(".py")]

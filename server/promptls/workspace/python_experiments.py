@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from promptls.security.files import cached_by_file, folder_changed, names_in
-from promptls.syntax.python_places import NOT_PYTHON
-from promptls.text.positions import Span, line_starts
-from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_calls import python_paths_by_folder
+from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.text.positions import Span
+from promptls.workspace.disk import python_paths_by_folder, text_on_disk
 
 PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
@@ -126,10 +125,10 @@ _DEFINES: Final = re.compile(rf"\b(?:experiment|Dataset|{_LOADER}|{'|'.join(sort
 
 def findings_in(text: str, path: str) -> PythonFindings:
     """Return what Python source of the file at `path` defines; empty if it cannot be parsed."""
+    tree = parse_python(text)
     try:
-        tree = ast.parse(text)
-        return _Reader(tree, text, path).findings()
-    except NOT_PYTHON:
+        return PythonFindings() if tree is None else _Reader(tree, text, path).findings()
+    except RecursionError:
         return PythonFindings()
 
 
@@ -139,8 +138,7 @@ class _Reader:
     def __init__(self, tree: ast.Module, text: str, path: str) -> None:
         self._tree = tree
         self._path = path
-        self._starts = line_starts(text)
-        self._lines = text.splitlines(keepends=True)
+        self._places = PythonPlaces(text)
         self._imported = dict(_imports(tree))
 
     def findings(self) -> PythonFindings:
@@ -265,43 +263,17 @@ class _Reader:
             ):
                 key = each.args[0] if each.args and _is_name(each.func.value, first.arg) else None
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                span = self._text_span(key)
+                span = self._places.inside_quotes(key)
                 if span is not None:
                     yield RowColumn(key.value, span, node.name)
 
-    def _text_span(self, node: ast.Constant) -> Span | None:
-        """Return the span of the text in the quotes.
-
-        None if it has escapes or consists of several literals.
-        """
-        if node.end_lineno != node.lineno or node.end_col_offset is None:
-            return None
-        begin, end = (
-            self._offset(node.lineno, node.col_offset),
-            self._offset(node.lineno, node.end_col_offset),
-        )
-        span = Span(begin + 1, end - 1)
-        line_begin = self._starts[node.lineno - 1]
-        written = self._lines[node.lineno - 1][span.start - line_begin : span.end - line_begin]
-        return span if written == node.value else None
-
     def _defined(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonName:
-        line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
-        keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-        column = line.find(node.name, line.find(keyword) + len(keyword))
-        start = self._starts[node.lineno - 1] + max(column, 0)
-        return PythonName(node.name, Span(start, start + len(node.name)), node.lineno - 1)
+        return PythonName(node.name, self._places.name_span(node), node.lineno - 1)
 
     def _assigned(self, node: ast.Assign) -> Iterator[PythonName]:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                start = self._offset(target.lineno, target.col_offset)
-                yield PythonName(target.id, Span(start, start + len(target.id)), target.lineno - 1)
-
-    def _offset(self, line: int, column: int) -> int:
-        """Return the offset of a position in the syntax tree (line from 1, column in bytes)."""
-        before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
-        return self._starts[line - 1] + len(before.decode("utf-8", "replace"))
+                yield PythonName(target.id, self._places.span(target), target.lineno - 1)
 
     def _is_decorated(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str] | frozenset[str]

@@ -94,6 +94,11 @@ class Scope:
         return None
 
 
+def last_name(node: ast.expr) -> str:
+    """Return the last component of a name such as `package.function`; empty for other expressions."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def scopes_of(tree: ast.Module) -> list[Scope]:
     """Return the scopes of a module; the module's own scope is first."""
     found: list[Scope] = []

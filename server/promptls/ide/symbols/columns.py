@@ -22,14 +22,12 @@ from promptls.ide.symbols.inputs import (
     key_spans,
     prompts_by,
 )
-from promptls.ide.symbols.python_names import FUNCTIONS, place_in
+from promptls.ide.symbols.python_names import FUNCTIONS
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
-from promptls.syntax.language import PLAIN_TEXT
-from promptls.syntax.python_places import parse_python
-from promptls.syntax.source import Source
+from promptls.syntax.python_places import PythonPlaces, parse_python
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import needs_of
@@ -218,14 +216,14 @@ def _row_keys(text: str, function: str, column: str) -> tuple[Span, ...]:
     node = _function(text, function)
     if node is None or _ROW not in _arguments(node):
         return ()
-    source = Source.of(text, PLAIN_TEXT)
+    places = PythonPlaces(text)
     found = []
     for each in ast.walk(node):
         key = _key_of_row(each)
         if key is not None and key.value == column:
-            start = place_in(source, key.lineno, key.col_offset, "").start + 1
-            if text[start : start + len(column)] == column:
-                found.append(Span(start, start + len(column)))
+            span = places.inside_quotes(key)
+            if span is not None:
+                found.append(span)
     return tuple(found)
 
 

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.symbols.symbol import Occurrence, Use
-from promptls.syntax.language import PLAIN_TEXT
-from promptls.syntax.python_places import parse_python
-from promptls.syntax.source import Source
+from promptls.syntax.python_places import PythonPlaces, parse_python
 from promptls.text.positions import Span
 from promptls.text.steps import Steps
-from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_calls import python_paths_by_folder
+from promptls.workspace.disk import python_paths_by_folder, text_on_disk
 from promptls.workspace.snapshot import Snapshot
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -169,41 +166,41 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
     tree = parse_python(text)
     if tree is None:
         return PythonUses()
-    source, nodes = Source.of(text, PLAIN_TEXT), list(ast.walk(tree))
+    places, nodes = PythonPlaces(text), list(ast.walk(tree))
     if modules is None:
         has_name = True
         certain: list[tuple[Span, Use]] = [
-            (_name_after_def(source, node), "declaration")
+            (places.name_span(node), "declaration")
             for node in tree.body
             if isinstance(node, FUNCTIONS) and node.name == name
         ]
     else:
         imported = list(_imported(nodes, name, modules))
         has_name = any(each.asname in {None, name} for each in imported)
-        certain = [(place_in(source, each.lineno, each.col_offset, name), "read") for each in imported]
-        certain += _through_module(source, nodes, name, modules)
+        certain = [(_beginning(places.span(each), name), "read") for each in imported]
+        certain += _through_module(places, nodes, name, modules)
     if not certain or not has_name:
         return PythonUses(tuple(certain))
-    references = tuple(_references(source, tree, nodes, name))
+    references = tuple(_references(places, tree, nodes, name))
     if _is_rebound(nodes, name, 1 if modules is None else 0):
         return PythonUses(tuple(certain), references)
     return PythonUses((*certain, *((span, "read") for span in references)))
 
 
-def _references(source: Source, tree: ast.Module, nodes: list[ast.AST], name: str) -> Iterator[Span]:
+def _references(places: PythonPlaces, tree: ast.Module, nodes: list[ast.AST], name: str) -> Iterator[Span]:
     """Yield the uses of the name in a text, and its entries in `__all__`."""
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == name:
-            yield place_in(source, node.lineno, node.col_offset, name)
+            yield places.span(node)
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == "__all__" for target in statement.targets
         ):
             for each in ast.walk(statement.value):
                 if isinstance(each, ast.Constant) and each.value == name:
-                    begin = place_in(source, each.lineno, each.col_offset, "").start + 1
-                    if source.slice(Span(begin, begin + len(name))) == name:
-                        yield Span(begin, begin + len(name))
+                    span = places.inside_quotes(each)
+                    if span is not None:
+                        yield span
 
 
 def _imported(nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]) -> Iterator[ast.alias]:
@@ -214,7 +211,7 @@ def _imported(nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]) -> 
 
 
 def _through_module(
-    source: Source, nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]
+    places: PythonPlaces, nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]
 ) -> Iterator[tuple[Span, Use]]:
     """Yield the uses of `module.name`, by the names of the modules in the file."""
     known: set[str] = set()
@@ -234,7 +231,7 @@ def _through_module(
             )
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node.value) in known:
-            end = place_in(source, node.end_lineno or node.lineno, node.end_col_offset or 0, "").start
+            end = places.span(node).end
             yield Span(end - len(name), end), "read"
 
 
@@ -248,18 +245,6 @@ def _is_rebound(nodes: list[ast.AST], name: str, own: int) -> bool:
     )
 
 
-def _name_after_def(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
-    """Return the span of the name after `def`."""
-    line = source.line_span(node.lineno - 1)
-    written = source.slice(line)
-    start = line.start + written.index(node.name, written.index("def") + len("def"))
-    return Span(start, start + len(node.name))
-
-
-def place_in(source: Source, line: int, column: int, name: str) -> Span:
-    """Return the span for a position of Python's parser, whose columns count bytes."""
-    span = source.line_span(line - 1)
-    start = span.start + len(
-        source.slice(span).encode("utf-8", "surrogatepass")[:column].decode("utf-8", "replace")
-    )
-    return Span(start, start + len(name))
+def _beginning(span: Span, name: str) -> Span:
+    """Return the span of a name at the beginning of another span."""
+    return Span(span.start, span.start + len(name))

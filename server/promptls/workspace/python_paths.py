@@ -1,0 +1,135 @@
+"""The paths that Python expressions evaluate to, and the templates that Jinja loads; nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from promptls.workspace.python_scopes import Scope, attribute_value, last_name, meaning_in
+
+_MAX_STEPS: Final = 20
+_SAME_PATH: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
+"""Functions that return the path that is passed to them."""
+_SAME_METHODS: Final = frozenset({"resolve", "absolute", "as_posix", "__str__"})
+
+
+def literal_path(
+    node: ast.expr, value_of: Callable[[str], ast.expr | None], file: str, depth: int = 0
+) -> str | None:
+    """Return the path that an expression in the Python file `file` evaluates to, or None if unknown.
+
+    `value_of` returns the value of a name, or of `self.name`.
+    """
+    if depth > _MAX_STEPS:
+        return None
+
+    def inner(other: ast.expr) -> str | None:
+        return literal_path(other, value_of, file, depth + 1)
+
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Name(id="__file__"):
+            return file
+        case ast.Name(id=name):
+            value = value_of(name)
+            return None if value is None else inner(value)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _join([inner(left), inner(right)])
+        case ast.Attribute(value=value, attr="parent"):
+            return _parent(inner(value))
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            value = value_of(f"{name}.{attribute}")
+            return None if value is None else inner(value)
+        case ast.Call(func=function, args=arguments, keywords=[]):
+            return _of_call(function, arguments, inner)
+        case _:
+            return None
+
+
+def _of_call(
+    function: ast.expr, arguments: list[ast.expr], inner: Callable[[ast.expr], str | None]
+) -> str | None:
+    name = last_name(function)
+    if name in _SAME_METHODS and isinstance(function, ast.Attribute) and not arguments:
+        return inner(function.value)
+    if not arguments or any(isinstance(argument, ast.Starred) for argument in arguments):
+        return None
+    if name == "dirname" and len(arguments) == 1:
+        return _parent(inner(arguments[0]))
+    is_of_text = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Constant)
+    if name in {"Path", "PurePath"} or (name == "join" and not is_of_text):
+        return _join([inner(argument) for argument in arguments])
+    if name == "joinpath" and isinstance(function, ast.Attribute):
+        return _join([inner(function.value), *map(inner, arguments)])
+    return inner(arguments[0]) if name in _SAME_PATH and len(arguments) == 1 else None
+
+
+def _join(parts: list[str | None]) -> str | None:
+    known = [part for part in parts if part is not None]
+    return os.path.join(*known) if len(known) == len(parts) else None  # noqa: PTH118 - not a path of this machine
+
+
+def _parent(path: str | None) -> str | None:
+    return None if path is None else str(Path(path).parent)
+
+
+_ENVIRONMENTS: Final = frozenset(
+    {"Environment", "SandboxedEnvironment", "ImmutableSandboxedEnvironment", "NativeEnvironment"}
+)
+_PACKAGE_FOLDER: Final = "templates"
+"""The default folder of a package's templates in Jinja."""
+
+
+def is_get_template(node: ast.expr | None) -> bool:
+    """Return whether an expression is a call that gets a template from a Jinja environment."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get_template"
+        and len(node.args) == 1
+        and not node.keywords
+    )
+
+
+def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
+    """Return the path of the template that a call of `get_template` loads; None if its folder is unknown."""
+    assert isinstance(node.func, ast.Attribute)
+    name = literal_path(node.args[0], meaning_in(scope), file)
+    environment = value_meant(node.func.value, scope)
+    if (
+        name is None
+        or not isinstance(environment, ast.Call)
+        or last_name(environment.func) not in _ENVIRONMENTS
+    ):
+        return None
+    loader = next((each.value for each in environment.keywords if each.arg == "loader"), None)
+    loader = value_meant(loader, scope) if loader is not None else None
+    folder = _folder_of(loader, scope, file) if isinstance(loader, ast.Call) else None
+    return None if folder is None else str(PurePosixPath(folder) / name)
+
+
+def value_meant(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """Return the value of a name or attribute; any other expression is returned unchanged."""
+    if isinstance(node, ast.Name):
+        return scope.value_of(node.id)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return attribute_value(scope, node.value.id, node.attr)
+    return node
+
+
+def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
+    """Return the folder that a loader of files or of a package searches; None for other calls."""
+    texts: list[str | None] = []
+    for each in (*loader.args, *(keyword.value for keyword in loader.keywords if keyword.arg != "encoding")):
+        folders = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
+        texts += [literal_path(folder, meaning_in(scope), file) for folder in folders]
+    match last_name(loader.func), texts:
+        case "FileSystemLoader", [str() as folder]:
+            return folder
+        case "PackageLoader", [str() as package, *rest] if None not in rest:
+            return str(PurePosixPath(package.replace(".", "/"), *(map(str, rest or [_PACKAGE_FOLDER]))))
+    return None
