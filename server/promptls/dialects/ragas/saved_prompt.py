@@ -229,7 +229,7 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
         return
     shown = {str(key) for each in inputs.values() for key in each}
     for written, name in _JINJA_NAME.findall(own["instruction"]):
-        if name in shown - set(fields):
+        if name in shown - set(fields) or not (fields or shown):
             message = f"`{written}` is text, and no input: braces are written once around an input."
             yield ObjectProblem(message, (*path, "instruction"), "warning")
     for field in fields:
@@ -288,6 +288,15 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
 def _kind_problems(shown: Mapping[int, Mapping[str, Any]], side: str) -> Iterator[ObjectProblem]:
     """Yield the only value of a field that its model cannot read, if it can read those of all others."""
     for field in dict.fromkeys(key for own in shown.values() for key in own):
+        numbers = [isinstance(own.get(field), int | float) for own in shown.values()]
+        quoted = [
+            index
+            for index, own in shown.items()
+            if isinstance(own.get(field), str) and _NUMBER.fullmatch(own[field].strip())
+        ]
+        if len(quoted) == 1 and len(numbers) > _MIN_AGREEING and sum(numbers) == len(numbers) - 1:
+            message = f"`{field}` is a text here, and a number in all other examples."
+            yield ObjectProblem(message, ("examples", quoted[0], side, field), "hint")
         kinds = {index: kind for index, own in shown.items() if (kind := _kind(own.get(field))) is not None}
         times = Counter(kinds.values())
         if len(times) != _MIN_AGREEING or len(kinds) <= _MIN_AGREEING or min(times.values()) > 1:

@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
-prints `None`. Also reports mappings and lists that are printed as part of a text. The severity of mappings
+prints `None`. Reports a macro that is printed and not called. Also reports mappings and lists that are printed as part of a text. The severity of mappings
 and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
 and mappings and lists that the file itself sets, are hints.
 
@@ -178,8 +178,44 @@ def _element(statement: Statement | None, inputs: Mapping[str, dict[str, Any]]) 
     return schema_at(schema, (*reversed(keys), ""))
 
 
+def _printed_macros(file: File) -> Iterator[Finding]:
+    """Yield the macros that a tag prints instead of calling them."""
+    names = file.template.names
+    doubtful = _whole_names(file.chunks) & (names.bound_names("macro") | names.bound_names("import"))
+    if not doubtful:
+        return
+    targets = {file.snapshot.resolve(file.path, each) for each in file.template.references}
+    templates = [file.snapshot.template(target) for target in targets if target is not None]
+    imported = union([each.names.bound_names("macro") for each in templates if each is not None])
+    for name in sorted(doubtful):
+        for reference in names.references_of(name):
+            binding = reference.binding
+            is_macro = binding is not None and (
+                binding.kind == "macro" or (binding.kind == "import" and name in imported)
+            )
+            chunk = file.template.source.located(reference.span.start)
+            if is_macro and (name, reference.span.shifted(-chunk.start)) in _whole(chunk.chunk):
+                yield Finding(reference.span, "this prints the macro itself and not its text; `()` calls it")
+
+
+@chunk_fact
+def _whole(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names that tags print without anything else."""
+    return tuple(
+        (node.name, node.span.shifted(tag.span.start))
+        for tag in chunk.tags
+        if tag.kind == "output" and not tag.unclosed
+        for node in tag_tree(tag).statement.expressions
+        if isinstance(node, Name)
+    )
+
+
+_whole_names: Final = summary(lambda chunk: frozenset(name for name, _ in _whole(chunk)), union)
+
+
 def check(file: File) -> Iterator[Finding]:
-    """Yield the calls that print `None`, and the mappings and lists that are printed as they are."""
+    """Yield the calls that print `None`, and the mappings, lists and macros that are printed as they are."""
+    yield from _printed_macros(file)
     types = LiteralTypes(file)
     for located in file.chunks.where(_has_changes):
         for tag, method in _changes(located.chunk):

@@ -55,7 +55,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.loop_names import typos_of_loop_variables
+from promptls.lint.analysis.loop_names import looped_names, typos_of_loop_variables
 from promptls.lint.analysis.namespaces import (
     MIN_LENGTH,
     AttributeUse,
@@ -122,6 +122,7 @@ def _found(file: File) -> Iterator[Finding]:
     yield from _names(file)
     yield from _singulars(file)
     yield from _keys(file)
+    yield from _keys_of_bound(file)
     yield from _hyphenated(file)
     yield from _dotted(file)
 
@@ -226,9 +227,9 @@ def _passed(file: File) -> frozenset[str]:
 
 
 def _singulars(file: File) -> Iterator[Finding]:
-    """Yield the names that are read once, and of which the file sets the plural.
+    """Yield the names that are read once, and of which the file sets the plural, or a loop takes the singular.
 
-    It does not read the plural, or reads attributes of both.
+    It does not read the plural that it sets, or reads attributes of both.
     """
     names = file.template.names
     unread = names.bound_names("set") - names.read_names
@@ -239,13 +240,15 @@ def _singulars(file: File) -> Iterator[Finding]:
         for name in names.input_names
         if f"{name}s" in unread or (f"{name}s" in namespaces and name in owners)
     }
+    looped = looped_names(file.chunks)
+    doubtful |= {name for name in names.input_names & looped if f"{name}s" in names.input_names - looped}
     for name in sorted(doubtful - _passed(file)) if doubtful else ():
         references = list(names.references_of(name))
         span = references[0].span
         if (
             len(references) == 1
             and references[0].how != "call"
-            and f"{name}s" in names_in_scope(names, span.start)
+            and (f"{name}s" in names.input_names or f"{name}s" in names_in_scope(names, span.start))
         ):
             finding = _finding(span, name, f"{name}s", f"nothing else is named `{name}`")
             yield replace(finding, severity="hint")
@@ -296,6 +299,28 @@ def _keys(file: File) -> Iterator[Finding]:
                     message += f", and the same value has `{meant[0]}`"
                 finding = _finding(Span(place.end - len(key), place.end), key, meant[0], message)
                 yield replace(finding, severity="hint") if is_guess and has_meant else finding
+
+
+def _keys_of_bound(file: File) -> Iterator[Finding]:
+    """Yield the attributes of variables that the file binds, each read once and a typo of another one."""
+    owners: dict[str, dict[str, set[Span]]] = {}
+    bound = file.template.names.all_bound_names
+    for use in uses_in(file) if has_attribute_uses(file.chunks) and bound else ():
+        if use.owner in bound and not use.is_set and not use.is_initial:
+            owners.setdefault(use.owner, {}).setdefault(use.name, set()).add(use.span)
+    for keys in owners.values():
+        like = typos_among(frozenset(keys))
+        for key, spans in keys.items():
+            similar = [other for other in like(key) if _is_like(key, other, _MIN_KEY_LENGTH)]
+            if len(similar) != 1 or len(spans) != 1 or key in _COMMON_KEYS:
+                continue
+            (meant,) = similar
+            is_known = len(keys[meant]) >= _MIN_USES or meant in _COMMON_KEYS
+            is_later = len(key) >= _MIN_COMMON and min(keys[meant]) < min(spans)
+            if is_known or is_later:
+                message = f"`{key}` is not used anywhere else, and the same variable has `{meant}`"
+                finding = _finding(min(spans), key, meant, message)
+                yield finding if is_known else replace(finding, severity="hint")
 
 
 def _namespaces(file: File) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _CLOSED: Final = (_HALF_OPENED, _UNOPENED)
 _SPACED_TAG: Final = re.compile(
-    r"\{(?: +%[-+]?|[-+] *%)"
+    r"(?:\{(?: +%[-+]?|[-+] *%)|<%[-+]?)"
     r"(?= *(elif|else|include|import|from|raw|(?:end)?(?:if|for|set|macro|with|block|call|filter))\b)"
 )
 _STATEMENT: Final = re.compile(
@@ -283,8 +283,16 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         sign = next((each for each in "-+" if each in written), "")
         meant = "{%" + sign
         title = "Remove the white space" if written.startswith("{ ") else f"Change to `{meant}`"
-        fix = Fix(title, (Edit(span, meant),), preferred=True)
-        yield Finding(span, "Jinja does not recognize this as a tag: `{` and `%` must be adjacent", (fix,))
+        edits = [Edit(span, meant)]
+        message = "Jinja does not recognize this as a tag: `{` and `%` must be adjacent"
+        if written.startswith("<"):
+            message = "Jinja does not recognize this as a tag: it begins with `{%`, and ends with `%}`"
+            end = chunk.text.find(
+                "%>", span.end, (chunk.text.find("\n", span.end) + 1 or chunk.length + 1) - 1
+            )
+            if end >= 0:
+                edits.append(Edit(Span(end, end + 2), "%}"))
+        yield Finding(span, message, (Fix(title, tuple(edits), preferred=True),))
     for match in _STATEMENT.finditer(chunk.text):
         span = Span(*match.span(1))
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):

@@ -65,6 +65,8 @@ _SEPARATORS: Final = frozenset(
     {"break", "newline", "pagebreak", "sep", "separator", "image", "eos", "bos", "pad", "mask", "blank"}
 )
 """Tags that other programs use without a closing one."""
+_ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
+"""Code in front of an object of a programming language, which may allow what JSON does not."""
 _MAX_OBJECT: Final = 4000
 """How many characters an object in JSON has at most to be read."""
 _MAX_OBJECTS: Final = 50
@@ -195,8 +197,12 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
     for content in chunk_contents(chunk):
         text = _plain(chunk, content)
         fences = [*_FENCE.finditer(text)] if content.is_block else []
-        for finding in (*_open_fence(chunk, content, text, fences), *_objects(text, fences)):
-            yield finding.shifted(content.value.span.start)
+        start = content.value.span.start
+        branching = [
+            tag.span.start - start for tag in chunk.tags_at(content.value.span) if tag.kind == "statement"
+        ]
+        for finding in (*_open_fence(chunk, content, text, fences), *_objects(text, fences, branching)):
+            yield finding.shifted(start)
 
 
 def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match[str]]) -> Iterator[Finding]:
@@ -231,8 +237,11 @@ def _statements(chunk: Chunk, content: Content) -> Iterator[_Statement]:
             yield _Statement(words[0] if words else "")
 
 
-def _objects(text: str, fences: list[re.Match[str]]) -> Iterator[Finding]:
-    """Yield the commas that are missing or too many in objects that are JSON otherwise."""
+def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> Iterator[Finding]:
+    """Yield the commas that are missing or too many in objects that are JSON otherwise.
+
+    Objects with a tag at one of the places `branching` may be printed in several forms; others are code.
+    """
     code = [
         Span(first.end(), second.start())
         for first, second in zip(fences[::2], fences[1::2], strict=False)
@@ -247,6 +256,10 @@ def _objects(text: str, fences: list[re.Match[str]]) -> Iterator[Finding]:
         end = _object_end(text, start)
         position = end or found.end()
         if end is None or any(span.start <= start < span.end for span in code):
+            continue
+        if any(start < place < end for place in branching) or _ASSIGNED.search(
+            text, max(start - 20, 0), start
+        ):
             continue
         finding = _invalid(text[start:end])
         if finding is not None:

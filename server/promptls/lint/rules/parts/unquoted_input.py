@@ -7,6 +7,8 @@ the first such place of each value, with the number of further places. If the se
 raised, each place is reported. Nothing is reported with `tojson`, or for a number or boolean, according
 to its type in `input_keys` or its uses in the template, with other text around it.
 
+A value that `tojson` prints into a content in double quotes is a warning: it brings double quotes of its own.
+
 ## Why is this bad?
 
 YAML parses the text before Prompt Poet uses it. At the beginning of the content, an empty value becomes
@@ -36,11 +38,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.semantic.flow.shapes import used_shapes
-from promptls.semantic.parts import column_of
+from promptls.semantic.parts import chunk_contents, column_of, tags_in
 from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
 from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja.nodes import Filter
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
 _HARMLESS_SHAPES: Final = frozenset({"number", "boolean"})
@@ -69,6 +73,25 @@ def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
 def check(file: File) -> Iterator[Finding]:
     """Yield the inputs that the file prints without quotes."""
     yield from first_of_each(file, RULE.name, _places(file))
+    yield from _in_double_quotes(file)
+
+
+@each_chunk
+def _in_double_quotes(chunk: Chunk) -> Iterator[Finding]:
+    """Yield each `tojson` in a content in double quotes, which it ends."""
+    for content in chunk_contents(chunk) if "tojson" in chunk.text else ():
+        if content.value.style != '"':
+            continue
+        for tag in tags_in(chunk, content):
+            nodes = tag_tree(tag).statement.expressions if tag.kind == "output" and not tag.unclosed else ()
+            for node in nodes:
+                if isinstance(node, Filter) and node.name == "tojson":
+                    start, end = content.value.span
+                    text = chunk.text[start + 1 : end - 1]
+                    edits = (Edit(Span(start, start + 1), "'"), Edit(Span(end - 1, end), "'"))
+                    fixes = () if {"'", "\\"} & set(text) else (Fix("Use single quotes", edits),)
+                    message = "`tojson` writes a text in double quotes, which end this content"
+                    yield Finding(node.name_span.shifted(tag.span.start), message, fixes, severity="warning")
 
 
 def _places(file: File) -> Iterator[RepeatedFinding]:
