@@ -128,8 +128,17 @@ class Mapping:
 
     def value(self, key: str) -> Node | None:
         """Return the value under this key."""
+        if self._entries is None and self._unmoved is not None:
+            value = self._unmoved.value(key)
+            if value is None or isinstance(value, Scalar):
+                return value.moved(self._by) if value is not None else None
         entry = self.entry(key)
         return entry.value if entry else None
+
+    def text(self, key: str) -> str | None:
+        """Return the text under this key, as `scalar_text` does; this moves no nodes."""
+        index = self.indexes.get(key)
+        return None if index is None else scalar_text((self._unmoved or self).entries[index].value)
 
     def merged(self, key: str) -> Node | None:
         """Return the value under this key, here or in one of the mappings that `<<` merges into this one."""
@@ -166,9 +175,9 @@ def node_at(node: Node, path: Iterable[str | int]) -> Node:
 
 
 def _merge(mapping: Mapping, key: str, deepest: int) -> Node | None:
-    entry = mapping.entry(key)
-    if entry is not None or not deepest:
-        return entry.value if entry else None
+    value = mapping.value(key)
+    if value is not None or not deepest:
+        return value
     merges = mapping.value("<<")
     inner = merges.items if isinstance(merges, Sequence) else (merges,)
     found = (_merge(each, key, deepest - 1) for each in inner if isinstance(each, Mapping))

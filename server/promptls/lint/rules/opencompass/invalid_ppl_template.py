@@ -67,7 +67,7 @@ from promptls.semantic.evaluation_file import (
     turns_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
@@ -255,7 +255,7 @@ def _other_role(evaluation: Evaluation, question: EvaluationTemplate) -> Iterato
     if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) <= 1:
         return
     turns = [tuple(turns_in(label.entry.value, "round")) for label in question.labels]
-    roles = [tuple(scalar_text(turn.value("role")) for turn in each) for each in turns]
+    roles = [tuple(turn.text("role") for turn in each) for each in turns]
     if not {role for each in roles for role in each} <= DIALOGUE_ROLES.keys():
         return  # `unknown-dialogue-role` reports others
     if len({len(each) for each in roles}) != 1:

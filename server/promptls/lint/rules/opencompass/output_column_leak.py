@@ -54,7 +54,7 @@ from promptls.semantic.evaluation_file import (
     turns_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, scalar_text
+from promptls.syntax.yaml.nodes import Mapping
 
 
 @each_chunk
@@ -82,7 +82,7 @@ def _masked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) 
         return
     for body in template.bodies:
         for turn in turns_in(body, "round"):
-            for text in turn_texts(turn) if scalar_text(turn.value("role")) == "HUMAN" else ():
+            for text in turn_texts(turn) if turn.text("role") == "HUMAN" else ():
                 for field in fields_in(chunk, text):
                     if field.name == evaluation.output_column:
                         fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
@@ -93,7 +93,7 @@ def _masked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
     """Return the reason that the template's columns are not masked; empty if the answer's column is."""
     if template.form is Form.MESSAGES:
-        formatted = scalar_text(template.mapping.value("format_variables")) if template.mapping else None
+        formatted = template.mapping.text("format_variables") if template.mapping else None
         if (formatted or "").lower() in {"false", "no", "off"}:
             return ""
         return "a `RawPromptTemplate` masks no column"

@@ -90,7 +90,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
                     if metas:
-                        own_roles.add(scalar_text(turn.value("role")))
+                        own_roles.add(turn.text("role"))
                     if _lacks_role(turn):
                         message = "this turn has no `role`: OpenCompass fails with any meta template"
                         yield Finding(turn.entries[0].key.span, message, severity="warning")
@@ -130,7 +130,7 @@ def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: s
 
 
 def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
-    value, fallback = turn.value("role"), scalar_text(turn.value("fallback_role"))
+    value, fallback = turn.value("role"), turn.text("fallback_role")
     role = scalar_text(value)
     if value is None or role is None or meta.is_unsure:
         return
@@ -146,13 +146,12 @@ def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterato
 
 def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
     """Yield typos of the customary roles, if no meta template defines roles."""
-    if has_meta or scalar_text(turn.value("fallback_role")) in DIALOGUE_ROLES:
+    if has_meta or turn.text("fallback_role") in DIALOGUE_ROLES:
         return
     for key in ("role", "fallback_role"):
-        value = turn.value(key)
-        role = scalar_text(value)
+        role = turn.text(key)
         meant = _meant(role) if role not in DIALOGUE_ROLES else None
-        if value is not None and meant is not None:
+        if meant is not None and (value := turn.value(key)) is not None:
             message = f"`{role}` is not a role of dialogues"
             yield Finding.suggest(value.span, message, meant, preferred=True, severity="warning")
 

@@ -290,7 +290,7 @@ def _declared(evaluation: Evaluation) -> Iterator[str]:
         yield from (text for entry in keys.entries if (text := key_text(entry)))
     elif isinstance(keys, Sequence):
         yield from (text for item in keys.items if (text := scalar_text(item)))
-    if output := scalar_text(evaluation.root.value("output_key")):
+    if output := evaluation.root.text("output_key"):
         yield output
 
 
