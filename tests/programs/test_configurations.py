@@ -562,6 +562,15 @@ def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:
     assert found(VALUES.replace(old, new, 1)) == []
 
 
+@pytest.mark.parametrize("call", ["format(T=T)", "format(**given)", "format_map(given)", "replace('{T}', T)"])
+def test_a_text_that_is_filled_in_later_lacks_no_f(call: str) -> None:
+    text = one("'{T}: {{question}} {{A}}'", before="T = 'Task'\n")
+    later = f"{text}b_datasets = [dict(template=infer_cfg['prompt_template']['template'].{call})]\n"
+    for changed, is_reported in ((text, True), (later, False)):
+        findings = findings_in_configuration(changed, FilesOf(), Project()) or ()
+        assert any("without an `f`" in each.message for each in findings) == is_reported
+
+
 def test_a_text_that_lacks_its_f_is_one_finding_with_a_fix() -> None:
     right = one("f'{T}: {{question}} {{A}}'", before="T = 'Task'\n")
     text = right.replace("=f'", "='")

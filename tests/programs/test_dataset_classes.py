@@ -52,6 +52,18 @@ def found(text: str, files: dict[str, str] | None = None) -> list[str]:
     return [text[each.span.start : each.span.end] for each in findings or ()]
 
 
+def test_keys_that_are_taken_out_before_a_class_is_made_are_right() -> None:
+    base = (
+        "class BaseDataset:\n    def __init__(self, reader_cfg={}, **kwargs):\n        self.load(**kwargs)\n"
+    )
+    building = (
+        "def build_dataset_from_cfg(cfg):\n    cfg.pop('n', None)\n    return LOAD_DATASET.build(cfg)\n"
+    )
+    files = {**CLASSES, "opencompass/datasets/base.py": base}
+    assert found(CONFIGURATION, files) == ["n"]
+    assert found(CONFIGURATION, {**files, "opencompass/utils/build.py": building}) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [

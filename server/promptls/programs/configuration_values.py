@@ -249,6 +249,7 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
     known = {text for each in columns for text in _texts(each.value)}
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    bound -= _formatted_names(nodes)
     assigned = [node for node in nodes if isinstance(node, ast.Assign)]
     for node in nodes:
         value = node.value if isinstance(node, ast.keyword) and node.arg in {"prompt", "template"} else None
@@ -267,6 +268,22 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
             fixes = (Fix("Insert `f`", (edit,)),) if is_plain else ()
             message = f"without an `f` before this text, `{{{names[0]}}}` reaches the model as it is"
             yield Finding(span, message, fixes, severity="error")
+
+
+def _formatted_names(nodes: list[ast.AST]) -> set[str]:
+    """Return the names that `format` and `replace` fill in later, in texts that are written elsewhere."""
+    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    found: set[str] = set()
+    for call in calls:
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        given = [*call.args, *(each.value for each in call.keywords if each.arg is None)]
+        if method == "format":
+            found |= {each.arg for each in call.keywords if each.arg}
+        if method in {"format", "format_map"} and (method == "format_map" or len(given) > len(call.args)):
+            found |= {node.id for node in nodes if isinstance(node, ast.Name)}  # the mapping is not read
+        if method == "replace":
+            found |= {name for each in given for text in _texts(each) for name in _FIELD.findall(text)}
+    return found
 
 
 def _unfilled_names(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:

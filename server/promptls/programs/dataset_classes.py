@@ -14,7 +14,9 @@ from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
 
 _DATASETS: Final = "opencompass.datasets"
 _BASE: Final = "BaseDataset"
-_TAKEN: Final = frozenset({"type", "infer_cfg", "eval_cfg"})
+_BUILDING: Final = "opencompass.utils.build"
+_BUILDER: Final = "build_dataset_from_cfg"
+_TAKEN: Final = frozenset({"type", "abbr", "infer_cfg", "eval_cfg"})
 """The keys of a dataset that are not arguments of its class."""
 _SPLITS: Final[Mapping[str, str]] = {"train_split": "train", "test_split": "test"}
 """The keys of a reader that name splits, with their defaults."""
@@ -254,12 +256,15 @@ class _Checkout:
 
     @property
     def accepted(self) -> frozenset[str]:
-        """The keys that the base class takes itself; empty if it is not found."""
+        """The keys that the base class, or what makes it, takes out; empty if the class is not found."""
         base = self._class(f"{_DATASETS}.base", _BASE)
         made = _method(base, "__init__") if base is not None else None
         if made is None or made.args.kwarg is None:
             return frozenset()
-        taken = {node.args[0] for node in ast.walk(made) if _is_pop(node)}
+        tree = self._tree(_BUILDING)
+        builders = [node for node in tree.body if isinstance(node, _Function)] if tree is not None else []
+        makers = [made, *(node for node in builders if node.name == _BUILDER)]
+        taken = {node.args[0] for maker in makers for node in ast.walk(maker) if _is_pop(node)}
         names = [each.arg for each in (*made.args.args[1:], *made.args.kwonlyargs)]
         popped = [str(each.value) for each in taken if isinstance(each, ast.Constant)]
         return frozenset([*names, *popped])

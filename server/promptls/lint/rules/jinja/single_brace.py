@@ -52,7 +52,7 @@ from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, tag_problems
 from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
@@ -182,7 +182,11 @@ def check(file: File) -> Iterator[Finding]:
     unknown = _whole_names(file.chunks) - known
     # Several unknown names are a format that the model is to use, and so are names in capitals.
     is_single = bool(names.read_names) and len(unknown) == 1
-    guessed = [name for name in unknown if is_single and "_" in name and not name.isupper()]
+    guessed = [
+        name
+        for name in unknown
+        if is_single and "_" in name and not name.isupper() and not _is_explained(file, name)
+    ]
     in_dollars = _dollar_names(file.chunks) if _dollar_names(file.chunks) <= {*unknown} else frozenset[str]()
     keys = _keys(file.chunks)
     for located in file.chunks.where(_names):
@@ -204,6 +208,14 @@ def check(file: File) -> Iterator[Finding]:
                 severity: Severity | None = "hint" if is_doubtful else None
                 fixes = () if is_key else (fix,)
                 yield Finding(span, message, fixes, severity=severity).shifted(located.start)
+
+
+def _is_explained(file: File, name: str) -> bool:
+    """Return whether a text has the name between backquotes, as a place that the model is to fill in."""
+    return any(f"`{name}`" in located.chunk.text for located in file.chunks.where(_has_backquotes))
+
+
+_has_backquotes: Final = summary(lambda chunk: "`" in chunk.text, any)
 
 
 @chunk_fact
@@ -323,10 +335,16 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
             continue
         if any("{" in tag.text[2:-2] for tag in tags):
             continue  # a tag prints a brace that this one may close
+        if _has_broken_tag(chunk, content.value.span):
+            continue  # braces of another format, such as `{{"key": {{"a": 1}}}}` of Python
         if _opened_braces(chunk, content.value.span) < 0:
             span = Span(stray[0].span.end, stray[0].span.end + 1)
             fix = Fix("Remove this brace", (Edit(span, ""),))
             yield Finding(span, "this brace closes nothing: the model gets it as text", (fix,))
+
+
+def _has_broken_tag(chunk: Chunk, span: Span) -> bool:
+    return any(span.start <= problem.span.start < span.end for problem in tag_problems(chunk))
 
 
 RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

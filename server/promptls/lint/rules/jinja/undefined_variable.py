@@ -7,7 +7,8 @@ name that the file binds elsewhere: a loop variable after the loop, a variable t
 read after it, or a macro's parameter outside of the macro.
 
 In a file that declares no inputs, reports a loop variable after the loop too, in the same part. In another part,
-or if it is read more than twice after the loop, it is a hint: an input may have the same name.
+if it is read more than twice after the loop, or if several loops have a variable of that name, it is a hint:
+an input may have the same name.
 
 A name that is only read in a loop, and is similar to an unused variable of the loop, is reported in a file
 that declares no inputs, too, although any name may be an input there.
@@ -235,7 +236,7 @@ def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
             is_near = all(
                 file.template.source.located(each.span.start).start in chunks for each in references
             )
-            is_input = not is_near or len(references) > _MAX_AFTER_LOOP
+            is_input = not is_near or len(references) > _MAX_AFTER_LOOP or len(bindings) > 1
             for reference in references:
                 message = f"`{name}` is there only in its loop, and nothing else gives it a value"
                 if is_input:

@@ -5,8 +5,8 @@
 Reports the special tokens of the tiktoken encoding (`<|endoftext|>`, `<|endofprompt|>`, with
 `cl100k_base` also `<|fim_prefix|>` and similar ones) in a content, and misspellings of Prompt Poet's
 `<|space|>`. Literals in a tag, a variable or a macro are checked too if they are printed, and so are
-text files that other files include. The first other marker of this form in a part, such as
-`<|im_start|>`, is a hint: for tiktoken it is plain text.
+text files that other files include. The first marker of the chat format of a known model in a part, such
+as `<|im_start|>`, is a hint: for tiktoken it is plain text.
 
 ## Why is this bad?
 
@@ -194,6 +194,16 @@ _ADDITIONAL: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|
 """Additional special tokens of tiktoken's encodings."""
 
 
+_OF_MODELS: Final = re.compile(
+    r"im_\w+|(begin|end|start)_?of_?(text|turn|role|sentence|prompt|message|sequence)(_token)?"
+    r"|(start|end|begin)_header(_id)?|header_(start|end)|eo[tm](_id)?|eod|[be]os|pad|unk|sep|mask|think"
+    r"|(system|user|assistant|human|gpt|bot|chatbot|observation|function|ipython|tool|prompter|developer)(_token)?"
+    r"|tools?(_\w+)?|python_tag|reserved_special_token_\d+|fim_\w+|fin|end|start|message|channel|return|call"
+    r"|constrain|(vision|box|quad|object_ref)_(start|end)|(image|video|audio|vision)(_\w+)?|repo_name|file_sep"
+)
+"""The words of the markers that the chat formats and tokenizers of models have."""
+
+
 @each_chunk_given(lambda file: (file.template.declarations, file.project))
 def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Finding]:
     """Yield the markers of special tokens in the chunk's contents."""
@@ -249,7 +259,7 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
         return
     elif marker[2:-2].strip() == _WORD or is_typo(marker[2:-2], _WORD):
         yield _misspelled_space(span)
-    else:
+    elif _OF_MODELS.fullmatch(marker[2:-2].lower()):
         message = (
             "this is plain text to Prompt Poet and tiktoken; a model that has it as a token may act on it"
         )

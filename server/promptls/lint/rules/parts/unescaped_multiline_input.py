@@ -5,8 +5,9 @@
 Reports an input that is printed without escaping in a block scalar (`|`, `>`) or in quotes. It is a
 warning if the input is known to contain line breaks, in an example or a sample of the file or in a
 Python call that loads it, or if the tag itself adds a line break to a block, such as `join` between the
-elements of a list. Otherwise it is a hint at the first such place in the file; if the severity of the
-rule is raised, each place is reported. Nothing is reported if the value passes through
+elements of a list. Otherwise it is a hint at the first such place in the file whose name is not that of a
+short value, such as `user_name`, `date` or `url`; if the severity of the rule is raised, each place is
+reported. Nothing is reported if the value passes through
 `escape_special_characters`, `tojson`, or `indent` with the block's indentation; if the template uses it
 as a number, a boolean, a list or a mapping; if all Python calls pass such a value; or if its type or
 `enum` in `input_keys` excludes line breaks.
@@ -39,6 +40,7 @@ Without `| string`, rendering fails for anything but text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
@@ -68,6 +70,29 @@ _ONE_LINE_TYPES: Final = frozenset({"number", "integer", "boolean", "null", "arr
 _ONE_LINE_FORMATS: Final = frozenset(
     {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
 )
+_ONE_LINE_NAMES: Final = frozenset(
+    (
+        *(
+            "age",
+            "amount",
+            "city",
+            "color",
+            "count",
+            "country",
+            "currency",
+            "date",
+            "datetime",
+            "day",
+            "email",
+        ),
+        *("filename", "firstname", "gender", "hour", "id", "index", "lang", "language", "lastname", "locale"),
+        *("month", "name", "num", "number", "percent", "percentage", "phone", "place", "price", "score"),
+        *("separator", "size", "time", "timestamp", "timezone", "today", "total", "uri", "url", "username"),
+        *("uuid", "version", "weekday", "year"),
+    )
+)
+"""The last words of the names of values that have one line."""
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -108,7 +133,7 @@ def check(file: File) -> Iterator[Finding]:
             message = f"{multiline[value.name]} `{value.text}` with a line break: {_effect(value)}"
             fixes = tuple(_fixes(located.chunk, value, is_text=True))
             yield Finding(value.span, message, fixes, severity="warning").shifted(located.start)
-        elif shows_hints:
+        elif shows_hints and (shows_all(file, RULE.name) or not _names_one_line(value.text)):
             shows_hints = shows_all(file, RULE.name)
             fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
             yield Finding(value.span, _message(value), fixes).shifted(located.start)
@@ -165,6 +190,12 @@ def _single_line_inputs(file: File) -> frozenset[str]:
 
 def _prints_one_line(shape: Shape) -> bool:
     return shape.kind in _ONE_LINE_SHAPES - {"callable"}
+
+
+def _names_one_line(text: str) -> bool:
+    """Return whether an expression ends with the name of a value that has one line."""
+    words = _WORD.findall(text)
+    return bool(words) and words[-1].lower() in _ONE_LINE_NAMES
 
 
 def _has_line_break(value: object) -> bool:
