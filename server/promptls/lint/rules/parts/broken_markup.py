@@ -6,11 +6,12 @@ Reports in the contents of a prompt
 
 - a closing tag such as `</contxt>` that no tag opens, if a similar one is not closed, and a tag that is opened
   twice where the second one should close it; if the tags of the text are otherwise closed, one that is not is a hint;
-- a code fence that nothing closes, unless it is the last line, where the model continues it;
+- a code fence that nothing closes, unless it is the last line, where the model continues it; if any of several
+  fences may lack its end, it is a hint at the last one;
 - an object in JSON with a comma too many or too few.
 
 Tags in another part of the file count; so does a fence in a branch. A tag of a single part that a text only
-mentions is not reported.
+mentions is not reported, nor are `<START_OF_USER>` and `<END_OF_USER>`, or a place to fill in such as `"<name>"`.
 
 ## Why is this bad?
 
@@ -65,6 +66,9 @@ _SEPARATORS: Final = frozenset(
     {"break", "newline", "pagebreak", "sep", "separator", "image", "eos", "bos", "pad", "mask", "blank"}
 )
 """Tags that other programs use without a closing one."""
+_BOUNDARY: Final = re.compile(r"(?:start|begin|end|stop)[_-]", re.IGNORECASE)
+"""The beginning of a name that tells itself which end it is, as in `<START_OF_USER>` and `<END_OF_USER>`."""
+_ENCLOSING: Final = frozenset({'""', "''", "[]", "()", "{}"})
 _ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
 """Code in front of an object of a programming language, which may allow what JSON does not."""
 _MAX_OBJECT: Final = 4000
@@ -93,6 +97,8 @@ def _marks(chunk: Chunk) -> tuple[_Mark, ...]:
         text = _CODE.sub(lambda match: " " * len(match[0]), _plain(chunk, content))
         start = content.value.span.start
         for match in _TAG.finditer(text):
+            if _BOUNDARY.match(match["name"]) or _is_enclosed(text, match):
+                continue
             before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
             after = text[match.end() :].partition("\n")[0]
             found.append(
@@ -106,6 +112,12 @@ def _marks(chunk: Chunk) -> tuple[_Mark, ...]:
                 )
             )
     return tuple(found)
+
+
+def _is_enclosed(text: str, tag: re.Match[str]) -> bool:
+    """Return whether a tag stands alone between quotes or brackets, as a place to fill in does."""
+    around = text[max(tag.start() - 1, 0) : tag.start()] + text[tag.end() : tag.end() + 1]
+    return around in _ENCLOSING
 
 
 _has_marks: Final = summary(lambda chunk: bool(_marks(chunk)), any)
@@ -222,8 +234,13 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
             break  # a closing fence names no language
         else:
             opening = None
-    if opening is not None and text[opening.end() :].strip():
+    if opening is None or not text[opening.end() :].strip():
+        return
+    if opening["language"] or len(fences) == 1:
         yield Finding(Span(*opening.span("mark")), "nothing closes this code fence")
+    else:  # any of the fences may be the one that lacks its end
+        message = f"one of the {len(fences)} code fences up to here has no other end"
+        yield Finding(Span(*opening.span("mark")), message, severity="hint")
 
 
 class _Statement(NamedTuple):
