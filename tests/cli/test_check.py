@@ -41,7 +41,7 @@ def test_a_sound_prompt_exits_0(folder: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == "No findings in 1 prompt.\n"
 
 
-@pytest.mark.parametrize("content", [b"", b"\0\xff\xfe\x80" * 50, ANSIBLE.encode()])
+@pytest.mark.parametrize("content", [b"", b"\0\x01" * 50, ANSIBLE.encode()])
 def test_a_named_file_that_is_no_prompt_is_reported(
     folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +53,26 @@ def test_a_named_file_that_is_no_prompt_is_reported(
         "There is no prompt here (1 other file left alone).\n"
     )
     assert shown.err == ""
+
+
+@pytest.mark.parametrize("content", [SOUND.encode("utf-16"), b"\0\xff\xfe\x80" * 50])
+def test_a_named_file_in_another_encoding_is_reported(
+    folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_bytes(content)
+    main(["check", "a.yml.j2"])
+    assert capsys.readouterr().out.startswith("a.yml.j2: not read: the file is not UTF-8; save it as UTF-8\n")
+
+
+def test_a_prompt_with_bytes_of_another_encoding_is_an_error(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_bytes("- name: a\n  content: Café, Münster\n".encode("latin-1"))
+    assert main(["check", "a.yml.j2"]) == 1
+    assert capsys.readouterr().out.startswith(
+        "a.yml.j2:2:15: error damaged-text: "
+        "the file is not UTF-8 here, so that programs cannot read it: save it as UTF-8\n"
+    )
 
 
 def test_a_named_file_with_the_instruction_of_another_program_is_reported(

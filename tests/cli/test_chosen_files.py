@@ -34,6 +34,13 @@ def test_a_named_file_is_accepted_regardless_of_its_name(folder: Path) -> None:
     assert shown(folder, choose(["notes.txt"]).named) == ["notes.txt"]
 
 
+@pytest.mark.parametrize("target", ["gone.yml.j2", "link.yml.j2"])
+def test_a_link_that_leads_to_no_file_is_named(folder: Path, target: str) -> None:
+    (folder / "link.yml.j2").symlink_to(target)
+    with pytest.raises(UsageError, match=f"this link leads to no file: it names {target}"):
+        choose(["link.yml.j2"])
+
+
 def test_a_file_that_is_named_and_found_is_taken_once(folder: Path) -> None:
     chosen = choose(["prompts", "prompts/triage.yml.j2", "./prompts/../prompts/triage.yml.j2"])
     assert shown(folder, chosen.all()) == ["prompts/triage.yml.j2", "prompts/sections/tone.yml.j2"]

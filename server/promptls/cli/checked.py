@@ -198,6 +198,8 @@ class Checked:
                     return f"not a prompt by its own text, and `{reference.name}` does not exist"
         if template and "instruction" in top_keys(template.source):
             return "not a prompt: its `instruction` is among keys of another program, without `input_keys`"
+        if not self.snapshot.is_utf8(file.path):
+            return "not read: the file is not UTF-8; save it as UTF-8"
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:

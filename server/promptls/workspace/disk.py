@@ -82,6 +82,17 @@ def text_on_disk(path: str) -> str | None:
         return None
 
 
+def is_utf8(path: str) -> bool:
+    """Return whether the content of a file is UTF-8, as it also counts if it cannot be read at all."""
+    try:
+        unpack_file(path, read_bytes(path, MAX_BYTES)).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    except (OSError, ValueError):
+        pass
+    return True
+
+
 def source_of(path: str, text: str) -> Source:
     """Return the source of the file at `path`; JSON contains no Jinja."""
     return Source.of(text, JSON_FIELDS if is_json_file(path) else JINJA_YAML)

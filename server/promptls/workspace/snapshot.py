@@ -23,7 +23,7 @@ from promptls.syntax.facts import placed_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.workspace.disk import MAX_KEPT, DiskFiles
+from promptls.workspace.disk import MAX_KEPT, DiskFiles, is_utf8
 from promptls.workspace.include_graph import IncludeGraph, ancestors, names_of, path_in
 
 if TYPE_CHECKING:
@@ -261,6 +261,11 @@ class Snapshot:
         if known is None:
             known = self.known.exists[path] = is_file(path)
         return known
+
+    @question
+    def is_utf8(self, path: str) -> bool:
+        """Return whether the file at `path` is UTF-8 on disk, if it can be read."""
+        return is_utf8(path)
 
     def unsaved(self) -> dict[str, str]:
         """Return the texts of all open files, by path."""
