@@ -100,3 +100,8 @@ def test_an_input_that_a_constant_asks_for_says_where_it_is_needed(
     assert "more   text, number or boolean  where `mode` is 'a' or 'b' " in shown
     assert "most   text, number or boolean  where `mode` is none of 'a', 'b', 'c' " in shown
     assert "3 inputs of b.yml.j2, 1 of them needed" in shown
+
+
+def test_a_folder_has_no_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", "sections"]) == 2
+    assert "this is a folder, and one prompt file is needed" in capsys.readouterr().err

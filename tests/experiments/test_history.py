@@ -136,6 +136,7 @@ async def test_a_run_is_found_by_path_name_or_prompt(folder: Folder, monkeypatch
     [
         ("experiments/nothing.csv", "no such run"),
         ("nothing", "no run or prompt file `nothing`"),
+        ("gone/nothing", "no run or prompt file `gone/nothing`"),
         ("rows.csv", "no manifest beside it, and no column"),
         ("ask.yml.j2", "the prompt has no run"),
     ],

@@ -41,6 +41,19 @@ def test_without_a_terminal_a_command_refuses_and_names_the_remedies(
     assert not hostile.has_run
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"), [((), "needs documents"), (("gone.md",), "there is no such file or folder")]
+)
+def test_documents_that_are_not_there_are_named_before_a_question_for_trust(
+    hostile: Hostile, words: tuple[str, ...], problem: str
+) -> None:
+    done = hostile.command("generate", *words)
+
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "trust" not in done.stderr
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_trust_in_the_working_folder_does_not_extend_to_a_folder_beside_it(
     hostile: Hostile, words: tuple[str, ...]

@@ -91,8 +91,8 @@ def existing(word: str) -> Path:
     """Return the absolute path of the file or folder `word`; raises UsageError if it cannot be read."""
     path = Path(os.path.abspath(word))  # noqa: PTH100 - removes `..`, but does not resolve links
     if word and path.is_symlink() and not path.exists():
-        target = path.readlink()
-        raise UsageError(f"this link leads to no file: it names {target}", FilePlace(path), "correct the link")
+        problem = f"this link leads to no file: it names {path.readlink()}"
+        raise UsageError(problem, FilePlace(path), "correct the link")
     if not word or not path.exists():
         kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
         raise UsageError(f"there is no such {kind}", FilePlace(path), _near(path))

@@ -593,14 +593,13 @@ def _of_file(path: Path) -> RunSummary:
 def _of_name(name: str) -> RunSummary:
     path = Path(name)
     folders = _folders() if path.parent == Path() else [path.absolute().parent]
-    name = path.name
     names = []
     for folder in folders:
-        if (folder / f"{name}.json").is_file():
-            return read_run(folder / f"{name}.json")
+        if (folder / f"{path.name}.json").is_file():
+            return read_run(folder / f"{path.name}.json")
         if folder.is_dir():
             names += [file.stem for file in folder.glob("*-*-*.json")]
-    if any(each.name == name for each in _unfinished(folders)):
+    if any(each.name == path.name for each in _unfinished(folders)):
         raise UsageError(
             "this run did not end, so it has no scores to compare",
             FilePlace(path),
@@ -611,4 +610,5 @@ def _of_name(name: str) -> RunSummary:
         if names
         else ("name a table in an `experiments` folder, or a prompt file that has been run")
     )
-    raise UsageError(f"there is no run or prompt file `{name}`{did_you_mean(name, names)}", remedy=remedy)
+    problem = f"there is no run or prompt file `{path}`{did_you_mean(path.name, names)}"
+    raise UsageError(problem, remedy=remedy)

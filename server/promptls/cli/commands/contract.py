@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.terminal import Column, TableRow, print_json, printed_path, shown_path, table
@@ -44,14 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the inputs."""
-    from promptls.cli.chosen_files import choose, refuse_other_files
+    from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.ide.contract_formats import contract_text
     from promptls.workspace.contract import inputs_of
 
     if arguments.json and arguments.format:
         raise UsageError("`--json` and `--format` exclude each other", remedy="choose one of them")
-    chosen = choose([arguments.path])
-    path = str(Path(arguments.path).absolute())
+    chosen, path = choose_one(arguments.path)
     refuse_other_files(chosen.snapshot, path)
     if arguments.format:
         print(contract_text(chosen.snapshot, path, arguments.format), end="")

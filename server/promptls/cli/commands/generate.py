@@ -15,6 +15,7 @@ from promptls.cli.arguments import add_budget_arguments, any_number, seconds, wh
 from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import paint, print_json, printed_path
 from promptls.security.trust import FolderCode
+from promptls.text.errors import UsageError
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
@@ -127,9 +128,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Generate the dataset and print a summary; return 1 if queries are missing."""
+    from promptls.cli.chosen_files import existing
     from promptls.cli.run_progress import run_cancellable
     from promptls.testset.generation import folder_of, model_of
 
+    if not arguments.documents and arguments.graph is None:
+        remedy = "name files or folders: `promptls generate docs/*.md`"
+        raise UsageError("`promptls generate` needs documents", remedy=remedy)
+    for each in arguments.documents:
+        existing(str(each))
     request = request_of(arguments)
     if not arguments.trust:
         permission.require_trust([folder_of(request)], lambda: FolderCode(models=(model_of(request).name,)))

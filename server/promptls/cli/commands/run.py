@@ -185,6 +185,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
+    from promptls.cli.chosen_files import existing
     from promptls.experiments.run_protocol import RunRequest
 
     named = arguments.resume or arguments.retry_errors or arguments.complete
@@ -204,6 +205,8 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             f"the run `{named}` already says its prompt, its models and its rows",
             remedy="leave them out; budgets, `--concurrency` and `--timeout` may change",
         )
+    for file in arguments.files:
+        existing(file)
     return [
         RunRequest(
             prompt=os.path.normpath(Path(file).absolute()) if file else "",
