@@ -181,8 +181,16 @@ def begins_text(chunk: Chunk, tag: Tag) -> bool:
     )
 
 
+_NEAR: Final = 40
+_LINE_BREAKS: Final = frozenset("\r\n")
+
+
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:
     """Return whether the tag's lines contain only tags; then it may print anything, or nothing."""
+    near = chunk.text[max(tag.span.start - _NEAR, 0) : tag.span.start]
+    before = near.rstrip()
+    if before and not before.endswith("}") and not _LINE_BREAKS & {*near[len(before) :]}:
+        return False  # most tags are behind words
     first = bisect_right(chunk.line_starts, tag.span.start) - 1
     last = bisect_right(chunk.line_starts, max(tag.span.start, tag.span.end - 1)) - 1
     return all(_is_bare(chunk, line) for line in range(first, last + 1))

@@ -143,7 +143,7 @@ def _is_longer(key: str, known: str) -> bool:
 
 def _foreign_text(turn: Mapping) -> Iterator[Finding]:
     """Yield the key of a turn's text in the format of chat models."""
-    if turn.merged("prompt") is not None:
+    if "prompt" in turn.indexes or turn.merged("prompt") is not None:
         return
     for entry in turn.entries:
         if (key := key_text(entry)) in {"content", "text"}:
