@@ -242,6 +242,18 @@ def test_a_program_that_is_no_configuration_is_left_alone(
     )
 
 
+def test_a_program_whose_uses_of_a_library_are_right_counts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "from ragas import SingleTurnSample\n\nsample = SingleTurnSample(user_input='a', response='b')\n"
+    (folder / "a.py").write_text(text)
+    assert main(["check", "a.py"]) == 0
+    assert capsys.readouterr().out == "No findings in 1 program.\n"
+    (folder / "a.py").write_text(text.replace("response", "answer"))
+    assert main(["check", "a.py"]) == 1
+    assert capsys.readouterr().out.endswith("1 warning in 1 program.\n")
+
+
 def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mark = "# promptls: ignore[unknown-field] the dataset has it"
     (folder / "a.py").write_text(CONFIGURATION.replace("'),\n    ret", f"'),  {mark}\n    ret"))

@@ -16,7 +16,7 @@ from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
 from promptls.lint.runner import check, severity_of
 from promptls.programs.configurations import broken_configuration, findings_in_configuration
-from promptls.programs.library_calls import findings_in_library_calls
+from promptls.programs.library_calls import findings_in_library_calls, imports_library
 from promptls.programs.pytest_names import findings_in_tests
 from promptls.programs.templates import (
     WrittenTemplate,
@@ -67,6 +67,8 @@ def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding
         called = (*(called or ()), *in_library)
     if configured is None and called is None:
         broken = broken_configuration(text, project.settings)
+        if broken is None and imports_library(text, path):
+            return FileFindings(Kind.PROGRAM, (), ())
         return FileFindings(Kind.OTHER, () if broken is None else (broken,), ())
     kind = Kind.PROGRAM if configured is None else Kind.EVALUATION
     return _without_suppressed(kind, text, (*(configured or ()), *(called or ()), *rendered))

@@ -75,6 +75,12 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
     return tuple(sorted(placed, key=lambda finding: (finding.span, finding.message)))
 
 
+def imports_library(text: str, path: str) -> bool:
+    """Return whether a Python text imports one of the libraries whose uses are checked."""
+    program = parse_program(text, Path(path)) if may_use_library(text) else None
+    return program is not None and bool(program.names or program.modules)
+
+
 def _findings(program: Program) -> Iterator[Finding]:
     """Yield the wrong uses of the libraries in a program."""
     yield from findings_in_poet_calls(program)

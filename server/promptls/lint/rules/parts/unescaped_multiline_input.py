@@ -75,6 +75,7 @@ _ONE_LINE_NAMES: Final = frozenset(
         *(
             "age",
             "amount",
+            "author",
             "city",
             "color",
             "count",
