@@ -6,7 +6,9 @@ In a file that declares no inputs, reports
 
 - a variable that is read once and differs by one letter from one that the file uses more often, also in a
   prompt object;
-- as a hint, one of two variables that are each read once and differ by swapped or missing letters;
+- as a hint, one of two variables that are each read once and differ by swapped or missing letters, and a name or key
+  that is written once and differs in that way from a word of the text beside it;
+- as a hint, a variable that is looped over once, if the file reads its plural;
 - a key or attribute that is used once and differs by one letter from one that the same value has elsewhere,
   or is a misspelling of a common one such as `content`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
@@ -53,7 +55,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names, typos_of_loop_variables
 from promptls.lint.analysis.namespaces import (
@@ -79,8 +81,9 @@ from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Call, Collection, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name, Operation, walk
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import function_names, names_handed_on
@@ -96,6 +99,10 @@ _COMMON_KEYS: Final = frozenset(
     {"answer", "author", "content", "message", "name", "question", "role", "sender", "text", "title"}
 )
 """Common keys of chats and documents."""
+_WORD: Final = re.compile(r"[A-Za-z]{5,}")
+_TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+_NEAR: Final = 80
+"""How many characters around a tag are searched for words."""
 _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -123,6 +130,7 @@ def _found(file: File) -> Iterator[Finding]:
     yield from _singulars(file)
     yield from _keys(file)
     yield from _keys_of_bound(file)
+    yield from _unlike_label(file)
     yield from _hyphenated(file)
     yield from _dotted(file)
 
@@ -312,6 +320,10 @@ def _keys_of_bound(file: File) -> Iterator[Finding]:
         like = typos_among(frozenset(keys))
         for key, spans in keys.items():
             similar = [other for other in like(key) if _is_like(key, other, _MIN_KEY_LENGTH)]
+            common = [each for each in sorted(_COMMON_KEYS - keys.keys()) if _is_misspelled(key, each)]
+            if not similar and len(common) == len(spans) == 1 and len(keys) > 1:
+                message = f"`{key}` is not used anywhere else"
+                yield _finding(min(spans), key, common[0], message)
             if len(similar) != 1 or len(spans) != 1 or key in _COMMON_KEYS:
                 continue
             (meant,) = similar
@@ -321,6 +333,71 @@ def _keys_of_bound(file: File) -> Iterator[Finding]:
                 message = f"`{key}` is not used anywhere else, and the same variable has `{meant}`"
                 finding = _finding(min(spans), key, meant, message)
                 yield finding if is_known else replace(finding, severity="hint")
+
+
+class _Beside(NamedTuple):
+    """A printed name or key that is a typo of a word of the text on its line, and the name with that word."""
+
+    name: str
+    span: Span
+    meant: str
+
+
+@chunk_fact
+def _beside(chunk: Chunk) -> tuple[_Beside, ...]:
+    """Return the printed names and keys with a part that is a typo of a word on their line."""
+    return tuple(found for tag in chunk.tags if tag.kind == "output" for found in _beside_tag(chunk, tag))
+
+
+def _beside_tag(chunk: Chunk, tag: Tag) -> Iterator[_Beside]:
+    first = chunk.text.rfind("\n", 0, tag.span.start) + 1
+    last = (chunk.text.find("\n", tag.span.end) + 1 or chunk.length + 1) - 1
+    before = chunk.text[max(first, tag.span.start - _NEAR) : tag.span.start]
+    after = chunk.text[tag.span.end : min(last, tag.span.end + _NEAR)]
+    words = {word.casefold() for word in _WORD.findall(_TAG.sub(" ", f"{before} {after}"))}
+    for expression in tag_tree(tag).statement.expressions if words else ():
+        for node in walk(expression):
+            if isinstance(node, Name | Attribute):
+                place = node.name_span if isinstance(node, Attribute) else node.span
+                meant = _with_word(node.name, words)
+                if meant is not None:
+                    yield _Beside(node.name, place.shifted(tag.span.start), meant)
+
+
+_has_beside: Final = summary(lambda chunk: bool(_beside(chunk)), any)
+
+
+def _with_word(name: str, words: set[str]) -> str | None:
+    """Return a name with the word that one of its parts is a typo of, if the words have all its other parts."""
+    parts = name.split("_")
+    strange = [index for index, part in enumerate(parts) if part.casefold() not in words]
+    if len(strange) != 1 or len(parts[strange[0]]) < _MIN_NAME_LENGTH:
+        return None
+    part = parts[strange[0]]
+    similar = [
+        word for word in words if _is_like(part, word, _MIN_NAME_LENGTH) and _is_obvious_typo(part, word)
+    ]
+    if len(similar) != 1 or _american(part) == _american(similar[0]):
+        return None
+    return "_".join([*parts[: strange[0]], similar[0], *parts[strange[0] + 1 :]])
+
+
+def _american(word: str) -> str:
+    return word.replace("our", "or").replace("ise", "ize").replace("isa", "iza")
+
+
+def _unlike_label(file: File) -> Iterator[Finding]:
+    """Yield a hint for each name that the file has once, and that is a typo of a word beside it."""
+    if not _has_beside(file.chunks):
+        return
+    text = file.template.source.text
+    given = given_names(file) | file.template.names.called_names
+    for located in file.chunks.where(_has_beside):
+        for name, place, meant in _beside(located.chunk):
+            is_once = len(re.findall(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text)) == 1
+            if is_once and name not in given:
+                message = "a word beside this is spelled differently"
+                yield replace(_finding(place.shifted(located.start), name, meant, message), severity="hint")
 
 
 def _namespaces(file: File) -> Iterator[Finding]:
@@ -478,7 +555,9 @@ _has_pairs: Final = summary(lambda chunk: bool(_pairs(chunk)), any)
 
 def _is_misspelled(key: str, common: str) -> bool:
     """Return whether a key is a common one with two letters swapped, or one missing or doubled inside."""
-    if len(common) < _MIN_COMMON or key == common or key[:1] != common[:1] or key[-1:] != common[-1:]:
+    if key == common or key[:1] != common[:1] or key[-1:] != common[-1:]:
+        return False
+    if len(common) < _MIN_COMMON and sorted(key) != sorted(common):
         return False
     return is_typo(key, common) and (len(key) != len(common) or sorted(key) == sorted(common))
 

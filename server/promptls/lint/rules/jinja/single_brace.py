@@ -56,7 +56,7 @@ from promptls.syntax.jinja.problems import expressions_in, tag_problems
 from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
-_FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
+_FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_][\w.]*)[ ]?\}(?!\})")
 _FILTERED: Final = re.compile(
     r"(?<![{\\$])\{[ ]?([A-Za-z_][\w.]*)([ ]?\|[ ]?[a-z_]+(?:\([^(){}]*\))?)+[ ]?\}(?!\})"
 )

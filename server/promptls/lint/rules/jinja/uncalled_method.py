@@ -34,12 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.namespaces import attribute_uses
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Name
-from promptls.syntax.jinja.problems import uncalled_attributes
+from promptls.syntax.jinja.nodes import Attribute, Expression, Name
+from promptls.syntax.jinja.problems import expressions_in, uncalled_attributes
 from promptls.text.positions import Span
 
 _COMPLETE: Final = frozenset(
@@ -58,34 +57,49 @@ _MAYBE: Final = frozenset({"lower", "upper"})
 
 @chunk_fact
 def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the variables of which a method that may be a key is not called, and the places of its name."""
+    """Return the values of which a method that may be a key is not called, and the places of its name."""
     return tuple(
-        (node.target.name, node.name_span.shifted(start))
+        (path, node.name_span.shifted(start))
         for start, node in uncalled_attributes(chunk, _MAYBE, _ABOUT_METHODS)
-        if isinstance(node.target, Name)
+        if (path := _path(node.target))
+    )
+
+
+def _path(node: Expression) -> str:
+    """Return a variable, or an attribute of one, as it is written."""
+    match node:
+        case Name(name=name):
+            return name
+        case Attribute(target=Name(name=owner), name=name):
+            return f"{owner}.{name}"
+    return ""
+
+
+@chunk_fact
+def _attributes(chunk: Chunk) -> frozenset[tuple[str, str]]:
+    """Return the attributes that tags read, each with the value that has it."""
+    return frozenset(
+        (path, node.name)
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and (path := _path(node.target))
     )
 
 
 _doubtful_names: Final = summary(lambda chunk: frozenset(name for name, _ in _doubtful(chunk)), union)
 _with_keys: Final = summary(
-    lambda chunk: frozenset(
-        use.owner for use in attribute_uses(chunk) if use.is_set or not hasattr(str, use.name)
-    ),
-    union,
+    lambda chunk: frozenset(path for path, name in _attributes(chunk) if not hasattr(str, name)), union
 )
-"""The variables that have attributes which no text has."""
+"""The values that have attributes which no text has."""
 _read_methods: Final = summary(
-    lambda chunk: frozenset(
-        f"{use.owner}.{use.name}" for use in attribute_uses(chunk) if use.name in _MAYBE and not use.is_set
-    ),
-    union,
+    lambda chunk: frozenset(f"{path}.{name}" for path, name in _attributes(chunk) if name in _MAYBE), union
 )
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the methods in the file's tags that are not called."""
     yield from _certain(file)
-    names = _doubtful_names(file.chunks) - _with_keys(file.chunks) - file.template.names.all_bound_names
+    names = _doubtful_names(file.chunks) - _with_keys(file.chunks)
+    names -= file.template.names.bound_names("set") | file.template.names.bound_names("import")
     read = _read_methods(file.chunks)
     names = frozenset(name for name in names if not {f"{name}.{each}" for each in _MAYBE} <= read)
     for located in file.chunks.where(lambda piece: not names.isdisjoint(_doubtful_names(piece))):

@@ -7,6 +7,7 @@ its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn
 that is. A meta template with `api_role` belongs to a model with an API, for which the `fallback_role`
 is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
 and `SYSTEM` are reported. Of the roles of a meta template, it reports those that datasets call otherwise.
+If the turns of a dialogue alternate between two roles, the only one with the role of both turns beside it is reported.
 
 ## Why is this bad?
 
@@ -51,6 +52,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import pairwise
+from typing import Final
 
 from promptls.dialects.opencompass.meta_template import unknown_role
 from promptls.dialects.opencompass.vocabulary import (
@@ -81,6 +84,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     if evaluation is None:
         return
     meta = _only_meta_template(evaluation)
+    yield from _out_of_turn(evaluation)
     metas = () if evaluation.is_open else evaluation.all_metas
     own_roles: set[str | None] = set()
     for template in evaluation.templates:
@@ -102,6 +106,36 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     for entry, model in metas:
         if (declared := meta_template_of(entry.value, model)) is not None:
             yield from _unusual_roles(declared, own_roles)
+
+
+_MIN_TURNS: Final = 4
+"""The minimum number of turns of a dialogue that show its order."""
+
+
+def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
+    """Yield the turns that interrupt the order of their dialogue."""
+    for template in evaluation.templates:
+        for body in template.bodies:
+            for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
+                assert isinstance(body, Mapping)
+                yield from _same_as_neighbors(body, section)
+
+
+def _same_as_neighbors(body: Mapping, section: str) -> Iterator[Finding]:
+    """Yield the only turn of a dialogue that has the role of both turns beside it, where all others alternate."""
+    turns = [turn for turn in turns_in(body, section) if scalar_text(turn.value("role")) is not None]
+    roles = [scalar_text(turn.value("role")) for turn in turns]
+    if len(roles) < _MIN_TURNS or len(turns) != len([*turns_in(body, section)]):
+        return
+    for index in range(1, len(roles) - 1):
+        other = next((role for role in roles if role != roles[index]), None)
+        changed = [*roles[:index], other, *roles[index + 1 :]]
+        value = turns[index].value("role")
+        is_alone = roles[index - 1] == roles[index] == roles[index + 1] and value is not None
+        if is_alone and other and all(first != second for first, second in pairwise(changed)):
+            message = "all other turns alternate, and the turns beside this one have its role"
+            assert value is not None
+            yield Finding.suggest(value.span, message, other, severity="warning")
 
 
 def _only_meta_template(evaluation: Evaluation) -> DeclaredMetaTemplate | None:

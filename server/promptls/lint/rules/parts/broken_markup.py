@@ -8,7 +8,7 @@ Reports in the contents of a prompt
   twice where the second one should close it; if the tags of the text are otherwise closed, one that is not is a hint;
 - a code fence that nothing closes, unless it is the last line, where the model continues it; if any of several
   fences may lack its end, it is a hint at the last one;
-- an object in JSON with a comma too many or too few.
+- an object in JSON with a comma too many or too few, and one on a single line with an odd number of quotes.
 
 Tags in another part of the file count; so does a fence in a branch. A tag of a single part that a text only
 mentions is not reported, nor are `<START_OF_USER>` and `<END_OF_USER>`, or a place to fill in such as `"<name>"`.
@@ -58,6 +58,10 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")
+_CUT: Final = re.compile(r"</(?P<name>[A-Za-z][\w-]{2,40})[ ]*$", re.MULTILINE)
+"""A closing tag without its last sign."""
+_QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
+"""An object on one line, with no other in it."""
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _FENCE: Final = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+-]*)[ \t]*$", re.MULTILINE)
 _OBJECT: Final = re.compile(r'\{\s*"')
@@ -74,6 +78,8 @@ _ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
 _MAX_OBJECT: Final = 4000
 """How many characters an object in JSON has at most to be read."""
 _MAX_OBJECTS: Final = 50
+_MAX_LINE: Final = 300
+"""How many characters an object has at most whose quotes are counted."""
 
 
 class _Mark(NamedTuple):
@@ -141,6 +147,7 @@ def _plain(chunk: Chunk, content: Content) -> str:
 def check(file: File) -> Iterator[Finding]:
     """Yield the tags, fences and objects that are not closed or not valid."""
     yield from _in_chunk(file)
+    yield from _cut_tags(file)
     if not _has_marks(file.chunks):
         return
     marks = [
@@ -151,12 +158,25 @@ def check(file: File) -> Iterator[Finding]:
     yield from _unmatched(file, marks)
 
 
+@each_chunk
+def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the closing tags at the end of a line that lack their `>`."""
+    for content in chunk_contents(chunk) if "</" in chunk.text else ():
+        text = _plain(chunk, content)
+        for match in _CUT.finditer(text):
+            if f"<{match['name']}>" in text[: match.start()]:
+                span = Span(match.start(), match.end("name")).shifted(content.value.span.start)
+                yield Finding.suggest(span, "this tag is not closed", f"</{match['name']}>")
+
+
 def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
     """Yield the tags that close nothing, or that nothing closes, as far as that is certain."""
     text = file.template.source.text
     opened = Counter(mark.name for mark in marks if not mark.closes)
     closed = Counter(mark.name for mark in marks if mark.closes)
-    unclosed = [mark for mark in marks if not mark.closes and f"</{mark.name}>" not in text]
+    unclosed = [
+        mark for mark in marks if not mark.closes and re.search(rf"</{mark.name}(?![\w-])", text) is None
+    ]
     unopened = [mark for mark in marks if mark.closes and not re.search(rf"<{mark.name}[\s>]", text)]
     known: set[Span] = set()
     for mark in unopened:
@@ -264,6 +284,7 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
         for first, second in zip(fences[::2], fences[1::2], strict=False)
         if first["language"].lower() not in {"", "json"}
     ]
+    yield from _unquoted(text, code)
     position = 0
     for _ in range(_MAX_OBJECTS):
         found = _OBJECT.search(text, position)
@@ -281,6 +302,18 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
         finding = _invalid(text[start:end])
         if finding is not None:
             yield finding.shifted(start)
+
+
+def _unquoted(text: str, code: list[Span]) -> Iterator[Finding]:
+    """Yield the objects on one line that lack a double quote, at the key or value with an end and no beginning."""
+    for match in _QUOTED.finditer(text):
+        is_plain = "\\" not in match[0] and match.end() - match.start() <= _MAX_LINE
+        if (
+            is_plain
+            and match[0].count('"') % 2
+            and not any(span.start <= match.start() < span.end for span in code)
+        ):
+            yield Finding(Span(*match.span()), "a double quote is missing in this object, or one is too many")
 
 
 def _object_end(text: str, start: int) -> int | None:
