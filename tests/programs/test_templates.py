@@ -170,3 +170,13 @@ def test_each_call_that_ends_the_quotes_with_its_data_is_an_error(tmp_path: Path
     text, findings = checked(tmp_path, f"raw = '''{QUOTED}'''\n{call}{good}{call}")
     errors = [each.span.start for each in findings if each.severity == "error"]
     assert errors == [text.index("text':"), text.rindex("text':")]
+
+
+def test_a_typo_in_a_template_of_the_program_is_reported_there(tmp_path: Path) -> None:
+    template = "- name: user query\n  content: |\n    {{ user_qeury }}\n"
+    program = f"Prompt(raw_template='''{template}''', template_data={{'user_query': 'Help me.'}})\n"
+    text, findings = checked(tmp_path, program)
+    (finding,) = (each for each in findings if each.rule == "missing-template-data")
+    assert text[finding.span.start : finding.span.end] == "user_qeury"
+    assert finding.message == "`user_qeury` is not given to the template; did you mean `user_query`?"
+    assert [fix.title for fix in finding.fixes] == ["Change to `user_query`"]

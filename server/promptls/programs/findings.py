@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
@@ -156,7 +157,7 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
             continue
         typos = {each.span for each in check(*made) if each.rule in _TYPOS}
         for call in written.calls:
-            for finding in _found(*made, call, text, typos):
+            for finding in _found(*made, call, text, typos, written):
                 placed = _placed(finding, path, made[1], written)
                 found[placed.of(RULE.name, placed.severity or own)] = None
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
@@ -172,9 +173,17 @@ def _placed(finding: Finding, path: str, virtual: str, written: WrittenTemplate)
 
 
 def _found(
-    snapshot: Snapshot, target: str, call: TemplateCall, text: str, reported: Container[Span] = ()
+    snapshot: Snapshot,
+    target: str,
+    call: TemplateCall,
+    text: str,
+    reported: Container[Span] = (),
+    written: WrittenTemplate | None = None,
 ) -> Iterator[Finding]:
-    """Yield the diagnostics of a call, except about names whose spans in the template are `reported`."""
+    """Yield the diagnostics of a call, except about names whose spans in the template are `reported`.
+
+    A typo in a template that is `written` in the program is reported there.
+    """
     template = snapshot.template(target)
     if template is None:
         return
@@ -183,7 +192,23 @@ def _found(
         if each.span not in reported and not hidden.hides(
             RULE.name, template.source.line_column(each.span.start).line
         ):
-            yield _finding(each, target, template, text)
+            if written is not None and each.meant and _is_the_typo(text, each.name, each.meant):
+                message = f"`{each.name}` is not given to the template"
+                yield Finding.suggest(written.span(each.span), message, each.meant)
+            else:
+                yield _finding(each, target, template, text)
+
+
+def _is_the_typo(text: str, name: str, given: str) -> bool:
+    """Return whether the program has the words of `given` elsewhere, and not those of `name`."""
+    words, others = name.split("_"), given.split("_")
+    own = [word for word in words if word not in others]
+    its = [word for word in others if word not in words]
+    return bool(own and its) and all(
+        (len(re.findall(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", text)) > 1) is is_known
+        for each, is_known in ((own, False), (its, True))
+        for word in each
+    )
 
 
 def _finding(each: Objection, target: str, template: Template, text: str) -> Finding:
