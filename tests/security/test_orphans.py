@@ -87,6 +87,20 @@ def test_a_worker_ends_when_its_owner_is_killed(tmp_path: Path, content: str) ->
 
 
 @linux
+def test_the_processes_of_a_check_end_when_it_is_killed(tmp_path: Path) -> None:
+    for number in range(41):
+        (tmp_path / f"{number}.yml.j2").write_text(f"- name: a\n  content: '{LOOP}'\n", "utf-8")
+    job = "from promptls.cli import checked, chosen_files as chosen\n"
+    job += "checked.checked_files(chosen.choose(['.']), {'failing-rendering'}, processes=2)"
+    with subprocess.Popen([sys.executable, "-c", job], cwd=tmp_path, env=ENVIRONMENT) as check:
+        wait_until(lambda: len(children(check.pid)) == 2)
+        pool = children(check.pid)
+        wait_until(lambda: all(map(children, pool)))  # they render
+        check.kill()
+    wait_until(lambda: not any(map(is_there, pool)))
+
+
+@linux
 def test_a_worker_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     (tmp_path / "promptls.toml").write_text("[rendering]\ntimeout = 600\n", "utf-8")
     uri = (tmp_path / "a.yml.j2").as_uri()

@@ -54,6 +54,13 @@ def test_documents_that_are_not_there_are_named_before_a_question_for_trust(
     assert "trust" not in done.stderr
 
 
+def test_the_folder_of_nobody_is_wrong_use(hostile: Hostile) -> None:
+    done = hostile.command("trust", "~nobody-has-this-name/prompts")
+
+    assert done.returncode == 2
+    assert "there is no such user" in done.stderr
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_trust_in_the_working_folder_does_not_extend_to_a_folder_beside_it(
     hostile: Hostile, words: tuple[str, ...]

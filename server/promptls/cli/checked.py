@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.facts import recording
 from promptls.security.files import current_scope
+from promptls.security.processes import end_with_owner
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.positions import line_column, line_end, line_starts
 
@@ -318,6 +319,7 @@ _job: _Job
 def _begin(job: _Job) -> None:
     global _job  # noqa: PLW0603 - the only way to reach the tasks of a pool
     _job = job
+    end_with_owner()  # which can be killed, as by the time limit of a CI job
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends the pool
 
 

@@ -80,7 +80,10 @@ def _grant(word: str) -> KeyGrant:
 
 
 def _folder(word: str, *, is_there: bool) -> Path:
-    folder = Path(word).expanduser().resolve()
+    try:
+        folder = Path(word).expanduser().resolve()
+    except RuntimeError:  # `~name` of nobody
+        raise UsageError("there is no such user", FilePlace(Path(word)), "name a folder") from None
     if is_there and not folder.is_dir() and not (folder.is_file() and covers_home(folder.parent)):
         kind = "this is a file" if folder.exists() else "there is no such folder"
         raise UsageError(kind, FilePlace(folder), "name a folder")
