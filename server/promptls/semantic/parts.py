@@ -494,3 +494,22 @@ def _spaces(text: str, start: int) -> int:
     while text[end : end + 1] == " ":
         end += 1
     return end - start
+
+
+FENCE: Final = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+-]*)[ \t]*$", re.MULTILINE)
+"""A line that opens or closes a block of code."""
+
+
+def text_with_digits(chunk: Chunk, content: Content) -> str:
+    """Return the text of a content with a digit in place of each character of a value, and no other tags."""
+    start, end = content.value.span
+    pieces, at = [], start
+    for tag in chunk.tags_at(content.value.span):
+        begin, stop = max(tag.span.start, at), min(tag.span.end, end)
+        filler = "1" if tag.kind == "output" else " "
+        pieces += [
+            chunk.text[at:begin],
+            "".join("\n" if each == "\n" else filler for each in chunk.text[begin:stop]),
+        ]
+        at = max(at, stop)
+    return "".join([*pieces, chunk.text[at:end]])

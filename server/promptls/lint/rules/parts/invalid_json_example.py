@@ -1,0 +1,155 @@
+"""Example of JSON in a text that is not valid.
+
+## What it does
+
+Reports an object in the contents of a prompt with a comma too many or too few, and an object on a single line
+with an odd number of quotes. Objects in code of other languages are not reported, nor are those with a tag of a
+branch or loop inside.
+
+## Why is this bad?
+
+The model answers in the format that it is shown, and a program that parses its answer fails.
+
+## Example
+
+```yaml
+- name: task
+  content: |
+    Answer in JSON: {"answer": "yes",}
+                                    ^ invalid-json-example: JSON allows no comma after the last entry
+```
+
+Use instead:
+
+```yaml
+- name: task
+  content: |
+    Answer in JSON: {"answer": "yes"}
+```
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.semantic.parts import FENCE, chunk_contents, text_with_digits
+from promptls.syntax.chunk import Chunk
+from promptls.text.errors import trailing_comma
+from promptls.text.positions import Span
+
+_QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
+"""An object on one line, with no other in it."""
+_OBJECT: Final = re.compile(r'\{\s*"')
+_ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
+"""Code in front of an object of a programming language, which may allow what JSON does not."""
+_MAX_OBJECT: Final = 4000
+"""How many characters an object in JSON has at most to be read."""
+_MAX_OBJECTS: Final = 50
+_MAX_LINE: Final = 300
+"""How many characters an object has at most whose quotes are counted."""
+
+
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the mistakes in objects of the contents of a chunk."""
+    for content in chunk_contents(chunk) if '"' in chunk.text else ():
+        start = content.value.span.start
+        text = text_with_digits(chunk, content)
+        tags = [tag for tag in chunk.tags_at(content.value.span) if tag.kind == "statement"]
+        branching = [tag.span.start - start for tag in tags]
+        for finding in _objects(text, [*FENCE.finditer(text)] if content.is_block else [], branching):
+            yield finding.shifted(start)
+
+
+def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> Iterator[Finding]:
+    """Yield the commas that are missing or too many in objects that are JSON otherwise.
+
+    Objects with a tag at one of the places `branching` may be printed in several forms; others are code.
+    """
+    code = [
+        Span(first.end(), second.start())
+        for first, second in zip(fences[::2], fences[1::2], strict=False)
+        if first["language"].lower() not in {"", "json"}
+    ]
+    yield from _unquoted(text, code)
+    position = 0
+    for _ in range(_MAX_OBJECTS):
+        found = _OBJECT.search(text, position)
+        if found is None:
+            return
+        start = found.start()
+        end = _object_end(text, start)
+        position = end or found.end()
+        if end is None or any(span.start <= start < span.end for span in code):
+            continue
+        if any(start < place < end for place in branching) or _ASSIGNED.search(
+            text, max(start - 20, 0), start
+        ):
+            continue
+        finding = _invalid(text[start:end])
+        if finding is not None:
+            yield finding.shifted(start)
+
+
+def _unquoted(text: str, code: list[Span]) -> Iterator[Finding]:
+    """Yield the objects on one line that lack a double quote, at the key or value with an end and no beginning."""
+    for match in _QUOTED.finditer(text):
+        is_plain = "\\" not in match[0] and match.end() - match.start() <= _MAX_LINE
+        if (
+            is_plain
+            and match[0].count('"') % 2
+            and not any(span.start <= match.start() < span.end for span in code)
+        ):
+            yield Finding(Span(*match.span()), "a double quote is missing in this object, or one is too many")
+
+
+def _object_end(text: str, start: int) -> int | None:
+    """Return where the braces of an object are closed, outside of its texts."""
+    depth, is_text, at = 0, False, start
+    while at < min(len(text), start + _MAX_OBJECT):
+        character = text[at]
+        if character == "\\":
+            at += 1
+        elif character == '"':
+            is_text = not is_text
+        elif not is_text and character in "{[":
+            depth += 1
+        elif not is_text and character in "}]":
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return None
+
+
+def _invalid(text: str) -> Finding | None:
+    """Return the comma that makes a text valid JSON if it is removed or added."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        comma = trailing_comma(error)
+        if comma is not None and _is_json(text[:comma] + text[comma + 1 :]):
+            fix = Fix("Remove the comma", (Edit(Span(comma, comma + 1), ""),))
+            return Finding(Span(comma, comma + 1), "JSON allows no comma after the last entry", (fix,))
+        end = len(text[: error.pos].rstrip())
+        if error.msg.startswith("Expecting ',' delimiter") and _is_json(f"{text[:end]},{text[end:]}"):
+            fix = Fix("Add a comma", (Edit(Span(end, end), ","),))
+            return Finding(Span(end - 1, end), "a comma is missing after this entry", (fix,))
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
