@@ -36,6 +36,7 @@ from typing import Final
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary
 from promptls.text.positions import Span
 
 _LOST: Final = re.compile("\ufffd+")
@@ -43,7 +44,7 @@ _LOST: Final = re.compile("\ufffd+")
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the first lost character of a file that is not UTF-8, or all that are in the file itself."""
-    for located in file.chunks.placed():
+    for located in file.chunks.where(_has_lost):
         for span in _lost(located.chunk):
             place = span.shifted(located.start)
             if not file.snapshot.is_utf8(file.path):
@@ -57,6 +58,9 @@ def check(file: File) -> Iterator[Finding]:
 @chunk_fact
 def _lost(chunk: Chunk) -> tuple[Span, ...]:
     return tuple(Span(*match.span()) for match in _LOST.finditer(chunk.text))
+
+
+_has_lost: Final = summary(lambda chunk: bool(_lost(chunk)), any)
 
 
 def _is_in_comment(chunk: Chunk, span: Span) -> bool:
