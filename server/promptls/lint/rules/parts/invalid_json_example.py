@@ -56,7 +56,7 @@ _MAX_LINE: Final = 300
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents of a chunk."""
-    for content in chunk_contents(chunk) if '"' in chunk.text else ():
+    for content in chunk_contents(chunk) if _OBJECT.search(chunk.text) else ():
         start = content.value.span.start
         text = text_with_digits(chunk, content)
         tags = [tag for tag in chunk.tags_at(content.value.span) if tag.kind == "statement"]
