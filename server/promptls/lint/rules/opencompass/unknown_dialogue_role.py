@@ -123,19 +123,16 @@ def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
 
 def _same_as_neighbors(body: Mapping, section: str) -> Iterator[Finding]:
     """Yield the only turn of a dialogue that has the role of both turns beside it, where all others alternate."""
-    turns = [turn for turn in turns_in(body, section) if scalar_text(turn.value("role")) is not None]
-    roles = [scalar_text(turn.value("role")) for turn in turns]
-    if len(roles) < _MIN_TURNS or len(turns) != len([*turns_in(body, section)]):
+    turns = [*turns_in(body, section)]
+    roles = [turn.text("role") for turn in turns]
+    same = [index for index, (one, other) in enumerate(pairwise(roles)) if one == other]
+    if len(roles) < _MIN_TURNS or None in roles or [index - same[0] for index in same] != [0, 1]:
         return
-    for index in range(1, len(roles) - 1):
-        other = next((role for role in roles if role != roles[index]), None)
-        changed = [*roles[:index], other, *roles[index + 1 :]]
-        value = turns[index].value("role")
-        is_alone = roles[index - 1] == roles[index] == roles[index + 1] and value is not None
-        if is_alone and other and all(first != second for first, second in pairwise(changed)):
-            message = "all other turns alternate, and the turns beside this one have its role"
-            assert value is not None
-            yield Finding.suggest(value.span, message, other, severity="warning")
+    value = turns[same[1]].value("role")
+    other = next((role for role in roles if role != roles[same[1]]), None)
+    if value is not None and other:
+        message = "all other turns alternate, and the turns beside this one have its role"
+        yield Finding.suggest(value.span, message, other, severity="warning")
 
 
 def _only_meta_template(evaluation: Evaluation) -> DeclaredMetaTemplate | None:
