@@ -269,7 +269,7 @@ async def weigh(
     samples_until = time.monotonic() + _MAX_SECONDS
     failing, white_space, others = await _other_samples(worker, snapshot, made, samples_until)
     cut_short = time.monotonic() > samples_until
-    declared = (rendering for sample, rendering in others if sample.kind != "placeholders")
+    declared = (rendering for sample, rendering in others if sample.kind not in {"placeholders", "branch"})
     of_samples = list(map(count_parts, (made.rendering, *declared)))
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     counts: list[tuple[int, int, int]] = []

@@ -203,13 +203,14 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Sample:
     """Named data; `source` is a readable description of its origin.
 
-    `number` is that of an example or a row, from 1.
+    `number` is that of an example or a row, from 1. A `branch` is placeholders with one value that leads
+    into a branch.
     """
 
     name: str
     source: str
     data: dict[str, Any]
-    kind: Literal["named", "example", "row", "placeholders", "call"] = "named"
+    kind: Literal["named", "example", "row", "placeholders", "branch", "call"] = "named"
     number: int = 0
 
     @classmethod
@@ -381,7 +382,7 @@ def branch_samples(snapshot: Snapshot, path: str, made_up: Sample) -> Iterator[S
     for name, value in usable[:_MAX_BRANCHES]:
         data = {**made_up.data, name: list(value) if isinstance(value, tuple) else value}
         shown = json.dumps(value, ensure_ascii=False)
-        yield Sample(f"{PLACEHOLDERS} and {name} = {shown}", made_up.source, data, "placeholders")
+        yield Sample(f"{PLACEHOLDERS} and {name} = {shown}", made_up.source, data, "branch")
 
 
 _ABSENT: Final[Mapping[type, Any]] = {str: "", list: (), bool: False}

@@ -111,14 +111,14 @@ def _over_characters(chunk: Chunk) -> Iterator[Finding]:
         if isinstance(node, Filter) and node.name in _OF_LISTS:
             inner = node.target
             if isinstance(inner, Filter) and inner.name in _TEXTS:
-                message = f"`{inner.name}` returns a text: `{node.name}` takes each of its characters"
+                message = f"`{inner.name}` returns a text: `{node.name}` works on its characters"
                 yield Finding(node.name_span.shifted(start), message, severity="warning")
     for tag in chunk.tags:
         statement = tag_tree(tag).statement if tag.kind == "statement" else None
         if statement is not None and statement.keyword == "for" and statement.expressions:
             over = statement.expressions[0]
             if isinstance(over, Filter) and over.name in _TEXTS:
-                message = f"`{over.name}` returns a text: the loop goes through its characters"
+                message = f"`{over.name}` returns a text: the loop is over its characters"
                 yield Finding(over.name_span.shifted(tag.span.start), message, severity="warning")
 
 

@@ -245,7 +245,7 @@ def _late_default(node: Filter, start: int) -> Iterator[Finding]:
     inner = node.target
     takes_empty = len(node.arguments) > 1 or any(isinstance(each, Keyword) for each in node.arguments)
     if isinstance(inner, Filter) and inner.name in _FILLING and not takes_empty:
-        message = f"what `{inner.name}` returns is never undefined: put `{node.name}` ahead of it"
+        message = f"what `{inner.name}` returns is never undefined: write `{node.name}` before it"
         yield Finding(node.name_span.shifted(start), message)
 
 

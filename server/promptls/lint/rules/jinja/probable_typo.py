@@ -310,7 +310,7 @@ def _keys(file: File) -> Iterator[Finding]:
 
 
 def _keys_of_bound(file: File) -> Iterator[Finding]:
-    """Yield the attributes of variables that the file binds, each read once and a typo of another one."""
+    """Yield the attributes of variables that the file binds, each read once and a typo of another."""
     owners: dict[str, dict[str, set[Span]]] = {}
     bound = file.template.names.all_bound_names
     for use in uses_in(file) if has_attribute_uses(file.chunks) and bound else ():

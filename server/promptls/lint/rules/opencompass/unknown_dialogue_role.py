@@ -131,7 +131,7 @@ def _same_as_neighbors(body: Mapping, section: str) -> Iterator[Finding]:
     value = turns[same[1]].value("role")
     other = next((role for role in roles if role != roles[same[1]]), None)
     if value is not None and other:
-        message = "all other turns alternate, and the turns beside this one have its role"
+        message = "this turn has the role of both turns beside it, and all others alternate"
         yield Finding.suggest(value.span, message, other, severity="warning")
 
 

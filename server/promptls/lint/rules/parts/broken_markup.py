@@ -63,7 +63,7 @@ _SEPARATORS: Final = frozenset(
 )
 """Tags that other programs use without a closing one."""
 _BOUNDARY: Final = re.compile(r"(?:start|begin|end|stop)[_-]", re.IGNORECASE)
-"""The beginning of a name that tells itself which end it is, as in `<START_OF_USER>` and `<END_OF_USER>`."""
+"""The beginning of a name that says which end it marks, as in `<START_OF_USER>` and `<END_OF_USER>`."""
 _ENCLOSING: Final = frozenset({'""', "''", "[]", "()", "{}"})
 
 
@@ -226,7 +226,7 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
     if opening["language"] or len(fences) == 1:
         yield Finding(Span(*opening.span("mark")), "nothing closes this code fence")
     else:  # any of the fences may be the one that lacks its end
-        message = f"one of the {len(fences)} code fences up to here has no other end"
+        message = f"one of the {len(fences)} code fences up to here is not closed"
         yield Finding(Span(*opening.span("mark")), message, severity="hint")
 
 
