@@ -44,7 +44,7 @@ class Related:
 class SyntaxProblem:
     """A syntax error of the language `jinja`, `yaml` or `header`, with its position and what was expected.
 
-    `expected` are the texts of which one is expected: for a stray tag, the blocks that it may belong to.
+    `expected` lists the texts that would be right there: for a stray tag, the blocks that it may belong to.
     `unknown_tag` is the name of a tag that Jinja does not know, or both words of one such as `end for`;
     `missing_end` is the name of an end tag that is missing.
     """

@@ -235,7 +235,7 @@ def _passed(file: File) -> frozenset[str]:
 
 
 def _singulars(file: File) -> Iterator[Finding]:
-    """Yield the names that are read once, and of which the file sets the plural, or a loop takes the singular.
+    """Yield the names that are read once, if the file sets their plural, or a loop takes their singular.
 
     It does not read the plural that it sets, or reads attributes of both.
     """

@@ -57,7 +57,7 @@ _MAYBE: Final = frozenset({"lower", "upper"})
 
 @chunk_fact
 def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the values of which a method that may be a key is not called, and the places of its name."""
+    """Return the values with an uncalled method that may be a key, and the places of its name."""
     return tuple(
         (path, node.name_span.shifted(start))
         for start, node in uncalled_attributes(chunk, _MAYBE, _ABOUT_METHODS)

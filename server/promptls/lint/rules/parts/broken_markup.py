@@ -10,7 +10,7 @@ Reports in the contents of a prompt
   fences may lack its end, it is a hint at the last one.
 
 Tags in another part of the file count; so does a fence in a branch. A tag of a single part that a text only
-mentions is not reported, nor are `<START_OF_USER>` and `<END_OF_USER>`, or a place to fill in such as `"<name>"`.
+mentions is not reported, nor are `<START_OF_USER>` and `<END_OF_USER>`, or a placeholder such as `"<name>"`.
 
 ## Why is this bad?
 
@@ -106,7 +106,7 @@ def _marks(chunk: Chunk) -> tuple[_Mark, ...]:
 
 
 def _is_enclosed(text: str, tag: re.Match[str]) -> bool:
-    """Return whether a tag stands alone between quotes or brackets, as a place to fill in does."""
+    """Return whether a tag is alone between quotes or brackets, as a placeholder is."""
     around = text[max(tag.start() - 1, 0) : tag.start()] + text[tag.end() : tag.end() + 1]
     return around in _ENCLOSING
 
@@ -140,7 +140,7 @@ def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
-    """Yield the tags that close nothing, or that nothing closes, as far as that is certain."""
+    """Yield the tags that certainly close nothing, or that nothing closes."""
     text = file.template.source.text
     opened = Counter(mark.name for mark in marks if not mark.closes)
     closed = Counter(mark.name for mark in marks if mark.closes)
