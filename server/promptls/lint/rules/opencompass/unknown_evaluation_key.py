@@ -41,6 +41,7 @@ inferencer: {type: GenInferencer, max_out_len: 50}
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
@@ -55,12 +56,14 @@ from promptls.dialects.opencompass.vocabulary import (
     MORE_INFERENCERS,
     OTHER_MODEL_KEYS,
     READER_KEYS,
+    RETRIEVER_KEYS,
+    RETRIEVERS,
     RUN_KEYS,
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.evaluation_file import (
     EvaluationTemplate,
     class_name,
@@ -72,6 +75,13 @@ from promptls.semantic.evaluation_file import (
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
 from promptls.text.suggest import is_close, is_typo
+
+_NUMBERS: Final = tuple(
+    key
+    for key, fact in {**INFERENCER_KEYS, **MODEL_KEYS, **RETRIEVER_KEYS}.items()
+    if fact.describe_type == "integer"
+)
+"""Keys of an inferencer, a model or a retriever whose values are numbers."""
 
 
 @each_chunk
@@ -91,6 +101,8 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     yield from _typos(inferencer, INFERENCER_KEYS)
     yield from _not_numbers(inferencer)
+    retriever = evaluation.retriever.value if evaluation.retriever else None
+    yield from _not_numbers(retriever) if class_name(retriever) in RETRIEVERS.keys() - {"FixKRetriever"} else ()
     yield from _not_lists(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
     for entry, _ in evaluation.all_metas:
@@ -104,6 +116,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             yield from _typos(model, MODEL_KEYS, OTHER_MODEL_KEYS)
             yield from _typos(model.merged("run_cfg"), RUN_KEYS)
             yield from _not_numbers(model)
+            yield from _not_numbers(model.merged("run_cfg"), RUN_KEYS)
 
 
 def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
@@ -152,14 +165,16 @@ def _foreign_text(turn: Mapping) -> Iterator[Finding]:
             yield Finding(entry.key.span, message, (fix,))
 
 
-def _not_numbers(node: Node | None) -> Iterator[Finding]:
+def _not_numbers(node: Node | None, keys: Iterable[str] = _NUMBERS) -> Iterator[Finding]:
     """Yield the texts in place of numbers."""
     if not isinstance(node, Mapping):
         return
-    for key in ("max_out_len", "max_seq_len", "batch_size"):
+    for key in keys:
         value = node.merged(key)
         if isinstance(value, Scalar) and value.tag == "str" and not value.dynamic:
-            yield Finding(value.span, f"`{key}` is a number")
+            is_number = value.text.isdecimal() and value.style in {"'", '"'}
+            fix = Fix("Take away the quotes", (Edit(value.span, value.text),), preferred=True)
+            yield Finding(value.span, f"`{key}` is a number", (fix,) if is_number else ())
 
 
 def _not_lists(inferencer: Node | None) -> Iterator[Finding]:
