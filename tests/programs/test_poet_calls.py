@@ -64,6 +64,13 @@ def found(folder: Path, text: str) -> list[str]:
         ("template_data=data", 'template_data={"a": (each for each in data)}', "(each for each in data)"),
         ("template_data=data", 'template_data={"json": tiktoken}', "tiktoken"),
         ("template_path=", "raw_template=", '"main.yml.j2"'),
+        ("=100)", "=2000)", "2000"),
+        ("encode)", "encode, token_limit=10, truncation_step=20)", "20"),
+        (
+            "    prompt.tokenize()\n    prompt.truncate(token_limit=1000, truncation_step=100)",
+            "    prompt.truncate(1000)",
+            "prompt.truncate",
+        ),
         ('"main.yml.j2"', 'Path(__file__).parent / "mian.yml.j2"', 'Path(__file__).parent / "mian.yml.j2"'),
         ('template_path="main.yml.j2"', '"- name: a"', '"- name: a"'),
     ],

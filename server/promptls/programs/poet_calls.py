@@ -88,7 +88,7 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
             if is_poet:
                 yield from _data(program, call, meanings[id(node)], modules)
         prompts = _prompts(program, node, nodes, {id(call) for call in made}, builders)
-        yield from _variables(program, node, nodes, prompts)
+        yield from _variables(program, meanings[id(node)], nodes, prompts)
 
 
 def _is_class(program: Program, node: ast.expr) -> bool:
@@ -124,6 +124,7 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
                 message = f"`{name}` is given twice: it is also the argument at this place"
                 yield Finding(program.span(value), message)
     yield from _numbers(program, given, scope)
+    yield from _large_step(program, given, scope)
     for keyword in call.keywords:
         if keyword.arg == "raw_template":
             path = literal_path(keyword.value, meaning_in(scope), str(program.path))
@@ -205,7 +206,7 @@ def _prompts(
 
 
 def _variables(
-    program: Program, scope: ast.AST, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
+    program: Program, scope: Scope, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
 ) -> Iterator[Finding]:
     """Yield the wrong uses of variables that are prompts."""
     for name, prompt in prompts.items():
@@ -217,8 +218,7 @@ def _variables(
         yield from _attributes(program, nodes, uses, is_exact=prompt.is_exact)
         for cut in _calls(nodes, uses):
             if prompt.made is not None and last_name(cut.func) == "truncate":
-                is_counted = _is_counted(scope, name, cut)
-                yield from _truncate(program, cut, prompt.made, is_counted=is_counted)
+                yield from _truncate(program, cut, prompt.made, name, scope)
 
 
 def _calls(nodes: list[ast.AST], uses: list[ast.Attribute]) -> list[ast.Call]:
@@ -333,36 +333,40 @@ def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
     return False
 
 
-def _truncate(program: Program, cut: ast.Call, made: ast.Call, *, is_counted: bool) -> Iterator[Finding]:
+def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope: Scope) -> Iterator[Finding]:
     yield from _unknown(program, cut, "truncate", TRUNCATE)
     given = dict(zip(TRUNCATE, cut.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in cut.keywords if keyword.arg}
-    yield from _numbers(program, given)
+    yield from _numbers(program, given, scope)
     is_open = any(keyword.arg is None for call in (cut, made) for keyword in call.keywords) or any(
         isinstance(each, ast.Starred) for each in (*cut.args, *made.args)
     )
     if is_open or not given.keys() <= {*TRUNCATE}:
         return
-    before = _arguments(made)
-    limit = given.get("token_limit", before.get("token_limit"))
+    given = {**_arguments(made), **given}
+    limit = given.get("token_limit")
     if limit is None or _number(limit) == _NO_LIMIT:
         return
-    if not is_counted:
-        yield Finding(
-            program.span(cut.func), "`truncate` needs the token counts: call `tokenize()` before it"
-        )
-    if "truncation_step" not in {*given, *before}:
-        yield Finding(program.span(cut.func), "`truncate` needs a `truncation_step`")
+    needed = [] if "truncation_step" in given else ["a `truncation_step`"]
+    if scope.node is not None and not _is_counted(scope.node, name, cut):
+        needed.append("the token counts: call `tokenize()` before it")
+    if needed:
+        yield Finding(program.span(cut.func), f"`truncate` needs {' and '.join(needed)}")
+    yield from _large_step(program, given, scope)
 
 
-def _numbers(
-    program: Program, given: Mapping[str, ast.expr], scope: Scope | None = None
-) -> Iterator[Finding]:
+def _large_step(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> Iterator[Finding]:
+    """Yield a step that is larger than the limit, with which a truncation removes more than may remain."""
+    limit, step = (_number(_value(given.get(name), scope)) for name in TRUNCATE)
+    if limit is not None and step is not None and 0 < limit < step:
+        message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
+        yield Finding(program.span(given["truncation_step"]), message, severity="warning")
+
+
+def _numbers(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> Iterator[Finding]:
     for name, minimum in _MINIMUM.items():
-        value = given.get(name)
-        if isinstance(value, ast.Name) and scope is not None:
-            value = scope.value_of(value.id)
-        number = _number(value) if value is not None else None
+        value = _value(given.get(name), scope)
+        number = _number(value)
         if number is not None and (number < minimum or number == 0):
             yield Finding(program.span(given[name]), f"`{name}` must be greater than 0")
         elif isinstance(value, ast.JoinedStr) or (
@@ -371,7 +375,12 @@ def _numbers(
             yield Finding(program.span(given[name]), f"`{name}` is a number, and not a text")
 
 
-def _number(node: ast.expr) -> int | None:
+def _value(node: ast.expr | None, scope: Scope) -> ast.expr | None:
+    """Return an expression, or the value of a variable that is bound once."""
+    return scope.value_of(node.id) if isinstance(node, ast.Name) else node
+
+
+def _number(node: ast.expr | None) -> int | None:
     match node:
         case ast.Constant(value=int() as number):
             return number

@@ -102,7 +102,9 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     yield from _typos(inferencer, INFERENCER_KEYS)
     yield from _not_numbers(inferencer)
     retriever = evaluation.retriever.value if evaluation.retriever else None
-    yield from _not_numbers(retriever) if class_name(retriever) in RETRIEVERS.keys() - {"FixKRetriever"} else ()
+    yield from (
+        _not_numbers(retriever) if class_name(retriever) in RETRIEVERS.keys() - {"FixKRetriever"} else ()
+    )
     yield from _not_lists(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
     for entry, _ in evaluation.all_metas:
