@@ -180,6 +180,45 @@ def test_the_fields_of_a_metrics_prompt_are_given(
     assert found(tmp_path, JUDGED.replace(old, new, 1)) == places
 
 
+@pytest.mark.parametrize(
+    ("prompt", "allowed", "places"),
+    [
+        ("\"{a}: answer 'good' or 'bad'.\"", '["pass", "fail"]', ["good"]),
+        ("\"Check {a}. Return 'pass' or 'failed'.\"", '["pass", "fail"]', ["failed"]),
+        ('"Check {a}. Return `a`, `b` or `c`."', '["a", "b", "c"]', []),
+        ("\"Check {a}. Return 'pass' or 'n/a'. Else, fail.\"", '["pass", "fail"]', []),
+        ("\"Does {a} mention 'x' or 'y'?\"", '["pass", "fail"]', []),
+        ("\"Pass if {a}. If it is one, return 'x' or 'y'.\"", '["pass", "fail"]', []),
+        ('f"{a}: pass or fail?"', '["pass", "fail"]', ["{a}"]),
+        ('f"{{a}}: pass or {fail}?"', '["pass", "fail"]', []),
+        ('"{a}: pass or fail?".format(a=a)', '["pass", "fail"]', ["a"]),
+        ("PROMPT", '["pass", "fail"]', ["yes"]),
+    ],
+)
+def test_the_prompt_of_a_metric_asks_for_its_values(
+    tmp_path: Path, prompt: str, allowed: str, places: list[str]
+) -> None:
+    text = (
+        "from ragas.metrics import DiscreteMetric\n"
+        'PROMPT = """Is {a} fine?\nAnswer only "yes" or "no"."""\n'
+        f"judge = DiscreteMetric(name='n', allowed_values={allowed}, prompt={prompt})\njudge.score(a='b')\n"
+    )
+    assert found(tmp_path, text) == places
+
+
+@pytest.mark.parametrize(
+    ("allowed", "places"), [("", ["1 to 5"]), (", allowed_values=(1, 5)", []), (", allowed_values=all", [])]
+)
+def test_the_scale_in_the_prompt_of_a_metric_is_allowed(
+    tmp_path: Path, allowed: str, places: list[str]
+) -> None:
+    prompt = "Rate {a} on a scale of 1 to 5."
+    text = (
+        f"from ragas.metrics import NumericMetric\nm = NumericMetric(name='n', prompt='{prompt}'{allowed})\n"
+    )
+    assert found(tmp_path, text) == places
+
+
 def test_the_metrics_of_a_file_beside_the_program_are_known(tmp_path: Path) -> None:
     (tmp_path / "scores.py").write_text(IMPORTS + METRIC)
     program = f"{IMPORTS}from scores import quality\nquality.score(response='a', expectd='b')"

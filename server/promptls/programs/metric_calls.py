@@ -5,11 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from string import Formatter
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_prompts import (
+    PROMPTED,
+    SCORES,
+    classes_of,
+    fields_of,
+    findings_in_metric_prompts,
+    limits_of,
+    prompt_of,
+)
 from promptls.programs.metric_results import RESULT_FIELDS, Classes, assigned_in
 from promptls.programs.program import (
     Function,
@@ -23,18 +31,11 @@ from promptls.programs.program import (
     required_parameters,
     unknown_argument,
 )
-from promptls.programs.ragas_prompts import findings_in_braces
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import text_on_disk
 
-PROMPTED: Final[Mapping[str, str]] = {
-    "DiscreteMetric": "discrete_metric",
-    "NumericMetric": "numeric_metric",
-    "RankingMetric": "ranking_metric",
-}
-"""The classes of metrics with a prompt, and the decorators of the same kind."""
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
     "numeric_metric": (ast.List,),
@@ -47,7 +48,6 @@ _ALLOWED: Final[Mapping[str, str]] = {
     "ranking_metric": "the number of items",
 }
 _RESULT_ATTRIBUTES: Final = RESULT_FIELDS | {"to_dict", "validate"}
-_SCORES: Final = frozenset({"score", "ascore"})
 
 
 class _Metric(NamedTuple):
@@ -80,8 +80,8 @@ def metrics_of(program: Program) -> Metrics:
     for name, call in program.assigned_calls():
         made = program.library_name(call.func)
         if made in PROMPTED:
-            classes[name] = _classes(call) if made == "DiscreteMetric" else None
-            if (known := _fields(call)) is not None:
+            classes[name] = classes_of(call) if made == "DiscreteMetric" else None
+            if (known := fields_of(prompt_of(program, call))) is not None:
                 fields[name] = known
     return Metrics(decorated, fields, classes)
 
@@ -91,9 +91,8 @@ def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]
     for call in program.calls:
         yield from _allowed_values(program, call)
         yield from _score(program, call, metrics)
-        if program.library_name(call.func) in PROMPTED:
-            yield from findings_in_braces(program, argument(call, "prompt"), None)
         yield from _prompted_score(program, call, metrics)
+    yield from findings_in_metric_prompts(program)
     for function in program.functions:
         yield from _attributes(program, function, metrics)
     own = {id(function) for function in program.own_functions}
@@ -112,8 +111,8 @@ def _decorated(program: Program) -> dict[str, _Metric]:
         if decorator is None:
             continue
         called = program.library_name(decorator.func) if isinstance(decorator, ast.Call) else ""
-        classes = _classes(decorator) if called == "discrete_metric" else None
-        limits = _limits(decorator) if called == "numeric_metric" else None
+        classes = classes_of(decorator) if called == "discrete_metric" else None
+        limits = limits_of(decorator) if called == "numeric_metric" else None
         found[function.name] = _Metric(function, classes, limits)
     return found
 
@@ -125,38 +124,6 @@ def _imported(node: ast.ImportFrom, program: Program) -> dict[str, _Metric]:
     other = parse_program(text, path) if text is not None and "_metric" in text else None
     metrics = _decorated(other) if other is not None else {}
     return {alias.asname or alias.name: metrics[alias.name] for alias in node.names if alias.name in metrics}
-
-
-def _classes(made: ast.expr) -> Classes | None:
-    """Return the literal values that a discrete metric allows."""
-    allowed = argument(made, "allowed_values") if isinstance(made, ast.Call) else None
-    if isinstance(allowed, ast.List | ast.Tuple) and all(
-        isinstance(item, ast.Constant) for item in allowed.elts
-    ):
-        return tuple(item.value for item in allowed.elts if isinstance(item, ast.Constant))
-    return None
-
-
-def _limits(made: ast.expr) -> tuple[float, float] | None:
-    """Return the literal limits of a numeric metric."""
-    match argument(made, "allowed_values") if isinstance(made, ast.Call) else None:
-        case ast.Tuple(
-            elts=[ast.Constant(value=int() | float() as low), ast.Constant(value=int() | float() as high)]
-        ):
-            return (low, high) if low <= high else None
-    return None
-
-
-def _fields(call: ast.Call) -> list[str] | None:
-    """Return the fields of the literal prompt of a metric; None if they are not all names."""
-    prompt = argument(call, "prompt")
-    if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
-        return None
-    try:
-        fields = [field for _, field, _, _ in Formatter().parse(prompt.value) if field]
-    except ValueError:
-        return None
-    return list(dict.fromkeys(fields)) if all(field.isidentifier() for field in fields) else None
 
 
 def _allowed_values(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -239,7 +206,7 @@ def _value(program: Program, node: ast.expr, classes: Classes) -> Iterator[Findi
 def _scored(program: Program, call: ast.Call, metrics: Metrics) -> _Metric | None:
     """Return the metric whose `score` a call calls, if the program defines its name once."""
     match call.func:
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in _SCORES:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
             return metrics.decorated.get(name) if program.definitions.get(name, 1) == 1 else None
     return None
 
@@ -269,7 +236,7 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
 def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
     """Yield the fields of a metric's prompt that a call of `score` does not give."""
     match call.func:
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in _SCORES:
+        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
             fields = metrics.fields.get(name)
         case _:
             fields = None
@@ -329,6 +296,6 @@ def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
     """Return whether an expression is the result of a metric."""
     node = node.value if isinstance(node, ast.Await) else node
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _SCORES:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in SCORES:
             return _scored(program, node, metrics) is not None or name in metrics.fields
     return False

@@ -1,0 +1,181 @@
+"""Diagnostics for the prompts of metrics in a program: their fields, and the values that they ask for."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator, Mapping
+from string import Formatter
+from typing import Final
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_results import Classes
+from promptls.programs.program import Program, argument, is_open
+from promptls.programs.ragas_prompts import findings_in_braces
+from promptls.text.format import in_code
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.python_scopes import scopes_of
+
+PROMPTED: Final[Mapping[str, str]] = {
+    "DiscreteMetric": "discrete_metric",
+    "NumericMetric": "numeric_metric",
+    "RankingMetric": "ranking_metric",
+}
+"""The classes of metrics with a prompt, and the decorators of the same kind."""
+SCORES: Final = frozenset({"score", "ascore"})
+_DEFAULT_CLASSES: Final = ("pass", "fail")
+_DEFAULT_LIMITS: Final = (0.0, 1.0)
+_ITEM: Final = r"""(?<!\w)(?:'[^'\n{}]{1,40}'|"[^"\n{}]{1,40}"|`[^`\n{}]{1,40}`)(?!\w)"""
+_ANSWERS: Final = re.compile(
+    r"(?i:(?:^|[.!?:;,\n})]\s*|\b(?:and|then|only|please)\s+)"
+    r"(?:answer|respond|reply|return|output|choose|classify|label|pick|select)\b)[^.\n'\"`{}]{0,40}"
+    rf"(?P<items>{_ITEM}(?:,\s*{_ITEM})*,?\s+or\s+{_ITEM}|{_ITEM}(?:\s*/\s*{_ITEM})+)"
+)
+"""A request to answer with one of several values in quotes."""
+_SCALE: Final = re.compile(
+    r"\b(?:scale|score|rating|number|value)\s+(?:of|from|between)\s+"
+    r"(?P<range>(\d+(?:\.\d+)?)\s*(?:-|to|and)\s*(\d+(?:\.\d+)?))(?![\d.]*\d)"
+)
+
+
+def prompt_of(program: Program, call: ast.Call) -> ast.expr | None:
+    """Return the prompt of a metric, also of one that is in a variable of the module."""
+    prompt = argument(call, "prompt")
+    if isinstance(prompt, ast.Name) and program.bindings[prompt.id] == 1:
+        for node in program.tree.body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == prompt.id:
+                    return value
+    return prompt
+
+
+def fields_of(prompt: ast.expr | None) -> list[str] | None:
+    """Return the fields of the literal prompt of a metric; None if they are not all names."""
+    if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
+        return None
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(prompt.value) if field]
+    except ValueError:
+        return None
+    return list(dict.fromkeys(fields)) if all(field.isidentifier() for field in fields) else None
+
+
+def classes_of(made: ast.expr) -> Classes | None:
+    """Return the literal values that a discrete metric allows."""
+    allowed = argument(made, "allowed_values") if isinstance(made, ast.Call) else None
+    if isinstance(allowed, ast.List | ast.Tuple) and all(
+        isinstance(item, ast.Constant) for item in allowed.elts
+    ):
+        return tuple(item.value for item in allowed.elts if isinstance(item, ast.Constant))
+    return None
+
+
+def limits_of(made: ast.expr) -> tuple[float, float] | None:
+    """Return the literal limits of a numeric metric."""
+    match argument(made, "allowed_values") if isinstance(made, ast.Call) else None:
+        case ast.Tuple(
+            elts=[ast.Constant(value=int() | float() as low), ast.Constant(value=int() | float() as high)]
+        ):
+            return (low, high) if low <= high else None
+    return None
+
+
+def findings_in_metric_prompts(program: Program) -> Iterator[Finding]:
+    """Yield the wrong fields and values in the prompts of metrics."""
+    for call in program.calls:
+        made = program.library_name(call.func)
+        if made not in PROMPTED or is_open(call):
+            continue
+        prompt = prompt_of(program, call)
+        yield from findings_in_braces(program, prompt, None)
+        if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
+            continue
+        is_default = argument(call, "allowed_values") is None
+        allows = f"{'without `allowed_values`, ' if is_default else ''}the metric allows"
+        classes = _DEFAULT_CLASSES if is_default else classes_of(call)
+        limits = _DEFAULT_LIMITS if is_default else limits_of(call)
+        if made == "DiscreteMetric" and classes:
+            yield from _other_values(program, prompt, prompt.value, classes, allows)
+        elif made == "NumericMetric" and limits:
+            yield from _other_scale(program, prompt, prompt.value, limits, allows)
+    yield from _filled_early(program)
+
+
+def _other_values(
+    program: Program, prompt: ast.expr, text: str, classes: Classes, allows: str
+) -> Iterator[Finding]:
+    """Yield the values that a prompt asks for in place of allowed ones, which it does not mention."""
+    absent = [
+        str(each) for each in classes if not re.search(rf"(?i)(?<!\w){re.escape(str(each))}(?!\w)", text)
+    ]
+    for found in _ANSWERS.finditer(text) if absent else ():
+        items = [each[0] for each in re.finditer(_ITEM, found["items"])]
+        others = [
+            item for item in items if item[1:-1].casefold() not in {str(each).casefold() for each in classes}
+        ]
+        is_renamed = len(others) == len(absent) < len(items)
+        if others and (is_renamed or len(absent) == len(classes)):
+            item, known = others[0], in_code(classes)
+            at = program.text.find(item, *program.span(prompt))
+            meant = nearest(item[1:-1], absent) or (absent[0] if is_renamed and len(absent) == 1 else None)
+            span = program.span(prompt) if at < 0 else Span(at + 1, at + len(item) - 1)
+            fixes = (Fix.change_to(span, meant),) if meant and at >= 0 else ()
+            message = f"{allows} {known}, and not `{item[1:-1]}`"
+            yield Finding(span, message, fixes, severity="warning")
+            return
+
+
+def _other_scale(
+    program: Program, prompt: ast.expr, text: str, limits: tuple[float, float], allows: str
+) -> Iterator[Finding]:
+    """Yield the only range of scores in a prompt, if the metric does not allow all of it."""
+    found = {each["range"]: (float(each[2]), float(each[3])) for each in _SCALE.finditer(text)}
+    low, high = limits
+    for written, (first, last) in found.items() if len(found) == 1 else ():
+        if first < last and (first < low or last > high):
+            at = program.text.find(written, *program.span(prompt))
+            span = program.span(prompt) if at < 0 else Span(at, at + len(written))
+            message = f"{allows} {low:g} to {high:g}, and not {first:g} to {last:g}"
+            yield Finding(span, message, severity="warning")
+
+
+def _filled_early(program: Program) -> Iterator[Finding]:
+    """Yield the fields that Python fills where a metric is made, although `score` gets their values."""
+    scored: dict[str, set[str | None]] = {}
+    for call in program.calls:
+        match call.func:
+            case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
+                scored.setdefault(name, set()).update(keyword.arg for keyword in call.keywords)
+    for name, call in program.assigned_calls():
+        prompt = prompt_of(program, call) if program.library_name(call.func) in PROMPTED else None
+        given = scored.get(name, set())
+        if isinstance(prompt, ast.JoinedStr):
+            parts = [each.value for each in prompt.values if isinstance(each, ast.FormattedValue)]
+            for field in [each.id for each in parts if isinstance(each, ast.Name)]:
+                if field in given or (not given and _is_unbound(program, field)):
+                    yield _in_f_string(program, prompt, field)
+        elif isinstance(prompt, ast.Call) and ast.unparse(prompt.func).endswith(".format"):
+            for keyword in prompt.keywords:
+                if keyword.arg in given:
+                    message = f"`format` fills `{{{keyword.arg}}}` here: `{name}.score` cannot"
+                    yield Finding(program.span(keyword), message)
+
+
+def _is_unbound(program: Program, name: str) -> bool:
+    """Return whether a name has no value in the module."""
+    is_open = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in program.nodes)
+    return not (is_open or hasattr(builtins, name) or name in scopes_of(program.tree)[0].values)
+
+
+def _in_f_string(program: Program, prompt: ast.expr, field: str) -> Finding:
+    written = re.compile(rf"(?<!\{{)\{{{field}\}}").search(program.text, *program.span(prompt))
+    span = Span(*written.span()) if written else program.span(prompt)
+    fixes = (
+        (Fix(f"Change to `{{{{{field}}}}}`", (Edit(span, f"{{{{{field}}}}}"),), preferred=True),)
+        if written
+        else ()
+    )
+    message = f"the f-string fills `{{{field}}}` where the metric is made, before `score` can"
+    return Finding(span, message, fixes)
