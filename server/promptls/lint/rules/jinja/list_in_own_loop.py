@@ -5,6 +5,8 @@
 Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
 list to a function or a filter if the loop does not read its variable. If nothing reads the variable, it also
 reports a tag that prints the object whose attribute the list is. An attribute of the list in a longer expression is a hint.
+Also reports an input that a loop prints, if the elements have a field of the same name by samples, calls in
+Python or another loop, and the loop reads only other fields.
 
 ## Why is this bad?
 
@@ -42,13 +44,17 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names
+from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
+from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.types.shape import element_of, keys_of
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
+from promptls.workspace.contract import calls_to
 
 
 class _Printed(NamedTuple):
@@ -187,6 +193,50 @@ def check(file: File) -> Iterator[Finding]:
     yield from findings
     yield from _attributes_of_lists(file, {finding.span for finding in findings})
     yield from _owners_in_loops(file)
+    yield from _inputs_for_fields(file)
+
+
+def _inputs_for_fields(file: File) -> Iterator[Finding]:
+    """Yield the inputs that a loop prints in place of a field of the same name, which it does not read."""
+    names, branches = file.template.names, file.template.branches
+    doubtful = _printed_names(file.chunks) & names.input_names if looped_names(file.chunks) else frozenset()
+    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
+        for name, place, *_ in _printed(located.chunk) if doubtful else ():
+            span = place.shifted(located.start)
+            loops = [each for each in branches.at(span.start) if each.keyword == "for"]
+            statement = statement_at(file.template, loops[-1].opening) if loops else None
+            targets = [each.name for each in statement.targets if isinstance(each, Name)] if statement else []
+            source = statement.expressions[0] if statement is not None and statement.expressions else None
+            if name not in doubtful or len(targets) != 1 or not isinstance(source, Name):
+                continue
+            inside = [
+                each
+                for each in (*names.references_of(targets[0]), *names.references_of(name))
+                if loops[-1] in branches.at(each.span.start)
+            ]
+            is_only_printed = [each.span for each in inside if each.name == name] == [span]
+            read = [
+                attribute
+                for owner, attribute, at in _read_attributes(located.chunk)
+                if owner == targets[0] and loops[-1] in branches.at(at.start + located.start)
+            ]
+            if not is_only_printed or name in read or not len(read) == len(inside) - 1 > 0:
+                continue
+            if name in _fields_of(file, source.name) and not _has_attribute(file, span):
+                message = f"each iteration of the loop prints the same `{name}`"
+                yield Finding.suggest(span, message, f"{targets[0]}.{name}")
+
+
+def _fields_of(file: File, name: str) -> set[str]:
+    """Return the fields of the elements of a list, by its uses, its declaration, samples and calls."""
+    shapes = [used_shapes(file.template).get(name)]
+    shapes += [dict(call.given).get(name) for call in calls_to(file.snapshot, file.path)]
+    elements = [element_of(each) for each in shapes if each is not None]
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    schema = sampled_schemas(file).get(name) or declared.get(name, {})
+    items = schema.get("items") if isinstance(schema, dict) else None
+    fields = items.get("properties") if isinstance(items, dict) else None
+    return {key for each in elements if each is not None for key, _ in keys_of(each)} | {*(fields or ())}
 
 
 def _printed_lists(file: File) -> Iterator[Finding]:
