@@ -52,6 +52,14 @@ def stranger(home: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("package", ["", "opencompass"])
+def test_a_copy_of_opencompass_is_a_project(tmp_path: Path, package: str) -> None:
+    (tmp_path / package / "openicl").mkdir(parents=True)
+    (tmp_path / package / "openicl" / "icl_prompt_template.py").touch()
+    (configs := tmp_path / "configs" / "datasets").mkdir(parents=True)
+    assert folder_to_trust(configs / "mmlu_gen.py") == tmp_path
+
+
 @pytest.mark.parametrize("marker", [".git", "promptls.toml"])
 def test_the_project_of_a_file_is_the_nearest(tmp_path: Path, marker: str) -> None:
     (tmp_path / "promptls.toml").write_text("")

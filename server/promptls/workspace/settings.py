@@ -190,6 +190,7 @@ class TomlReader:
 
 SETTINGS_FILE = "promptls.toml"
 PYPROJECT_FILE = "pyproject.toml"
+_OPENCOMPASS_FILE: Final = Path("openicl", "icl_prompt_template.py")
 MAX_SETTINGS_BYTES: Final = 1_000_000
 """The size above which a settings file is not read."""
 _UNQUOTED_LIST: Final = re.compile(r"(?<=should be a list: )`\[(.*?)\]`", re.DOTALL)
@@ -293,6 +294,12 @@ def _is_repository(folder: Path) -> bool:
     return current_scope().allows(folder) and os.path.lexists(entry) and not _is_planted(entry)
 
 
+def _is_checkout(folder: Path) -> bool:
+    """Return whether a folder is the package of OpenCompass, or contains it."""
+    packages = (folder, folder / "opencompass")
+    return any((each / _OPENCOMPASS_FILE).is_file() and not _is_planted(each) for each in packages)
+
+
 def _is_planted(file: Path) -> bool:
     """Return whether another user may have created a file: in folders like `/tmp`, everybody may."""
     if os.name == "nt":
@@ -312,8 +319,8 @@ def _without_dots(path: Path) -> Path:
 def project_folder(path: Path) -> Path | None:
     """Return the folder of the project around a file or folder: the nearest with settings or a repository.
 
-    None outside of any project. The home folder contains projects and downloads, and is no project around
-    them, even if it has settings or is a repository.
+    So is OpenCompass, even if it is not a repository. None outside of any project. The home folder contains
+    projects and downloads, and is no project around them, even if it has settings or is a repository.
     """
     path = _without_dots(path)
     folder = path if path.is_dir() else path.parent
@@ -322,7 +329,7 @@ def project_folder(path: Path) -> Path | None:
             return None
         scope = scope_of([candidate])
         with reading_within(lambda scope=scope: scope):  # type: ignore[misc]  # settings may be a link
-            if _settings_in(candidate) or _is_repository(candidate):
+            if _settings_in(candidate) or _is_repository(candidate) or _is_checkout(candidate):
                 return candidate
     return None
 
