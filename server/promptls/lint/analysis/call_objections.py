@@ -214,9 +214,10 @@ _FRAMES: Final = {
 }
 """A part with a placeholder for the content, for each style of scalar."""
 _CONTEXTS: Final = ("{}", "a {} b", "a{}.")
+ENDS_BLOCK: Final = "a line break in it ends this block"
 _WORDS: Final = {
-    "|": "a line break in it ends this block",
-    ">": "a line break in it ends this block",
+    "|": ENDS_BLOCK,
+    ">": ENDS_BLOCK,
     '"': "a quote or backslash in it ends these double quotes",
     "'": "a quote in it ends these single quotes",
     "": "it is not plain text in YAML",

@@ -56,8 +56,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.call_objections import Objection, call_objections
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity
+from promptls.lint.analysis.call_objections import ENDS_BLOCK, Objection, call_objections
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, Severity
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
@@ -70,7 +70,9 @@ def check(file: File) -> Iterator[Finding]:
     for each in call_objections(file.snapshot, file.path, file.template, calls) if calls else ():
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
         related = RelatedInformation(each.call.file, each.call.span, "the template is loaded here")
-        finding = Finding(each.span, f"{loaded} {_what(each)}", related=(related,))
+        escaped = Edit(each.span, f"escape_special_characters({each.name})")
+        fixes = (Fix("Escape it", (escaped,)),) if each.detail.startswith(ENDS_BLOCK) else ()
+        finding = Finding(each.span, f"{loaded} {_what(each)}", fixes, (related,))
         if each.kind == "missing" and file.template.source.slice(each.span) == each.name:
             read = needs_of(file.snapshot, file.path).by_name.keys()
             meant = "" if each.meant else _typo_of(each.name, each.call.keys & read)

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
 
+from promptls.lint.analysis.call_objections import call_objections
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.analysis.unmatched_names import samples_of
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
@@ -104,6 +105,9 @@ def check(file: File) -> Iterator[Finding]:
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
     schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
+    calls = calls_to(file.snapshot, file.path)  # `missing-template-data` reports what they do wrong
+    objections = call_objections(file.snapshot, file.path, template, calls) if calls else ()
+    reported_there = {each.span for each in objections}
     analysis_at = analyzes(template)
     reported: set[Span] = set()
     shows_hints = True
@@ -113,6 +117,8 @@ def check(file: File) -> Iterator[Finding]:
         if value.name not in known or not (shows_hints or is_broken_up or value.name in multiline):
             continue
         located = file.chunks.at_index(index)
+        if value.span.shifted(located.start) in reported_there:
+            continue
         name, keys = value.name, value.keys
         if name not in inputs:
             name, keys = origin_of(value, analysis_at(located.start + value.span.start))
