@@ -39,6 +39,7 @@ from promptls.lint.analysis.declared_types import path_text
 from promptls.lint.rule import PARTS_KINDS, File, Finding, RelatedInformation, Rule
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.types.shape import Shape
+from promptls.text.positions import Span
 
 _KINDS: Final = {"text": "text", "number": "number", "mapping": "mapping", "called": "function",
                  "iterated": "list"}  # fmt: skip
@@ -114,6 +115,10 @@ def _contradiction(file: File, use: CertainUse, other: CertainUse) -> Iterator[F
         return
     if "list" in kinds and not library and "iterated" in {use.use.need, other.use.need}:
         return  # a text can be iterated over
+    starts = [each.use.span.start for each in (use, other)]
+    before = {file.template.source.slice(Span(max(0, each - len("range(")), each)) for each in starts}
+    if "list" in kinds and "range(" in before:
+        return  # `wrong-arguments` reports it
     here, there = (
         f"a {kind}{_method(each.use.need)}" for kind, each in zip(kinds, (use, other), strict=True)
     )

@@ -11,13 +11,14 @@ a filter takes a number, and a separator that is joined by a list.
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running it:
 unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
 metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits, a comparison of a score with a
-value that its metric does not allow, braces in a prompt that are no fields, a
+value that its metric does not allow, a prompt of a metric that asks for such values or that Python fills in
+before `score`, braces in a prompt that are no fields, a
 path of a prompt file that differs from an existing one by a typo, wrong fields in the examples of a prompt class,
 columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an experiment
 that returns no mapping, unknown fields and wrong types in samples, and metrics that need
-a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied or a limit that is
-no number, its properties when they are called, its methods when they are not, `truncate` ahead of
-`tokenize`, keys of its parts, attributes of its messages, and anything but messages where a model gets them.
+a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is
+no number, a truncation step over the limit, its properties when they are called, its methods when they are
+not, `truncate` ahead of `tokenize`, keys of its parts, attributes of its messages, and anything but messages where a model gets them.
 
 ## Why is this bad?
 
