@@ -53,6 +53,24 @@ def test_a_server_that_is_killed_is_started_again_with_what_was_typed(
     assert not set(servers_of(code_server)) & set(killed)
 
 
+def test_a_preview_follows_a_server_that_was_started_again(
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    workbench = open_folder(code_server, project)
+    go_to_key(workbench, project)
+    workbench.run_command("promptls: Preview Prompt")
+    preview = workbench.panel("answer format")
+    workbench.focus_editor()
+    for process in list(servers_of(code_server)):
+        os.kill(process, signal.SIGKILL)
+    # The panel asks for the new text while the client restarts the server by itself.
+    workbench.page.keyboard.press("ArrowUp")
+    workbench.page.keyboard.press("End")
+    workbench.type(" of today")
+    expect(preview.locator(".part", has_text="ticket of today")).to_be_visible()
+    expect(workbench.notification("promptls")).to_have_count(0)
+
+
 def parent_of(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
 

@@ -170,6 +170,7 @@ export class ServerManager implements vscode.Disposable {
     const client = this.#client;
     this.#client = undefined;
     if (client !== undefined) {
+      await startedAgain(client);
       await client.dispose(5 * SECONDS).catch((error: unknown) => {
         this.#channels.log.warn(`The server did not stop in order: ${String(error)}`);
       });
@@ -201,6 +202,7 @@ export class ServerManager implements vscode.Disposable {
         return;
       }
       const version = await this.#checked(server);
+      await startedAgain(this.#client);
       if (!forced && this.isRunning && this.#server !== undefined && isSameServer(server, this.#server)) {
         this.#status.running(server, version);
         return;
@@ -320,6 +322,13 @@ export class ServerManager implements vscode.Disposable {
   /** Also where the processes run: in a folder of the workspace, Python would import what lies there. */
   #storage(): string {
     return this.#context.globalStorageUri.fsPath;
+  }
+}
+
+/** Waits for a client that is restarting its crashed server: until then, it can be neither used nor stopped. */
+async function startedAgain(client: LanguageClient | undefined): Promise<void> {
+  if (client?.state === State.Starting) {
+    await client.start().catch(() => undefined);
   }
 }
 
