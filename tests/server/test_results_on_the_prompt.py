@@ -160,11 +160,17 @@ async def test_a_failing_row_is_marked_over_its_lines_and_leads_to_its_result(
     assert await rows_found(code, beside(uri, dataset), 0) == []
 
 
-async def test_the_lens_shows_the_progress_of_a_run_and_cancels_it(code: Editor, server: ModelServer) -> None:
+@pytest.mark.parametrize("is_completed", [False, True])
+async def test_the_lens_shows_the_progress_of_a_run_and_cancels_it(
+    code: Editor, server: ModelServer, is_completed: bool
+) -> None:
     release = threading.Event()
     server.reply = lambda body: Reply("one") if last_text(body) == "one" else Reply(wait=release)
     uri = opened(code, server)
-    running = asyncio.ensure_future(code.command("runExperiment", uri=uri, experiment="answers"))
+    arguments = {"uri": uri, "experiment": "answers"}
+    if is_completed:
+        arguments["complete"] = (await code.command("runExperiment", **arguments, rows="1,")).run
+    running = asyncio.ensure_future(code.command("runExperiment", **arguments))
 
     async def look() -> list[str]:
         return await code.lenses(uri)

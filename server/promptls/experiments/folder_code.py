@@ -92,6 +92,15 @@ def files_of_run(request: RunRequest) -> Iterator[Path]:
         yield Path(code_defined.experiment.file)
 
 
+def prompt_of_run(request: RunRequest) -> tuple[str, str | None]:
+    """Return the prompt and the experiment of a run; those of a resumed or retried run are in its files."""
+    former = _former(request)
+    if former is None:
+        return request.prompt, request.experiment
+    file, header = former
+    return str(_prompt_of(file, header)), header.get("experiment")
+
+
 def _prompt_of(file: Path, header: Mapping[str, Any]) -> Path:
     return join_path(file.parent, str(header.get("prompt")))
 

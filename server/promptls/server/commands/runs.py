@@ -66,9 +66,9 @@ async def followed_run(
 
     if not await may_send_keys(context, request):
         return None, {**_NOTHING, "message": NOT_SENT}
-    named = experiment_of(context, request)
+    prompt, named = subject_of(context, request)
     async with progress(context, token, title) as shown:
-        watch = _Watch(context, runs, shown, request.prompt, named)
+        watch = _Watch(context, runs, shown, prompt, named)
         news = None if follow is None else VerdictNews(context, follow)
 
         def see(event: Event) -> None:
@@ -84,7 +84,7 @@ async def followed_run(
 
         shown.when_cancelled(cancel)
         try:
-            with runs.in_progress(request.prompt, named, cancel):
+            with runs.in_progress(prompt, named, cancel):
                 return await run, {}
         except asyncio.CancelledError:
             # Cancelled by the user, or not started because of its cost.
@@ -96,20 +96,18 @@ async def followed_run(
                 await news.close()
 
 
-def experiment_of(context: Context, request: RunRequest) -> str:
-    """Return the name of the requested experiment.
+def subject_of(context: Context, request: RunRequest) -> tuple[str, str]:
+    """Return the prompt and the name of the experiment of a run."""
+    from promptls.experiments.folder_code import prompt_of_run
 
-    It is empty if only the specified run records it.
-    """
-    if request.experiment is not None or not request.prompt:
-        return request.experiment or ""
-    return next(iter(experiments.experiment_names(context.snapshot, request.prompt)), "")
+    prompt, experiment = prompt_of_run(request)
+    return prompt, experiment or next(iter(experiments.experiment_names(context.snapshot, prompt)), "")
 
 
 def title_of(context: Context, request: RunRequest) -> str:
     """Return the title of the progress of a run."""
-    named = request.resume or request.retry_errors or request.prompt
-    return experiment_of(context, request) or Path(named).name
+    prompt, experiment = subject_of(context, request)
+    return experiment or Path(prompt).name
 
 
 _NOTHING: dict[str, Any] = {
