@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from promptls.datasets.cells import typed_row
 from promptls.datasets.dataset_files import open_dataset
 from promptls.text.errors import UsageError, UserError
 
@@ -78,6 +79,30 @@ def test_a_file_without_clear_columns_is_refused(
 ) -> None:
     with pytest.raises(UserError, match=message):
         open_dataset(write(content))
+
+
+@pytest.mark.parametrize(
+    ("cell", "declared", "value"),
+    [
+        ('[{"a": 1}]', "array", [{"a": 1}]),
+        ('{"a": 1}', "object", {"a": 1}),
+        ('{"a": 1}', "array", '{"a": 1}'),
+        ("3", "integer", 3),
+        ("3", "number", 3),
+        ("true", "integer", "true"),
+        ("TRUE", "boolean", True),
+        ("007", "integer", "007"),
+        ("", "array", ""),
+        ("[" * 100_000, "array", "[" * 100_000),
+        ("3", "string", "3"),
+        ("3", None, "3"),
+        (["a"], "array", ["a"]),
+    ],
+)
+def test_a_text_of_an_input_with_another_type_is_read_as_json(
+    cell: Any, declared: str | None, value: Any
+) -> None:
+    assert typed_row({"x": cell}, {"x": declared} if declared else {}) == {"x": value}
 
 
 def test_a_quote_that_is_never_closed_is_found_at_its_row(write: Callable[..., Path]) -> None:

@@ -68,6 +68,13 @@ async def test_an_input_with_a_default_needs_no_column(folder: Folder) -> None:
     assert (await plan_run(folder.experiment())).failing == ()
 
 
+async def test_a_cell_of_an_input_that_is_a_list_is_read_as_json(folder: Folder) -> None:
+    text = folder.prompt.read_text(encoding="utf-8").replace("[text]", "{text: {type: array}}")
+    folder.prompt.write_text(text.replace("(text)", "(text[0].said)"), encoding="utf-8")
+    (folder.path / "rows.csv").write_text('id,text,answer\n1,"[{""said"": ""a""}]",b\n', encoding="utf-8")
+    assert (await plan_run(folder.experiment())).failing == ()
+
+
 async def test_a_metric_that_no_column_serves_fails_before_the_run(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,text\n1,a\n", encoding="utf-8")
     with pytest.raises(UsageError, match="the metric `right` needs `expected_answer`"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.rendering.samples import default_sample, sample_names, samples_of
+from promptls.rendering.samples import default_sample, row_samples, sample_names, samples_of
 from promptls.workspace.workspace import Workspace
 
 PART = "- name: a\n  content: {{ x }}\n"
@@ -62,3 +62,12 @@ def test_a_name_of_a_sample_that_is_read_like_an_input_is_still_a_name(tmp_path:
     )
 
     assert [sample.name for sample in samples_of(workspace.snapshot, path)][:2] == ["free", "paid"]
+
+
+def test_a_row_has_values_of_the_declared_types(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"x": '["a"]', "y": "2"}))
+    path = str(tmp_path / "a.yml.j2")
+    workspace = Workspace([tmp_path])
+    workspace.open(path, f"{{#---\ninput_keys: {{x: {{type: array}}}}\n{EXPERIMENT}---#}}\n{PART}", 1)
+
+    assert [each.data for each in row_samples(workspace.snapshot, path)] == [{"x": ["a"], "y": "2"}]

@@ -86,6 +86,35 @@ def joined_cell(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
+_JSON_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "array": list,
+    "object": dict,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
+
+
+def typed_row(values: Mapping[str, Any], types: Mapping[str, str]) -> RowData:
+    """Return the row with the JSON in its texts read, for columns with one of these JSON Schema types.
+
+    Texts that do not contain a value of the type are left unchanged.
+    """
+    return {name: _typed(value, types.get(name)) for name, value in values.items()}
+
+
+def _typed(value: Any, declared: str | None) -> Any:
+    types = _JSON_TYPES.get(declared or "")
+    if types is None or not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value.lower() if declared == "boolean" else value)
+    except (ValueError, RecursionError):
+        return value
+    is_other = isinstance(found, bool) and declared != "boolean"
+    return found if isinstance(found, types) and not is_other else value
+
+
 # `exported.ts` of the results pages implements the same two functions.
 _FORMULA: Final = re.compile(r"[=+\-@\t\r]")
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -103,6 +103,7 @@ def define_experiment(
         output_key=header.output_key or (evaluation.output_column if evaluation else None),
         input_keys=tuple(header.input_keys or ()),
         input_defaults=_defaults(header),
+        input_types=header.input_types(),
         unsaved=dict(unsaved or {}),
         functions=join_path(functions_base, functions) if functions else None,
         encoding=file_encoding(header, project, prompt),

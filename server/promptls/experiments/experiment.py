@@ -38,6 +38,8 @@ class Experiment:
     output_key: str | None
     input_keys: tuple[str, ...]
     input_defaults: Mapping[str, Any]
+    input_types: Mapping[str, str]
+    """The declared JSON Schema types of the inputs."""
     unsaved: Mapping[str, str]
     """Unsaved texts of included files, by absolute path."""
     functions: Path | None

@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from promptls.datasets.cells import typed_row
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.experiment import Experiment
 from promptls.models.testing import digest_of
@@ -168,11 +169,8 @@ class RowRenderer:
         experiment = self._experiment
         if not experiment.input_keys or experiment.evaluation is not None:
             return dict(row.values)
-        return {
-            name: row.values[name] if name in row.values else experiment.input_defaults[name]
-            for name in experiment.input_keys
-            if name in row.values or name in experiment.input_defaults
-        }
+        values = {**experiment.input_defaults, **typed_row(row.values, experiment.input_types)}
+        return {name: values[name] for name in experiment.input_keys if name in values}
 
 
 def _rendered(outcome: RowMessages | RenderFailure) -> RenderedRow:

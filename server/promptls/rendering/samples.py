@@ -16,12 +16,20 @@ from typing import Any, Final, Literal
 
 import yaml
 
+from promptls.datasets.cells import typed_row
 from promptls.datasets.dataset_files import SUFFIXES, open_dataset
 from promptls.datasets.dataset_files import Row as DatasetRow
 from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
-from promptls.security.files import FileTooLargeError, cached_by_file, is_file, is_folder, read_text
+from promptls.security.files import (
+    FileTooLargeError,
+    cached_by_file,
+    is_file,
+    is_folder,
+    join_path,
+    read_text,
+)
 from promptls.semantic.evaluation_file import evaluation_of, fields_in, scalars_in
 from promptls.semantic.flow.conditions import compared_values
 from promptls.semantic.kind import Kind
@@ -214,9 +222,12 @@ class Sample:
     number: int = 0
 
     @classmethod
-    def of_row(cls, row: DatasetRow, dataset: str, name: str = "") -> Sample:
-        """Return a row of the dataset of this name as a sample."""
-        return cls(name or f"row {row.number}", dataset, dict(row.values), "row", row.number)
+    def of_row(cls, row: DatasetRow, dataset: str, template: Template | None, name: str = "") -> Sample:
+        """Return a row of the dataset of this name as a sample of the template."""
+        values = dict(row.values)
+        if template is not None:
+            values = typed_row(values, template.declarations.settings.input_types())
+        return cls(name or f"row {row.number}", dataset, values, "row", row.number)
 
 
 _EMPTY: Final = Sample("empty", "nothing", {})
@@ -297,7 +308,7 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
     for row in open_dataset(dataset).rows():
         last = row.number
         if last == number:
-            return Sample.of_row(row, dataset.name)
+            return Sample.of_row(row, dataset.name, snapshot.template(path))
     there = f"its last row is row {last}" if last else "it has no rows"
     raise UsageError(f"the dataset has no row {number}", FilePlace(dataset), there)
 
@@ -308,7 +319,7 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
         return ()
-    return tuple(Sample.of_row(row, dataset.name) for row in _first_rows(dataset))
+    return tuple(Sample.of_row(row, dataset.name, template) for row in _first_rows(dataset))
 
 
 def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
@@ -317,10 +328,10 @@ def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
     if template is None or template.kind is Kind.EVALUATION:
         return
     experiments = template.declarations.settings.experiments or {}
-    datasets = dict.fromkeys(Path(path).parent / each.dataset for each in experiments.values())
+    datasets = dict.fromkeys(join_path(Path(path).parent, each.dataset) for each in experiments.values())
     for dataset in list(datasets)[1:]:
         for row in _first_rows(dataset):
-            yield Sample.of_row(row, dataset.name, f"row {row.number} of {dataset.name}")
+            yield Sample.of_row(row, dataset.name, template, f"row {row.number} of {dataset.name}")
 
 
 def _first_rows(dataset: Path) -> Sequence[DatasetRow]:
@@ -526,7 +537,7 @@ def _first_row(template: Template, path: str) -> Iterator[Sample]:
     except UserError:
         return  # a preview works without its dataset; running the experiment reports the error
     if row is not None:
-        yield Sample.of_row(row, dataset.name)
+        yield Sample.of_row(row, dataset.name, template)
 
 
 def dataset_path(template: Template, path: str) -> Path | None:
@@ -539,5 +550,5 @@ def dataset_path(template: Template, path: str) -> Path | None:
         return Path(test) if test else None
     experiments = template.declarations.settings.experiments or {}
     for experiment in experiments.values():
-        return Path(path).parent / experiment.dataset
+        return join_path(Path(path).parent, experiment.dataset)
     return None

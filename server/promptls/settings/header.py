@@ -158,6 +158,11 @@ class Header(BaseModel):
     )
     experiments: dict[str, ExperimentKey] | None = Field(None, description="Experiments by name.")
 
+    def input_types(self) -> dict[str, str]:
+        """Return the JSON Schema types of the inputs; an input that may have several types has none."""
+        declared = self.input_keys if isinstance(self.input_keys, dict) else {}
+        return {name: key.type for name, key in declared.items() if key and isinstance(key.type, str)}
+
 
 HEADER_KEYS: tuple[str, ...] = tuple(Header.model_fields)
 """The names of the header's keys, in the order of their declaration."""
