@@ -60,6 +60,12 @@ def test_a_larger_step_breaks_the_cache_less_often() -> None:
     assert large.kept_rate < small.kept_rate
 
 
+def test_a_message_that_is_removed_in_the_turn_in_which_it_arrives_breaks_no_cache() -> None:
+    found = simulate(chat([5] * 9), 10, 1, EXACT, nothing_shared)
+    assert {turn.tokens for turn in found.turns} == {10}
+    assert found.breaks == 0
+
+
 def test_a_turn_that_cannot_be_cut_is_whole_and_says_why() -> None:
     found = simulate(chat([5, 5], fixed=30), 20, 5, EXACT, nothing_shared)
     assert [turn.tokens for turn in found.turns] == [35, 40]

@@ -36,7 +36,7 @@ class Simulation:
 
     turns: tuple[TurnResult, ...]
     breaks: int
-    """The number of turns in which different parts were removed than in the previous turn.
+    """The number of turns in which parts were removed that the previous turn had sent.
 
     In such a turn, the cache starts over.
     """
@@ -53,7 +53,6 @@ def simulate(
     """Simulate Prompt Poet's truncation of each turn; a `limit` of -1 disables truncation."""
     turns: list[TurnResult] = []
     before: tuple[int, ...] = ()
-    removed_before: tuple[int, ...] = ()
     breaks = 0
     for pieces in chat.turns:
         retained, removed, failure = _truncate(chat, pieces, limit, step)
@@ -62,9 +61,8 @@ def simulate(
         shared = shared_prefix(chat.pieces, before, now, shared_tokens)
         excess = 0 if failure or limit == NO_LIMIT else max(0, total - limit)
         turns.append(TurnResult(retained, tokens, cache.readable(shared), total - tokens, excess, failure))
-        removed_pieces = tuple(pieces[place] for place in removed)
-        breaks += removed_pieces != removed_before
-        before, removed_before = now, removed_pieces
+        breaks += not set(before).isdisjoint(pieces[place] for place in removed)
+        before = now
     return Simulation(tuple(turns), breaks)
 
 
