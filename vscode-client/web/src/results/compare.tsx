@@ -61,11 +61,11 @@ export function Compare({ run }: { run: Run }) {
   );
 }
 
-/** Nothing stands beside the run. */
+/** No run is compared with this one. */
 function Alone({ run }: { run: Run }) {
   const live = source.value?.live;
   return hasOthers() ? (
-    <p class="empty">No other run stands beside this one. Choose one above, also of another prompt.</p>
+    <p class="empty">There is no run to compare with. Choose one above; it may be of another prompt.</p>
   ) : (
     <div class="alone">
       <p class="empty">
