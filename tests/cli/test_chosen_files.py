@@ -50,7 +50,7 @@ def test_a_missing_file_names_the_nearest_in_its_folder() -> None:
     with pytest.raises(UsageError) as raised:
         choose(["prompts/triag.yml.j2"])
     assert raised.value.message == "there is no such file or folder"
-    assert raised.value.remedy == "did you mean triage.yml.j2?"
+    assert raised.value.remedy == f"did you mean `{Path('prompts/triage.yml.j2')}`?"
 
 
 def test_a_missing_folder_is_reported(folder: Path) -> None:

@@ -193,7 +193,7 @@ def test_comparing_says_in_words_what_the_difference_means(
 @pytest.mark.parametrize(
     ("words", "message", "remedy"),
     [
-        (["asc.yml.j2"], "there is no such file or folder", "did you mean ask.yml.j2?"),
+        (["asc.yml.j2"], "there is no such file or folder", "did you mean `ask.yml.j2`?"),
         ([os.devnull], "this is neither a file nor a folder", "save it to a file first"),
         (["."], "this is a folder", "name a prompt file in it"),
         (["ask.yml.j2", "--experiment", "mian"], "no experiment `mian`; did you mean `main`", "`main`"),

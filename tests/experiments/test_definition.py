@@ -65,6 +65,12 @@ def test_a_prompt_without_an_experiment_says_what_to_write(folder: Folder) -> No
     assert "dataset:" in failure.value.remedy
 
 
+def test_a_file_that_is_no_prompt_is_not_run(folder: Folder) -> None:
+    folder.prompt.write_text("text,answer\na,b\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="not a prompt file"):
+        folder.experiment()
+
+
 def test_an_unknown_experiment_names_those_that_there_are(folder: Folder) -> None:
     with pytest.raises(UsageError, match="no experiment `mane`; did you mean `main`"):
         folder.experiment(name="mane")

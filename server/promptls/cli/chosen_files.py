@@ -138,7 +138,7 @@ def _near(path: Path) -> str:
     if not folder.is_dir():
         return f"the folder {folder} is not there either; check the path"
     near = nearest(path.name, _names_in(folder))
-    return f"did you mean {near}?" if near else "check the path"
+    return f"did you mean `{os.path.relpath(path.with_name(near))}`?" if near else "check the path"
 
 
 def _names_in(folder: Path) -> Iterator[str]:

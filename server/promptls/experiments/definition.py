@@ -64,6 +64,8 @@ def define_experiment(
     content = _content(prompt) if text is None else text
     template = _template(prompt, content)
     header = template.declarations.settings
+    if template.kind is Kind.OTHER and not header.experiments:
+        raise UsageError("this is not a prompt file", FilePlace(prompt), "name a prompt with an experiment")
     project = find_project(prompt)
     if project.problems:
         raise UsageError(project.problems[0].message, project.problems[0].place, "correct the settings")

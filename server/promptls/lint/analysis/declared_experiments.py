@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
-from promptls.security.files import read_text
+from promptls.security.files import join_path, read_text
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
@@ -83,7 +83,7 @@ def place_in_data(path: Path, place: FilePlace | None, message: str) -> RelatedI
 def declared_experiments(file: File) -> Iterator[DeclaredExperiment]:
     """Yield the experiments that the file itself declares, in order."""
     for name, declared in (file.template.declarations.settings.experiments or {}).items():
-        yield DeclaredExperiment(name, declared, Path(file.path).parent / declared.dataset)
+        yield DeclaredExperiment(name, declared, join_path(Path(file.path).parent, declared.dataset))
 
 
 def name_span(template: Template, name: str) -> Span | None:
