@@ -48,7 +48,7 @@ local function act(title)
     apply = true,
     context = { only = { "promptls.run" }, diagnostics = {} },
     filter = function(action)
-      return vim.startswith(action.title, title)
+      return action.title == title or (title == "Run" and vim.startswith(action.title, title))
     end,
   })
 end
@@ -56,5 +56,5 @@ vim.api.nvim_create_user_command("PromptPreview", function()
   act("Preview")
 end, { desc = "Show what the prompt renders to" })
 vim.api.nvim_create_user_command("PromptRun", function(options)
-  act("Run " .. options.args)
+  act(vim.trim("Run " .. options.args))
 end, { nargs = "?", desc = "Run an experiment of the prompt" })

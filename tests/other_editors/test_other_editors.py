@@ -47,7 +47,7 @@ def test_the_preview_opens(editor: Editor) -> None:
 
 def test_an_experiment_runs_and_reports_its_score(editor: Editor) -> None:
     assert "2 rows: exact_match 0 %" in editor.run("run")
-    (table,) = (editor.prompt.parent / "experiments").glob("*.csv")
+    table, *_ = (editor.prompt.parent / "experiments").glob("*.csv")
     assert len(table.read_text("utf-8").splitlines()) == 3
 
 
