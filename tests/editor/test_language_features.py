@@ -48,6 +48,18 @@ def notes(workbench: Workbench, example: Path) -> Path:
     return path
 
 
+def test_enter_behind_an_opened_block_inserts_its_end(workbench: Workbench, notes: Path) -> None:
+    keyboard = workbench.page.keyboard
+    workbench.go_to(9)
+    keyboard.press("End")
+    keyboard.press("Enter")
+    workbench.type("{%if text%}")
+    expect(workbench.line("{% if text %}")).to_be_visible()
+    keyboard.press("Enter")
+    expect(workbench.line("{% endif %}")).to_have_count(2)
+    expect(workbench.status("Ln ")).to_contain_text("Ln 11, Col 5")
+
+
 def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     workbench: Workbench, notes: Path
 ) -> None:
