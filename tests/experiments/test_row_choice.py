@@ -32,7 +32,7 @@ def test_rows_are_chosen_by_count_number_or_condition(word: str, numbers: list[i
     assert [row.number for row in parse_rows(word).of(ROWS)] == numbers
 
 
-@pytest.mark.parametrize("word", ["0", "priority =", "{{ text }}", ""])
+@pytest.mark.parametrize("word", ["0", "priority =", "{{ text }}", "", "'text == \"a\"'"])
 def test_what_chooses_nothing_that_can_be_read_is_wrong_use(word: str) -> None:
     with pytest.raises(UsageError):
         parse_rows(word)

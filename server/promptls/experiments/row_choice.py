@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.exceptions import SecurityError
+from jinja2.nodes import Const
+from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
@@ -187,12 +189,18 @@ def _up_to(rows: Iterable[Row], last: int) -> Iterator[Row]:
 
 def _condition(expression: str) -> Callable[[Row], bool]:
     remedy = 'write a condition over the columns, such as `priority == "P0" and text | length > 200`'
+    environment = ConditionEnvironment()
     try:
-        condition = ConditionEnvironment().compile_expression(expression, undefined_to_none=False)
+        condition = environment.compile_expression(expression, undefined_to_none=False)
+        parsed = Parser(environment, expression, state="variable").parse_expression()
     except TemplateError as error:
         raise UsageError(f"`{expression}` cannot be read: {error}", remedy=remedy) from None
     except RecursionError:
         raise UsageError(f"`{expression[:80]}…` is nested too deeply", remedy=remedy) from None
+
+    if isinstance(parsed, Const) and isinstance(parsed.value, str):
+        # Such as `'score < 3'`, with the quotes of a shell that passes them on. It would choose every row.
+        raise UsageError(f"`{expression}` is a text, and not a condition", remedy="leave out its quotes")
 
     def fits(row: Row) -> bool:
         try:
