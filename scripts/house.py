@@ -14,7 +14,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, median
 
@@ -48,8 +47,7 @@ def main() -> None:
         (f"files below {SHORT} lines", sum(length < SHORT for length in lengths)),
         (f"files above {LONG} lines", sum(length > LONG for length in lengths)),
         ("import lines", f"{imports / total:.1%}"),
-        ("import cycles, type-only imports counted", len(_cycles(trees, with_types=True))),
-        ("import cycles at run time", len(_cycles(trees, with_types=False))),
+        ("import cycles", len(import_cycles(trees))),
         ("docstrings of functions that are not imperative", f"{moods / max(len(functions), 1):.0%}"),
         ("class names defined more than once", _repeated(classes)),
         ("module names used more than once", _repeated(modules)),
@@ -95,10 +93,13 @@ def _private_pygls(files: dict[Path, str]) -> set[str]:
     return used & defined
 
 
-def _cycles(trees: dict[Path, ast.Module], *, with_types: bool) -> list[list[str]]:
-    """Return the groups of modules that import one another, by Tarjan's algorithm."""
-    names = {_dotted(file): tree for file, tree in trees.items()}
-    edges = {name: _imported(tree, names, with_types=with_types) - {name} for name, tree in names.items()}
+def import_cycles(trees: dict[Path, ast.Module]) -> list[list[str]]:
+    """Return the groups of modules that import one another, by Tarjan's algorithm.
+
+    Imports for types and in functions count. The package itself is left out: it has the names of the library.
+    """
+    names = {_dotted(file): tree for file, tree in trees.items() if file.parent != PACKAGE}
+    edges = {name: _imported(tree, names) - {name} for name, tree in names.items()}
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -132,25 +133,16 @@ def _dotted(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imported(tree: ast.Module, names: dict[str, ast.Module], *, with_types: bool) -> set[str]:
+def _imported(tree: ast.Module, names: dict[str, ast.Module]) -> set[str]:
     found: set[str] = set()
-    for node in _statements(tree.body, with_types=with_types):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 found.add(inner if inner in names else node.module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
     return found & names.keys()
-
-
-def _statements(body: list[ast.stmt], *, with_types: bool) -> Iterator[ast.stmt]:
-    for node in body:
-        yield node
-        if isinstance(node, ast.If):
-            is_type_checking = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-            if with_types or not is_type_checking:
-                yield from _statements(node.body, with_types=with_types)
-        elif isinstance(node, ast.Try):
-            yield from _statements(node.body, with_types=with_types)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,12 @@ def test_packages_import_only_what_is_below_them() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+def test_no_two_modules_import_each_other() -> None:
+    command = [sys.executable, "scripts/house.py"]
+    measured = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^import cycles +0$", measured, re.MULTILINE), measured
+
+
 def test_every_package_has_a_section_and_every_section_a_package() -> None:
     packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     page = (ROOT / "server/ARCHITECTURE.md").read_text("utf-8")

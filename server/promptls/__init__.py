@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     from promptls.api.evaluating import EvaluationResult, aevaluate, evaluate
     from promptls.api.evaluation import EvaluationPrompt, RenderedEvaluation
     from promptls.api.judge import Judge
+    from promptls.api.loading import load
     from promptls.api.model_calls import PromptValue
     from promptls.api.pydantic_prompt import RAGAS_CACHE_HOME, Prompt
     from promptls.api.ragas_samples import EvaluationDataset, MultiTurnSample, SingleTurnSample
     from promptls.api.rendered import PromptError, RenderedPrompt, TokenCounts
-    from promptls.api.template import PromptTemplate, load
+    from promptls.api.template import PromptTemplate
     from promptls.datasets.backends import Backend
     from promptls.datasets.dataset import Dataset, DatasetStream
     from promptls.dialects.prompt_poet.prompt_parts import PromptPart, PromptSection
@@ -81,7 +82,7 @@ _HOME = {
     "RenderedEvaluation": "promptls.api.evaluation",
     "RenderedPrompt": "promptls.api.rendered",
     "TokenCounts": "promptls.api.rendered",
-    "load": "promptls.api.template",
+    "load": "promptls.api.loading",
     "discrete_metric": "promptls.metrics.metric",
     "numeric_metric": "promptls.metrics.metric",
     "ranking_metric": "promptls.metrics.metric",

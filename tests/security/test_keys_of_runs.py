@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.client import run_in_process
-from promptls.experiments.run_protocol import RunRequest, named_variables
-from promptls.testset.generation import GenerationRequest
+from promptls.experiments.client import RUNS, run_in_process
+from promptls.experiments.run_protocol import RunRequest
+from promptls.testset.generation import GENERATION, GenerationRequest
 
 PROMPT = """\
 {#---
@@ -80,11 +80,11 @@ def prompt(tmp_path: Path) -> Path:
 def test_a_run_names_the_variables_of_its_models_and_judges(
     prompt: Path, experiment: str, models: list[str], variables: set[str]
 ) -> None:
-    assert keys_among(named_variables(RunRequest(str(prompt), experiment, models))) == variables
+    assert keys_among(RUNS.named_variables(RunRequest(str(prompt), experiment, models))) == variables
 
 
 def test_a_model_of_bedrock_names_the_credentials_of_its_library(prompt: Path) -> None:
-    named = named_variables(RunRequest(str(prompt), "asked", ["bedrock:amazon.nova-lite"]))
+    named = RUNS.named_variables(RunRequest(str(prompt), "asked", ["bedrock:amazon.nova-lite"]))
     assert {"AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY"} <= named
 
 
@@ -101,13 +101,13 @@ def test_a_run_that_cannot_be_defined_gets_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_: RunRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert named_variables(request_) == frozenset()
+    assert RUNS.named_variables(request_) == frozenset()
 
 
 def test_a_manifest_that_somebody_wrote_by_hand_gets_no_key(tmp_path: Path) -> None:
     manifest = tmp_path / "20260101-000000-ask.json"
     manifest.write_text(json.dumps({"prompt": 3, "models": [{}]}), encoding="utf-8")
-    assert named_variables(RunRequest(retry_errors=str(manifest))) == frozenset()
+    assert RUNS.named_variables(RunRequest(retry_errors=str(manifest))) == frozenset()
 
 
 def test_an_experiment_in_python_gets_the_keys_of_the_models_of_its_project(prompt: Path) -> None:
@@ -116,13 +116,13 @@ def test_an_experiment_in_python_gets_the_keys_of_the_models_of_its_project(prom
         encoding="utf-8",
     )
     request = RunRequest(str(prompt), "evals.py:asks", ["openai:gpt-4.1-mini"])
-    assert keys_among(named_variables(request)) == {"OPENAI_API_KEY", "OFFICE_KEY", "ANTHROPIC_API_KEY"}
+    assert keys_among(RUNS.named_variables(request)) == {"OPENAI_API_KEY", "OFFICE_KEY", "ANTHROPIC_API_KEY"}
 
 
 def test_test_data_get_the_key_of_the_model_that_writes_them(prompt: Path) -> None:
     output = str(prompt.parent / "tests.csv")
-    assert named_variables(GenerationRequest(output=output, model="office")) == {"OFFICE_KEY"}
-    assert named_variables(GenerationRequest(output=output, model="nobody")) == frozenset()
+    assert GENERATION.named_variables(GenerationRequest(output=output, model="office")) == {"OFFICE_KEY"}
+    assert GENERATION.named_variables(GenerationRequest(output=output, model="nobody")) == frozenset()
 
 
 async def test_a_metric_does_not_see_keys_that_the_run_has_no_use_for(prompt: Path) -> None:

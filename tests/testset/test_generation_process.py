@@ -9,8 +9,7 @@ import pytest
 
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.run_protocol import Event, Finished, Planned, RowFinished, Started, Stopped
-from promptls.server.commands.generate_dataset import GENERATION
-from promptls.testset.generation import GenerationRequest
+from promptls.testset.generation import GENERATION, GenerationRequest
 from promptls.text.errors import UserError
 from support.library_documents import good_reply, theme_of, write_documents
 from support.model_server import Reply, model_server
@@ -33,7 +32,7 @@ async def test_it_reports_plan_progress_and_end(tmp_path: Path) -> None:
         generation = request(tmp_path, server.url)
         planned = await plan_in_process(generation, GENERATION)
         assert (planned.rows, planned.calls, server.requests) == (4, 4, [])
-        finished = await run_in_process(generation, events.append, module=GENERATION)
+        finished = await run_in_process(generation, events.append, program=GENERATION)
     assert [type(each) for each in events] == [Planned, Started, *[RowFinished] * 4, Finished]
     assert finished.manifest["message"] == "t.csv: 4 rows"
     assert (tmp_path / "t.csv").is_file()
@@ -58,7 +57,7 @@ async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_p
             if isinstance(event, RowFinished):
                 one_is_there.set()
 
-        running = asyncio.ensure_future(run_in_process(generation, see, module=GENERATION))
+        running = asyncio.ensure_future(run_in_process(generation, see, program=GENERATION))
         await asyncio.wait_for(one_is_there.wait(), 60)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -68,7 +67,7 @@ async def test_a_cancelled_one_writes_nothing_and_pays_for_no_answer_twice(tmp_p
         assert not (tmp_path / "t.csv").exists()
         server.reply = good_reply
         server.requests.clear()
-        finished = await run_in_process(generation, events.append, module=GENERATION)
+        finished = await run_in_process(generation, events.append, program=GENERATION)
         assert (finished.manifest["calls"], finished.manifest["cached"], len(server.requests)) == (3, 1, 3)
 
 
@@ -81,7 +80,7 @@ async def test_what_is_refused_before_it_begins_costs_nothing(tmp_path: Path) ->
             return False
 
         with pytest.raises(asyncio.CancelledError):
-            await run_in_process(settings, lambda _event: None, no, module=GENERATION)
+            await run_in_process(settings, lambda _event: None, no, program=GENERATION)
         assert server.requests == []
 
 
@@ -89,6 +88,6 @@ async def test_a_failure_comes_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("mine")
     with pytest.raises(UserError, match="the file already exists") as failure:
         await run_in_process(
-            request(tmp_path, "http://127.0.0.1:9/v1"), lambda _event: None, module=GENERATION
+            request(tmp_path, "http://127.0.0.1:9/v1"), lambda _event: None, program=GENERATION
         )
     assert failure.value.remedy

@@ -24,7 +24,7 @@ from promptls.workspace.settings import folder_to_trust
 if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.experiments.access import Access, KeyQuestion
-    from promptls.experiments.run_protocol import Planned, ProcessRequest
+    from promptls.experiments.run_protocol import Planned
     from promptls.workspace.workspace import Workspace
 
 
@@ -159,9 +159,7 @@ def add_allow_key(parser: argparse._ActionsContainer) -> None:
 
 
 @contextmanager
-def keys_allowed(
-    requests: Sequence[ProcessRequest], grants: Sequence[KeyGrant], *, asks: bool
-) -> Iterator[None]:
+def keys_allowed(accesses: Sequence[Access], grants: Sequence[KeyGrant], *, asks: bool) -> Iterator[None]:
     """Hide variables that the runs do not need from this process, inside the `with` block.
 
     With `asks`, the user is asked about each key that the settings of a project send elsewhere. Raises
@@ -171,7 +169,6 @@ def keys_allowed(
     from promptls.models.keys import granting
 
     with granting(grants):
-        accesses = [request.access() for request in requests]
         if asks:
             for access in accesses:
                 ask_for_keys(access)

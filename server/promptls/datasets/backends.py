@@ -221,18 +221,11 @@ GROUPS: Final = ("promptls.backends", "ragas.backends")
 _METHODS: Final = ("load_dataset", "save_dataset", "load_experiment", "save_experiment")
 
 
-def _google_drive(*arguments: Any, **options: Any) -> Backend:
-    from promptls.datasets.google_drive import GoogleDrive
-
-    return GoogleDrive(*arguments, **options)
-
-
 BACKENDS: Final[dict[str, Callable[..., Backend]]] = {
     **{f"local/{each.format}": each for each in (LocalCsv, LocalJsonl, LocalJson, LocalParquet)},
     "inmemory": InMemory,
-    "gdrive": _google_drive,
 }
-"""The built-in backends, by their names in Ragas."""
+"""The backends of this module, by their names in Ragas; the others are entry points."""
 
 
 def backend_names() -> list[str]:

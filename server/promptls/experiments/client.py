@@ -11,16 +11,35 @@ import json
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 from promptls.experiments import run_protocol
+from promptls.experiments.access import Access
+from promptls.experiments.prepare import requested_access
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
 from promptls.security.processes import start_module, whole_environment
 from promptls.text.errors import FilePlace, UserError, error_of
 
-RUNS: Final = "promptls.experiments.process"
-"""The main module of the run process; other modules use the same protocol."""
+
+class Program(NamedTuple):
+    """A program that carries out requests in a process of its own."""
+
+    module: str
+    """Its main module, which calls `promptls.experiments.process.main`."""
+    access: Callable[[Any], Access]
+    """Returns what a request may access; raises the same UserErrors as its plan."""
+
+    def named_variables(self, request: run_protocol.ProcessRequest) -> frozenset[str]:
+        """Return the variables that the models of a request name; none if it cannot be carried out."""
+        try:
+            return self.access(request).named_variables
+        except (UserError, LookupError, TypeError, ValueError):
+            # The process reports what is wrong with the request, or with the manifest that it continues.
+            return frozenset()
+
+
+RUNS: Final = Program("promptls.experiments.process", requested_access)
 
 # Timeout in seconds for a cancelled process to report where its finished rows are.
 CANCEL_SECONDS = 1.0
@@ -32,7 +51,9 @@ LONGEST_EVENT = 256 * 1024 * 1024
 QUOTED = 500
 
 
-async def plan_in_process(request: run_protocol.ProcessRequest, module: str = RUNS) -> run_protocol.Planned:
+async def plan_in_process(
+    request: run_protocol.ProcessRequest, program: Program = RUNS
+) -> run_protocol.Planned:
     """Return the plan of the requested run: its actions and cost, and the number of rows changed by edits.
 
     Every row is rendered, and no model is called. Raises `UserError` as `run_in_process` does.
@@ -43,7 +64,7 @@ async def plan_in_process(request: run_protocol.ProcessRequest, module: str = RU
         if isinstance(event, run_protocol.Planned):
             planned.append(event)
 
-    ended = await _follow(module, replace(request, only_plan=True), keep, None)
+    ended = await _follow(program, replace(request, only_plan=True), keep, None)
     assert ended is None
     return planned[0]
 
@@ -53,7 +74,7 @@ async def run_in_process(
     on_event: Callable[[run_protocol.Event], None],
     may_spend: Callable[[run_protocol.Planned], Awaitable[bool]] | None = None,
     ask_editor: AskEditor | None = None,
-    module: str = RUNS,
+    program: Program = RUNS,
 ) -> run_protocol.Finished:
     """Perform the requested run and return its final event; all earlier events go to `on_event`.
 
@@ -64,26 +85,28 @@ async def run_in_process(
     if its process dies, with the location of the finished rows.
     """
     request = request if may_spend else replace(request, yes=True)
-    finished = await _follow(module, request, on_event, may_spend, ask_editor)
+    finished = await _follow(program, request, on_event, may_spend, ask_editor)
     assert finished is not None
     return finished
 
 
 async def _follow(
-    module: str,
+    program: Program,
     request: run_protocol.ProcessRequest,
     on_event: Callable[[run_protocol.Event], None],
     may_spend: Callable[[run_protocol.Planned], Awaitable[bool]] | None,
     ask_editor: AskEditor | None = None,
 ) -> run_protocol.Finished | None:
-    access = await asyncio.to_thread(request.access)
+    access = await asyncio.to_thread(program.access, request)
     if not request.only_plan:
         access.check()
     secrets = {name: value for name, value in request.secrets.items() if name in access.key_variables}
     mask = key_mask(environment={**whole_environment(), **request.secrets})
     request = replace(request, secrets=secrets)
     with tempfile.TemporaryFile() as messages:
-        process = await start_module(module, names=access.variables, messages=messages, limit=LONGEST_EVENT)
+        process = await start_module(
+            program.module, names=access.variables, messages=messages, limit=LONGEST_EVENT
+        )
         run = _RunningProcess(process, messages, on_event, mask, ask_editor)
         try:
             await run.send(asdict(request))

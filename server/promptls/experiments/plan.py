@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,20 +122,8 @@ async def plan_run(
     """
     dataset = open_dataset(experiment.dataset)
     _check_columns(experiment, dataset)
-    metrics = tuple(
-        load_metric(name, experiment.base, experiment.named_metrics) for name in experiment.metrics
-    )
-    try:
-        for metric in metrics:
-            check_binding(metric, dataset.columns, experiment.output_key)
-    except UsageError as error:
-        raise UsageError(error.message, FilePlace(dataset.path, 0), error.remedy) from None
-    for model in experiment.models:
-        check_model(model)
-    if experiment.engine == "ray" and not (
-        experiment.ray_from_project and missing_among(ray_grants(experiment.ray_address, ()))
-    ):
-        check_cluster(experiment.ray_address)
+    metrics = _metrics(experiment, dataset)
+    _check_available(experiment)
     asks = model_usage(experiment, metrics)
     choice = _choice(rows)
     cache = None
@@ -164,14 +152,7 @@ async def plan_run(
             metrics,
             asks,
             rendered_rows,
-            lambda index: next(
-                (
-                    answer
-                    for each in counters
-                    if (answer := each.cached_answer(rendered_rows[index][1])) is not None
-                ),
-                None,
-            ),
+            lambda index: _cached_answer(counters, rendered_rows[index][1]),
             cache,
             opened.count,
         )
@@ -271,6 +252,35 @@ class _Counter:
     def estimate(self) -> ModelEstimate:
         longest = parameters_of(self._experiment, self._model, 1).get("max_tokens")
         return estimate_of(self._model, self._calls, self._cached, self._tokens, longest)
+
+
+def _cached_answer(counters: Iterable[_Counter], rendered: RenderedRow) -> str | None:
+    """Return the cached answer to a row of the first model that has one."""
+    answers = (each.cached_answer(rendered) for each in counters)
+    return next((answer for answer in answers if answer is not None), None)
+
+
+def _metrics(experiment: Experiment, dataset: DatasetFile) -> tuple[Metric, ...]:
+    """Return the experiment's metrics; raises UsageError if the dataset lacks a column of one."""
+    metrics = tuple(
+        load_metric(name, experiment.base, experiment.named_metrics) for name in experiment.metrics
+    )
+    try:
+        for metric in metrics:
+            check_binding(metric, dataset.columns, experiment.output_key)
+    except UsageError as error:
+        raise UsageError(error.message, FilePlace(dataset.path, 0), error.remedy) from None
+    return metrics
+
+
+def _check_available(experiment: Experiment) -> None:
+    """Raise UserError if a model is not available, or the cluster that the user allows to be used."""
+    for model in experiment.models:
+        check_model(model)
+    if experiment.engine == "ray" and not (
+        experiment.ray_from_project and missing_among(ray_grants(experiment.ray_address, ()))
+    ):
+        check_cluster(experiment.ray_address)
 
 
 def _choice(rows: RowChoice | int | None) -> RowChoice:

@@ -20,9 +20,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
+from promptls.experiments.access import Access
 from promptls.experiments.folder_code import code_of_run
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
-from promptls.experiments.prepare import prepare_run
+from promptls.experiments.prepare import prepare_run, requested_access
 from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.python.program import prepared_python
 from promptls.experiments.python.program_runner import run_python
@@ -45,8 +46,15 @@ MayGo: TypeAlias = Callable[[Planned], Awaitable[bool]]
 """Reports a plan, waits for the answer to its question, and returns whether to run it."""
 
 
-def main(read: Callable[..., Request], run: Callable[[Request, Notify, MayGo], Awaitable[None]]) -> int:
-    """Run the request parsed by `read`; return 0 if it completed, 1 if it failed or was cancelled."""
+def main(
+    read: Callable[..., Request],
+    access_of: Callable[[Request], Access],
+    run: Callable[[Request, Notify, MayGo], Awaitable[None]],
+) -> int:
+    """Run the request parsed by `read`; return 0 if it completed, 1 if it failed or was cancelled.
+
+    `access_of` returns what a request may access.
+    """
     events = claim_standard_output()
 
     def notify(value: Mapping[str, Any]) -> None:
@@ -55,7 +63,7 @@ def main(read: Callable[..., Request], run: Callable[[Request, Notify, MayGo], A
 
     try:
         request = read(**json.loads(sys.stdin.readline()))
-        access = request.access()
+        access = access_of(request)
         restrict_environment(access.variables)
         # Only in this process are the client's secrets added to the environment, and only those that
         # the run's models use.
@@ -156,4 +164,4 @@ def leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    leave(main(_confined, _run))
+    leave(main(_confined, requested_access, _run))

@@ -10,14 +10,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 from promptls.models.editor_model import AskEditor
 from promptls.settings.header import Engine
-from promptls.text.errors import UserError
-
-if TYPE_CHECKING:
-    from promptls.experiments.access import Access
 
 
 class ProcessRequest(Protocol):
@@ -40,21 +36,6 @@ class ProcessRequest(Protocol):
     @property
     def secrets(self) -> Mapping[str, str]:
         """Additional environment variables of the process."""
-
-    def access(self) -> Access:
-        """Return the variables that the process may read and the servers it uses.
-
-        Raises the same UserErrors as its plan.
-        """
-
-
-def named_variables(request: ProcessRequest) -> frozenset[str]:
-    """Return the variables that the models of a request name; none if the request cannot be carried out."""
-    try:
-        return request.access().named_variables
-    except (UserError, LookupError, TypeError, ValueError):
-        # The process itself reports what is wrong with the request, or with the manifest that it continues.
-        return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +81,6 @@ class RunRequest:
     unsaved: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     roots: Sequence[str] | None = None
-
-    def access(self) -> Access:
-        """Return the variables that the run may read and the servers it uses.
-
-        Raises the same UserErrors as its plan.
-        """
-        from promptls.experiments.prepare import requested_access
-
-        return requested_access(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,4 +254,4 @@ async def _ask(request: AskRequest, notify: Notify, may_go: MayGo) -> None:
 if __name__ == "__main__":
     from promptls.experiments.process import leave, main
 
-    leave(main(AskRequest, _ask))
+    leave(main(AskRequest, AskRequest.access, _ask))

@@ -81,6 +81,7 @@ async def _followed(
 def _request(folder: Folder, arguments: Mapping[str, Any]) -> RunRequest:
     """Return the request; raises UsageError for an untrusted folder, a missing budget, or another model."""
     from promptls.experiments.folder_code import code_of_run, folders_of_run
+    from promptls.experiments.prepare import requested_access
     from promptls.experiments.run_protocol import RunRequest
 
     request = RunRequest(
@@ -102,7 +103,7 @@ def _request(folder: Folder, arguments: Mapping[str, Any]) -> RunRequest:
         if decisions.on(each) is not True:
             raise not_trusted(each, code_of_run(request))
     _refuse_other_models(request)
-    access = request.access()
+    access = requested_access(request)
     if request.only_plan:
         return request
     if not access.opens_models:

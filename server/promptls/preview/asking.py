@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from promptls.experiments import single_answer
-from promptls.experiments.client import run_in_process
+from promptls.experiments.client import Program, run_in_process
 from promptls.experiments.run_protocol import AnswerText, Event, Planned
 from promptls.models.editor_model import AskEditor
 from promptls.models.testing import digest_of
@@ -22,7 +22,8 @@ from promptls.workspace.snapshot import Snapshot
 
 Confirm = Callable[[str, str], Awaitable[bool]]
 """Asks the user a question, with the label of the button that agrees."""
-_PROCESS: Final = "promptls.experiments.single_answer"
+ANSWERS: Final = Program("promptls.experiments.single_answer", single_answer.AskRequest.access)
+"""The program that asks a model about one rendering."""
 STOPPED: Final = "Stopped."
 
 
@@ -65,7 +66,7 @@ async def answer_of(
         return not is_refused
 
     try:
-        finished = await run_in_process(request, see, may_spend, ask_editor, _PROCESS)
+        finished = await run_in_process(request, see, may_spend, ask_editor, ANSWERS)
     except BaseException:
         if is_refused:
             return {"answer": None, "message": "Nothing was asked, and nothing was spent."}

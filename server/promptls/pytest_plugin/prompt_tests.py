@@ -14,7 +14,7 @@ import pytest
 
 from promptls.experiments.access import limited_to
 from promptls.experiments.history import RunSummary, read_run, row_results
-from promptls.experiments.prepare import prepare_run
+from promptls.experiments.prepare import prepare_run, requested_access
 from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.verdicts import Threshold, check_thresholds, failed_rows
@@ -125,7 +125,7 @@ def check_trusted(prompt: Path) -> None:
 
 
 def _finished(request: RunRequest) -> ScoredRun:
-    access = request.access()
+    access = requested_access(request)
     access.check()
     # Restricted only during the run: other tests of the session need the full environment.
     with limited_to([access]):

@@ -14,6 +14,7 @@ from promptls.dialects.opencompass.prompt_list import ConfigPath, Messages, Open
 from promptls.dialects.prompt_poet.document import read
 from promptls.dialects.prompt_poet.template_rendering import RenderOptions
 from promptls.rendering.evaluation_asking import (
+    Asking,
     RowPrompts,
     asking_of,
     chat_messages,
@@ -127,15 +128,13 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         message = f"There is no meta template `{chosen}`{typo or '.'} There are: {', '.join(choices)}."
         return RenderFailure(KIND, message, job.path)
     try:
-        counter = partial(count, encoding=job.encoding)
-        made_up = None if train or test else data
         asking = asking_of(
             loaded,
             choices[chosen],
             (train, test),
-            counter,
+            partial(count, encoding=job.encoding),
             job.token_limit,
-            made_up,
+            None if train or test else data,
             models_from=Path(job.path).parent if job.trusted else None,
         )
         index, row = requested_row(requested.row, asking, test, job.data)
@@ -144,20 +143,9 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     except OpenCompassError as error:
         kind = KIND if error.is_opencompass else "unavailable"
         return RenderFailure(kind, error.message, job.path, _line_at(job.text, error.at))
-    indices = [index]
-    if requested.rows != 1 and test:
-        last = len(asking.test) if requested.rows == 0 else index + requested.rows
-        indices += range(index + 1, min(last, len(asking.test)))
-    first = shown.to_json(asking.count)
     viewer = {
         "rows": len(test),
-        **first,
-        "row": requested.row or shown.number,
-        "selected": len(asking.test),
-        "all": [first, *(row_json(asking, each, asking.test[each]) for each in indices[1:])],
-        "inferencer": asking.evaluation.inferencer_class,
-        "retriever": asking.evaluation.retriever.kind,
-        "approximation": asking.approximation,
+        **_shown_rows(requested, asking, index, shown),
         "metaTemplate": chosen,
         "metaTemplates": list(choices),
     }
@@ -182,6 +170,24 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         labels=tuple(labels),
         source_map=evaluation_map(source_map, contents, job.max_segments) if job.with_source_map else None,
     )
+
+
+def _shown_rows(requested: EvaluationJob, asking: Asking, index: int, shown: RowPrompts) -> dict[str, Any]:
+    """Return the JSON of row `index`, whose prompts are `shown`, and of the requested rows after it."""
+    others = range(0)
+    if requested.rows != 1 and asking.test:
+        last = len(asking.test) if requested.rows == 0 else index + requested.rows
+        others = range(index + 1, min(last, len(asking.test)))
+    first = shown.to_json(asking.count)
+    return {
+        **first,
+        "row": requested.row or shown.number,
+        "selected": len(asking.test),
+        "all": [first, *(row_json(asking, each, asking.test[each]) for each in others)],
+        "inferencer": asking.evaluation.inferencer_class,
+        "retriever": asking.evaluation.retriever.kind,
+        "approximation": asking.approximation,
+    }
 
 
 def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:

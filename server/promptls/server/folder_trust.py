@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 
@@ -15,9 +15,6 @@ from promptls.security.trust import Decisions, FolderCode, TrustStore, covers_ho
 from promptls.server.context import Context, Event
 from promptls.text.errors import UsageError, UserError
 from promptls.workspace.settings import folder_to_trust
-
-if TYPE_CHECKING:
-    from promptls.experiments.run_protocol import ProcessRequest
 
 log = logging.getLogger(__name__)
 
@@ -184,13 +181,3 @@ def _said(options: Any) -> bool | None:
     if not isinstance(options, dict) or "trusted" not in options:
         return None
     return options["trusted"] is True
-
-
-async def may_send_keys(context: Context, request: ProcessRequest) -> bool:
-    """Ask the user for each missing grant that the run needs, and save the grants.
-
-    Return False if the user declines. Raises UserError if `request.access` does.
-    """
-    from promptls.experiments import access
-
-    return await access.may_send_keys(await asyncio.to_thread(request.access), context.confirmed)

@@ -13,6 +13,7 @@ from promptls.embeddings.minilm import HOW_TO_INSTALL, is_installed
 from promptls.experiments.access import Access, sends_of
 from promptls.experiments.answer_cache import AnswerCache, is_worth_keeping
 from promptls.experiments.budget import Budget
+from promptls.experiments.client import Program
 from promptls.experiments.estimate import ModelEstimate, estimate_of
 from promptls.experiments.manifest import results_folder
 from promptls.experiments.run_protocol import Planned
@@ -92,13 +93,6 @@ class GenerationRequest:
     base: str | None = None
     editor: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def access(self) -> Access:
-        """Return the variables that the process may read and the servers it uses.
-
-        Raises the same UserErrors as its plan.
-        """
-        return requested_access(self)
 
 
 _TIMEOUT: Final = 120.0
@@ -202,6 +196,10 @@ async def prepare_generation(request: GenerationRequest) -> AsyncIterator[Prepar
 def requested_access(request: GenerationRequest) -> Access:
     """Return the variables that the request may read and the servers it uses; raises `UsageError`."""
     return Access(find_project(Path(request.output)), (model_of(request),))
+
+
+GENERATION: Final = Program("promptls.testset.process", requested_access)
+"""The program that generates test data."""
 
 
 def folder_of(request: GenerationRequest) -> Path:

@@ -12,7 +12,12 @@ from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.pipeline import Progress
 from promptls.experiments.process import MayGo, Notify, leave, main
 from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped, to_json
-from promptls.testset.generation import GenerationPlan, GenerationRequest, prepare_generation
+from promptls.testset.generation import (
+    GenerationPlan,
+    GenerationRequest,
+    prepare_generation,
+    requested_access,
+)
 from promptls.testset.model_asker import ModelAsker, opened_asker
 from promptls.testset.synthesis import GeneratedSample, Samples, generate_samples, rows_of, write_rows
 from promptls.testset.transforms import transform
@@ -143,4 +148,4 @@ async def _generate(request: GenerationRequest, notify: Notify, may_go: MayGo) -
 
 
 if __name__ == "__main__":
-    leave(main(GenerationRequest, _generate))
+    leave(main(GenerationRequest, requested_access, _generate))

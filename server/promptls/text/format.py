@@ -53,7 +53,7 @@ def shorten_line(text: str, length: int) -> str:
 
 
 # Characters that XML 1.0 cannot represent, escaped or not.
-_NO_XML: Final = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_NO_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def xml_text(text: str) -> str:

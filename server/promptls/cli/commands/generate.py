@@ -130,7 +130,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Generate the dataset and print a summary; return 1 if queries are missing."""
     from promptls.cli.chosen_files import existing
     from promptls.cli.run_progress import run_cancellable
-    from promptls.testset.generation import folder_of, model_of
+    from promptls.testset.generation import folder_of, model_of, requested_access
 
     if not arguments.documents and arguments.graph is None:
         remedy = "name files or folders: `promptls generate docs/*.md`"
@@ -140,7 +140,7 @@ def execute(arguments: argparse.Namespace) -> int:
     request = request_of(arguments)
     if not arguments.trust:
         permission.require_trust([folder_of(request)], lambda: FolderCode(models=(model_of(request).name,)))
-    with permission.keys_allowed([request], arguments.allow_key, asks=not arguments.plan):
+    with permission.keys_allowed([requested_access(request)], arguments.allow_key, asks=not arguments.plan):
         finished = run_cancellable(_generate(arguments))
     if finished is None:
         return 0

@@ -146,6 +146,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.run_progress import interrupted_by_signals, run_cancellable
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.history import read_run
+    from promptls.experiments.prepare import requested_access
 
     if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
         # Reported before anything is spent.
@@ -156,7 +157,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if not arguments.trust:
         for request in requests:
             permission.require_trust(folders_of_run(request), partial(code_of_run, request))
-    with permission.keys_allowed(requests, arguments.allow_key, asks=not arguments.dry_run):
+    accesses = [requested_access(request) for request in requests]
+    with permission.keys_allowed(accesses, arguments.allow_key, asks=not arguments.dry_run):
         if arguments.leave_one_out:
             with interrupted_by_signals():
                 return run_left_out(requests, arguments)

@@ -246,7 +246,7 @@ class PreviewPage(ShownPage):
 
     async def _ask(self, argument: dict[str, Any]) -> preview_wire.AskResult:
         request = await self._live.request(argument)
-        if not await may_send_keys(await asyncio.to_thread(request.access), self._confirm):
+        if not await may_send_keys(request.access(), self._confirm):
             return {"answer": None, "message": NOT_SENT}
         result = await answer_of(request, self._show_text, self._confirm)
         if self._sending is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from promptls.experiments.access import NOT_SENT
+from promptls.experiments.access import NOT_SENT, may_send_keys
 from promptls.experiments.single_answer import AskRequest
 from promptls.ide.code_actions import line_edits
 from promptls.preview import preview_wire
@@ -19,7 +19,7 @@ from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.security.trust import FolderCode
 from promptls.server.commands.runs import editor_of, secrets_in
 from promptls.server.context import Context
-from promptls.server.folder_trust import Trust, may_send_keys
+from promptls.server.folder_trust import Trust
 from promptls.server.locations import prompt_path
 from promptls.server.requests.code_actions import workspace_edit
 from promptls.server.shown_text import show_text
@@ -49,7 +49,7 @@ async def ask(
         [path], lambda: FolderCode(models=(request.model,))
     ):
         raise trust.refuse("a model that the folder names is not asked", [path])
-    if not await may_send_keys(context, request):
+    if not await may_send_keys(request.access(), context.confirmed):
         return {"answer": None, "message": NOT_SENT}
     follow = optional(arguments, "follow", str)
 

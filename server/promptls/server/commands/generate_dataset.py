@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.experiments.access import NOT_SENT
-from promptls.experiments.client import plan_in_process, run_in_process
-from promptls.experiments.run_protocol import Event, Planned, ProcessRequest, RowFinished, named_variables
+from promptls.experiments.access import NOT_SENT, may_send_keys
+from promptls.experiments.client import RUNS, plan_in_process, run_in_process
+from promptls.experiments.run_protocol import Event, Planned, ProcessRequest, RowFinished
+from promptls.preview.asking import ANSWERS
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
 from promptls.server.commands.asking import request_to_ask
 from promptls.server.commands.runs import editor_of, run_request, secrets_in
 from promptls.server.context import Context
-from promptls.server.folder_trust import Trust, may_send_keys
+from promptls.server.folder_trust import Trust
 from promptls.server.progress import WorkDoneProgress, progress
 from promptls.server.to_proto import path_of, uri_of
 from promptls.text.errors import UsageError, optional
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 
 _MAKE_IT: Final = "Make it"
-
-
-GENERATION: Final = "promptls.testset.process"
-"""The module that generates test data in its own process."""
 
 
 async def generate_dataset(
@@ -44,6 +41,8 @@ async def generate_dataset(
     `onlyPlan`, return the planned calls and their cost. Raises UserError if no dataset can be generated;
     if the user cancels, the result is `cancelled`.
     """
+    from promptls.testset.generation import GENERATION
+
     request = generation_request(context, arguments)
     files = [request.output]
     if not await trust.may_run(files, partial(_code, request)):
@@ -51,7 +50,7 @@ async def generate_dataset(
     if arguments.get("onlyPlan") is True:
         planned = await plan_in_process(request, GENERATION)
         return {**asdict(planned), "message": _plan_text(planned)}
-    if not await may_send_keys(context, request):
+    if not await may_send_keys(await asyncio.to_thread(GENERATION.access, request), context.confirmed):
         return {"uri": "", "rows": 0, "cancelled": True, "message": NOT_SENT}
     async with progress(context, token, f"Making {Path(request.output).name}") as shown:
         watch = _Watch(context, shown)
@@ -159,13 +158,15 @@ async def key_variables(
 
     Raises `UsageError` if the command itself would, since no keys are needed then.
     """
+    from promptls.testset.generation import GENERATION
+
     command = optional(arguments, "command", str)
     request_arguments = optional(arguments, "arguments", dict) or {}
     request: ProcessRequest
     if command == "promptls.generateDataset":
-        request = generation_request(context, request_arguments)
+        program, request = GENERATION, generation_request(context, request_arguments)
     elif command == "promptls.ask":
-        request = request_to_ask(context, request_arguments)
+        program, request = ANSWERS, request_to_ask(context, request_arguments)
     else:
-        request = await run_request(context, trust, request_arguments)
-    return {"variables": sorted(await asyncio.to_thread(named_variables, request))}
+        program, request = RUNS, await run_request(context, trust, request_arguments)
+    return {"variables": sorted(await asyncio.to_thread(program.named_variables, request))}

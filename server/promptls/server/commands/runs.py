@@ -33,7 +33,7 @@ from promptls.ide.code_lenses import Running, changed_text, plan_text, progress_
 from promptls.models.editor_model import AskEditor
 from promptls.server import command_types
 from promptls.server.context import Context
-from promptls.server.folder_trust import Trust, may_send_keys
+from promptls.server.folder_trust import Trust
 from promptls.server.locations import prompt_path
 from promptls.server.progress import WorkDoneProgress, in_slices, progress
 from promptls.server.shown_text import show_text
@@ -61,10 +61,10 @@ async def followed_run(
     verdicts on rows under the name `follow` as the rows finish. Raises UserError if the run cannot start, or
     is aborted.
     """
-    from promptls.experiments.access import NOT_SENT
-    from promptls.experiments.client import run_in_process
+    from promptls.experiments.access import NOT_SENT, may_send_keys
+    from promptls.experiments.client import RUNS, run_in_process
 
-    if not await may_send_keys(context, request):
+    if not await may_send_keys(await asyncio.to_thread(RUNS.access, request), context.confirmed):
         return None, {**_NOTHING, "message": NOT_SENT}
     prompt, named = subject_of(context, request)
     async with progress(context, token, title) as shown:
