@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from promptls.models import steady
+from promptls.models import retrying
 from support.model_server import ModelServer, model_server
 
 
@@ -25,5 +25,5 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
         await sleep(0)
 
-    monkeypatch.setattr(steady, "_sleep", at_once)
+    monkeypatch.setattr(retrying, "_sleep", at_once)
     return waited

@@ -26,7 +26,7 @@ def vectors_of(*vectors: list[float]) -> Reply:
 
 
 async def embedded(reference: ModelReference, *texts: str) -> list[list[float]]:
-    model = open_embeddings(reference, pace=None, mask=key_mask(), timeout=20)
+    model = open_embeddings(reference, rate_limiter=None, mask=key_mask(), timeout=20)
     try:
         return (await model.embed(texts)).vectors
     finally:

@@ -134,7 +134,7 @@ class Embeddings:
         from promptls.models.keys import key_mask
         from promptls.models.opening import open_embeddings
 
-        opened = open_embeddings(self._reference, pace=None, mask=key_mask(), timeout=None)
+        opened = open_embeddings(self._reference, rate_limiter=None, mask=key_mask(), timeout=None)
         try:
             return list((await opened.embed(list(texts))).vectors)
         finally:

@@ -202,7 +202,7 @@ class SharedAnswers:
             look = min(2 * look, _LATER_LOOKS)
 
 
-def is_worth_keeping(reference: ModelReference) -> bool:
+def is_cacheable(reference: ModelReference) -> bool:
     """Return whether the model's answers take time or money, and so should be cached."""
     return TABLE[reference.provider].route not in {"echo", "replay"}
 

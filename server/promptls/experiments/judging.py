@@ -13,7 +13,7 @@ from promptls.experiments.answer_cache import (
     CallNote,
     SharedAnswers,
     answer_key,
-    is_worth_keeping,
+    is_cacheable,
     key_prefix,
 )
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS, judge_calls
@@ -23,7 +23,7 @@ from promptls.metrics.metric import Metric
 from promptls.models import names, opening
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.providers import Price, cost_of
-from promptls.models.steady import SteadyModel
+from promptls.models.retrying import RetryingModel
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.python_functions import functions_in
 
@@ -202,7 +202,7 @@ def judge_key(
     repeat: int,
 ) -> bytes | None:
     """Return the cache key of a judge's answer; None if the judge's answers are not cached."""
-    if not is_worth_keeping(reference):
+    if not is_cacheable(reference):
         return None
     # Each repeat is judged separately, as are samples.
     prefix = key_prefix(reference, judge_parameters(reference, sample), json_schema)
@@ -239,7 +239,7 @@ class OpenModel(NamedTuple):
     """An open model of the run or judge; `slots` limits its concurrent requests."""
 
     reference: ModelReference
-    model: SteadyModel
+    model: RetryingModel
     slots: asyncio.Semaphore
     price: Price | None
 
@@ -248,7 +248,7 @@ class OpenEmbedder(NamedTuple):
     """An open embedding model."""
 
     reference: ModelReference
-    model: opening.SteadyEmbeddings
+    model: opening.RetryingEmbeddings
     price: Price | None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from promptls.datasets.dataset_files import DatasetFile, open_dataset
-from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
+from promptls.experiments.answer_cache import AnswerCache, answer_key, is_cacheable, key_prefix
 from promptls.experiments.estimate import (
     ModelEstimate,
     estimate_of,
@@ -127,7 +127,7 @@ async def plan_run(
     asks = model_usage(experiment, metrics)
     choice = _choice(rows)
     cache = None
-    if any(map(is_worth_keeping, [*experiment.models, *judging_references(asks)])):
+    if any(map(is_cacheable, [*experiment.models, *judging_references(asks)])):
         cache = AnswerCache(experiment.folder, since=since)
     counters = [_Counter(experiment, model, cache, is_there) for model in experiment.models]
     rendered_rows = RenderedRows()
@@ -208,7 +208,7 @@ class _Counter:
         self._experiment = experiment
         self._is_there = is_there
         self._model = model
-        self._cache = cache if is_worth_keeping(model) else None
+        self._cache = cache if is_cacheable(model) else None
         self._keys = AnswerKeys(experiment, model) if self._cache is not None else None
         self._seen: set[bytes] = set()
         self._calls = 0

@@ -26,7 +26,7 @@ from promptls.models.names import MINILM
 from promptls.models.opening import open_embeddings, open_model, opened_model
 from promptls.models.providers import Price, cost_of, is_paid, price_of
 from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
-from promptls.models.steady import Pace
+from promptls.models.retrying import RateLimiter
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
 from promptls.text.format import plural
 
@@ -352,7 +352,7 @@ def _answer_keys(plan: Plan) -> dict[str, AnswerKeys]:
     """Return the keys of the answers of each model whose answers are cached."""
     experiment = plan.experiment
     cached = [
-        each for each in experiment.models if plan.cache is not None and answer_cache.is_worth_keeping(each)
+        each for each in experiment.models if plan.cache is not None and answer_cache.is_cacheable(each)
     ]
     return {reference.name: AnswerKeys(experiment, reference) for reference in cached}
 
@@ -388,12 +388,12 @@ class _Opener:
     mask: KeyMask
     stack: AsyncExitStack
     cluster: RayCluster | None
-    paces: dict[str, Pace] = field(default_factory=dict)
+    rate_limiters: dict[str, RateLimiter] = field(default_factory=dict)
 
     def model(self, reference: ModelReference) -> OpenModel:
         model = open_model(
             reference,
-            pace=self._pace(reference),
+            rate_limiter=self._rate_limiter(reference),
             mask=self.mask,
             timeout=self.experiment.timeout,
             opened=lambda each: self._on_cluster(each) or opened_model(each),
@@ -405,7 +405,7 @@ class _Opener:
     def embedder(self, reference: ModelReference) -> OpenEmbedder:
         model = open_embeddings(
             reference,
-            pace=self._pace(reference),
+            rate_limiter=self._rate_limiter(reference),
             mask=self.mask,
             timeout=self.experiment.timeout,
             opened=None if reference.provider == "local" else self._on_cluster(reference),
@@ -418,17 +418,17 @@ class _Opener:
             return None
         return RayModel(self.cluster, reference.name)
 
-    def _pace(self, reference: ModelReference) -> Pace:
+    def _rate_limiter(self, reference: ModelReference) -> RateLimiter:
         """Return the rate limiter of the model, or the one shared with the provider's other models."""
         limits = self.experiment.rate_limits
         name = reference.name if reference.name in limits else reference.provider
         limit = limits.get(name)
-        if name not in self.paces:
-            self.paces[name] = Pace(
+        if name not in self.rate_limiters:
+            self.rate_limiters[name] = RateLimiter(
                 requests_per_minute=limit.requests_per_minute if limit else None,
                 tokens_per_minute=limit.tokens_per_minute if limit else None,
             )
-        return self.paces[name]
+        return self.rate_limiters[name]
 
 
 def _paid_price(reference: ModelReference) -> Price | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from promptls.models.model import Completion, EmbeddingResult, Messages, ModelError, PromptScore, count_of
-from promptls.models.steady import LONGEST_WAIT
+from promptls.models.retrying import LONGEST_WAIT
 
 if TYPE_CHECKING:
     import ssl

@@ -18,7 +18,7 @@ from promptls.models.local import LocalModel
 from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
 from promptls.models.names import LOCAL_EMBEDDINGS, MINILM
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
-from promptls.models.steady import Pace, Steadily, SteadyModel
+from promptls.models.retrying import RateLimiter, Retrier, RetryingModel
 from promptls.models.weights import weights_file
 from promptls.text.errors import UserError
 from promptls.text.format import plural
@@ -27,20 +27,20 @@ from promptls.text.format import plural
 def open_model(
     reference: ModelReference,
     *,
-    pace: Pace | None = None,
+    rate_limiter: RateLimiter | None = None,
     mask: keys.KeyMask | None = None,
     timeout: float | None = None,
     opened: Callable[[ModelReference], Model] | None = None,
-) -> SteadyModel:
+) -> RetryingModel:
     """Open the model, with rate limiting and retries; an answer may take `timeout` seconds.
 
     `opened` replaces `opened_model`. Raises `ModelError` if its packages are not
     installed or its key is not set in the environment.
     """
-    return SteadyModel(
+    return RetryingModel(
         (opened or opened_model)(reference),
         reference.name,
-        pace=pace,
+        rate_limiter=rate_limiter,
         mask=mask or keys.key_mask([reference]),
         timeout=timeout,
     )
@@ -260,12 +260,12 @@ def check_installed() -> None:
         raise ModelError("the embedding model `local:all-minilm-l6-v2` is not installed", HOW_TO_INSTALL)
 
 
-class SteadyEmbeddings:
+class RetryingEmbeddings:
     """Calls `model` within its rate limit, and retries after temporary failures."""
 
-    def __init__(self, model: EmbeddingModel, steadily: Steadily) -> None:
+    def __init__(self, model: EmbeddingModel, retrier: Retrier) -> None:
         self._model = model
-        self._steadily = steadily
+        self._retrier = retrier
 
     async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> EmbeddingResult:
         """Return the vectors of `texts`; raises `ModelError` if the last attempt fails.
@@ -273,7 +273,7 @@ class SteadyEmbeddings:
         `before` is called once, immediately before the first request is sent.
         """
         about = sum(map(len, texts)) // 4
-        return await self._steadily.ask(lambda: self._model.embed(texts), about, before)
+        return await self._retrier.ask(lambda: self._model.embed(texts), about, before)
 
     async def close(self) -> None:
         """Free the model's memory."""
@@ -297,11 +297,11 @@ def check_embeddings(reference: ModelReference) -> None:
 def open_embeddings(
     reference: ModelReference,
     *,
-    pace: Pace | None,
+    rate_limiter: RateLimiter | None,
     mask: keys.KeyMask,
     timeout: float | None,
     opened: EmbeddingModel | None = None,
-) -> SteadyEmbeddings:
+) -> RetryingEmbeddings:
     """Open the model, with retries; raises `ModelError` as `check_embeddings` does.
 
     If `opened` is passed, that model is used instead.
@@ -318,4 +318,6 @@ def open_embeddings(
         made = opened_model(reference)
         assert isinstance(made, OpenAiCompatible)
         model = made
-    return SteadyEmbeddings(model, Steadily(reference.name, pace=pace, mask=mask, timeout=timeout))
+    return RetryingEmbeddings(
+        model, Retrier(reference.name, rate_limiter=rate_limiter, mask=mask, timeout=timeout)
+    )

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.embeddings.minilm import HOW_TO_INSTALL, is_installed
 from promptls.experiments.access import Access, sends_of
-from promptls.experiments.answer_cache import AnswerCache, is_worth_keeping
+from promptls.experiments.answer_cache import AnswerCache, is_cacheable
 from promptls.experiments.budget import Budget
 from promptls.experiments.client import Program
 from promptls.experiments.estimate import ModelEstimate, estimate_of
@@ -23,7 +23,7 @@ from promptls.models.opening import check_model
 from promptls.settings.project import Project
 from promptls.testset.documents import HeadingSplitter, read_documents
 from promptls.testset.graph import DOCUMENT, KnowledgeGraph, Node
-from promptls.testset.model_asker import AskingSettings, about_tokens, asking_key, parameters_of
+from promptls.testset.model_asker import AskingSettings, asking_key, estimate_tokens, parameters_of
 from promptls.testset.scenarios import (
     LENGTHS,
     PERSONAS,
@@ -171,7 +171,7 @@ async def prepare_generation(request: GenerationRequest) -> AsyncIterator[Prepar
     waits = request.extraction == "model" and not is_loaded
     drawn = None if waits else _drawn(request, graph, distribution)
     cache = None
-    if is_worth_keeping(reference):
+    if is_cacheable(reference):
         since = time.time() if request.fresh else None
         cache = AnswerCache(results_folder(output, project), since=since)
     try:
@@ -337,14 +337,14 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
         ]
         calls = plan.request.size
         # The prompt of a query is not known yet; assume two contexts of average length.
-        tokens = calls * (about_tokens(requests[0][0]) + 2 * sum(map(len, leaves)) // len(leaves) // 4)
+        tokens = calls * (estimate_tokens(requests[0][0]) + 2 * sum(map(len, leaves)) // len(leaves) // 4)
     for messages, schema in requests:
         key = asking_key(plan.reference, plan.asking, messages, schema, 1)
         if plan.cache is not None and key is not None and plan.cache.get(key) is not None:
             cached += 1
         else:
             calls += 1
-            tokens += about_tokens(messages)
+            tokens += estimate_tokens(messages)
     return estimate_of(plan.reference, calls, cached, tokens, longest)
 
 

@@ -13,7 +13,7 @@ from promptls.experiments.answer_cache import (
     AnswerCache,
     SharedAnswers,
     answer_key,
-    is_worth_keeping,
+    is_cacheable,
     key_prefix,
 )
 from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, ExpectedUsage, Spending
@@ -22,7 +22,7 @@ from promptls.models.model import Completion, ModelReference
 from promptls.models.names import find_model
 from promptls.models.opening import open_model
 from promptls.models.providers import cost_of, is_paid, price_of
-from promptls.models.steady import CHARACTERS_A_TOKEN, Pace, SteadyModel
+from promptls.models.retrying import CHARACTERS_A_TOKEN, RateLimiter, RetryingModel
 
 LONGEST_ANSWER: Final = 300
 """Default token limit of an answer; a query with its reference answer is a few sentences."""
@@ -60,7 +60,11 @@ class ModelAsker:
     """Answers from the cache if possible, else calls the model, within the budget. See `opened_asker`."""
 
     def __init__(
-        self, reference: ModelReference, model: SteadyModel, answers: SharedAnswers, settings: AskingSettings
+        self,
+        reference: ModelReference,
+        model: RetryingModel,
+        answers: SharedAnswers,
+        settings: AskingSettings,
     ) -> None:
         self.reference = reference
         self.taken = AskingTotals()
@@ -90,7 +94,7 @@ class ModelAsker:
     ) -> Completion:
         parameters = parameters_of(self.reference, self._settings, sample)
         longest = int(parameters.get("max_tokens") or 0)
-        about = about_tokens(messages)
+        about = estimate_tokens(messages)
         price = self._price
         cost = (price.cost(about, longest) or 0.0) if price else 0.0
         expected = ExpectedUsage(about + longest, cost)
@@ -136,7 +140,7 @@ async def opened_asker(
     own = AnswerCache(cache) if isinstance(cache, Path) else None
     opened = open_model(
         reference,
-        pace=Pace(
+        rate_limiter=RateLimiter(
             requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute
         ),
         mask=key_mask([reference]),
@@ -171,12 +175,12 @@ def asking_key(
     sample: int,
 ) -> bytes | None:
     """Return the cache key of an answer; None if answers take neither time nor money."""
-    if not is_worth_keeping(reference):
+    if not is_cacheable(reference):
         return None
     prefix = key_prefix(reference, parameters_of(reference, settings, sample), json_schema)
     return answer_key(prefix, messages, sample)
 
 
-def about_tokens(messages: Sequence[Mapping[str, str]]) -> int:
+def estimate_tokens(messages: Sequence[Mapping[str, str]]) -> int:
     """Estimate the number of tokens of the messages."""
     return sum(len(message["content"]) for message in messages) // CHARACTERS_A_TOKEN

@@ -30,7 +30,7 @@ MINUTE = 60.0
 BURST = 20
 
 
-class Pace:
+class RateLimiter:
     """The rate limiter shared by all requests to a provider.
 
     After an initial burst, requests are spread evenly over the minute. Waiting is cancelled with its task.
@@ -83,16 +83,18 @@ CHARACTERS_A_TOKEN = 4
 _Answer = TypeVar("_Answer")
 
 
-class Steadily:
+class Retrier:
     """Sends requests within the rate limit, with up to five attempts; `mask` removes secrets from errors.
 
     An attempt may take `timeout` seconds, excluding the wait for the rate limit. An attempt that takes longer
     is not repeated, because the provider may charge for it.
     """
 
-    def __init__(self, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None) -> None:
+    def __init__(
+        self, name: str, *, rate_limiter: RateLimiter | None, mask: KeyMask, timeout: float | None = None
+    ) -> None:
         self._name = name
-        self._pace = pace or Pace()
+        self._rate_limiter = rate_limiter or RateLimiter()
         self._mask = mask
         self._timeout = timeout
         self._has_answered = False
@@ -114,14 +116,14 @@ class Steadily:
         attempts = AsyncRetrying(
             stop=stop_after_attempt(MAX_ATTEMPTS),
             wait=_wait,
-            retry=retry_if_exception(self._is_worth_it),
+            retry=retry_if_exception(self._is_retryable),
             sleep=_sleep,
             reraise=True,
         )
         try:
             async for each in attempts:
                 with each:
-                    await self._pace.wait(tokens)
+                    await self._rate_limiter.wait(tokens)
                     if before is not None and each.retry_state.attempt_number == 1:
                         before()
                     return await self._attempt(attempt)
@@ -140,12 +142,12 @@ class Steadily:
         except ModelError as error:
             if error.retry_after is not None and error.retry_after <= LONGEST_WAIT:
                 # The provider is overloaded: further requests in the meantime would make it worse.
-                self._pace.pause(error.retry_after)
+                self._rate_limiter.pause(error.retry_after)
             raise
         self._has_answered = True
         return answer
 
-    def _is_worth_it(self, error: BaseException) -> bool:
+    def _is_retryable(self, error: BaseException) -> bool:
         if not isinstance(error, ModelError) or not error.retryable:
             return False
         if error.unreachable and not self._has_answered:
@@ -163,16 +165,22 @@ class Steadily:
         )
 
 
-class SteadyModel:
+class RetryingModel:
     """Calls `model` within the rate limit, with retries; `mask` removes secrets from answers and errors."""
 
     def __init__(
-        self, model: Model, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None
+        self,
+        model: Model,
+        name: str,
+        *,
+        rate_limiter: RateLimiter | None,
+        mask: KeyMask,
+        timeout: float | None = None,
     ) -> None:
         self._model = model
         self._name = name
         self._mask = mask
-        self._steadily = Steadily(name, pace=pace, mask=mask, timeout=timeout)
+        self._retrier = Retrier(name, rate_limiter=rate_limiter, mask=mask, timeout=timeout)
 
     @property
     def max_at_once(self) -> int | None:
@@ -191,11 +199,11 @@ class SteadyModel:
 
         `before` is called once, immediately before the first request is sent.
         """
-        completion = await self._steadily.ask(
+        completion = await self._retrier.ask(
             (lambda: likeliest_label(self._model, self._name, messages))
             if compares_labels(messages)
             else lambda: self._model.complete(messages, parameters=parameters, json_schema=json_schema),
-            _about_tokens(messages, parameters),
+            _estimate_tokens(messages, parameters),
             before,
         )
         said = (completion.text, completion.finish_reason, completion.model)
@@ -222,7 +230,7 @@ class SteadyModel:
             completion = await self.complete(messages, parameters=parameters, json_schema=json_schema)
             on_text(completion.text)
             return completion
-        forwarder = _Words(self._mask, on_text)
+        forwarder = _WordBuffer(self._mask, on_text)
         completion = await self._model.stream(
             messages, parameters=parameters, json_schema=json_schema, on_text=forwarder.add
         )
@@ -234,7 +242,7 @@ class SteadyModel:
         await self._model.close()
 
 
-class _Words:
+class _WordBuffer:
     """Forwards text in whole words, so that secrets in it are recognized."""
 
     def __init__(self, mask: KeyMask, on_text: Callable[[str], None]) -> None:
@@ -269,7 +277,7 @@ async def _sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-def _about_tokens(messages: Messages, parameters: Mapping[str, Any]) -> int:
+def _estimate_tokens(messages: Messages, parameters: Mapping[str, Any]) -> int:
     """Estimate the tokens of a request for the rate limit: those of the prompt and the longest answer."""
     longest = parameters.get("max_tokens")
     characters = sum(len(str(message.get("content") or "")) for message in messages)
