@@ -29,7 +29,7 @@ def test_a_file_is_what_its_schema_allows(schema: str, files: list[Path]) -> Non
     assert done.returncode == 0, done.stdout
 
 
-def test_a_linter_of_workflows_has_no_objection() -> None:
+def test_a_linter_of_workflows_has_no_problem() -> None:
     files = [*WORKFLOWS, ROOT / "docs" / "ci" / "github-workflow.yml"]
     command = [Path(sys.executable).with_name("zizmor"), "--offline", "--config", ROOT / ".github/zizmor.yml"]
     done = subprocess.run([*command, *files], capture_output=True, encoding="utf-8", check=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.semantic.types.assignability import misfit
+from promptls.semantic.types.assignability import mismatch
 from promptls.semantic.types.schemas import shape_of_value
 from promptls.workspace.contract import inputs_of, needed_shapes, needs_of
 from support.fixture import MAIN, opened
@@ -139,5 +139,5 @@ def test_a_value_fits_unless_a_use_says_that_it_does_not(
 ) -> None:
     shape = needed_shapes(opened(text)[0], ENTRY)["x"]
 
-    found = misfit("x", shape, shape_of_value(value))
+    found = mismatch("x", shape, shape_of_value(value))
     assert (found.message if found is not None else None) == expected

@@ -287,8 +287,8 @@ def _condition(
     if query.kind in {"error", "problem"}:
         conditions.append(f"{table.column(query.kind)} <> ''")
     elif query.kind in {"failing", "good"}:
-        objections = [f"{table.column(metric)} NOT IN (?, '')" for metric, _ in not_good]
-        failing = " OR ".join([f"{table.column(name)} <> ''" for name in ("error", "problem")] + objections)
+        problems = [f"{table.column(metric)} NOT IN (?, '')" for metric, _ in not_good]
+        failing = " OR ".join([f"{table.column(name)} <> ''" for name in ("error", "problem")] + problems)
         conditions.append(f"({failing})" if query.kind == "failing" else f"NOT ({failing})")
         values += [good for _, good in not_good]
     return " AND ".join(conditions), values

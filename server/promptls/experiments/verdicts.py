@@ -129,7 +129,7 @@ class _Run(NamedTuple):
     metrics: tuple[MetricSummary, ...]
 
 
-def objection(run: RunSummary | _Run, cells: Mapping[str, str]) -> str | None:
+def describe_failure(run: RunSummary | _Run, cells: Mapping[str, str]) -> str | None:
     """Return what is wrong with a line of a run's table: its error, or a bad score.
 
     None if nothing is wrong.
@@ -138,20 +138,20 @@ def objection(run: RunSummary | _Run, cells: Mapping[str, str]) -> str | None:
     error = cells.get("error")
     if error:
         return f"failed{model}: {shorten_line(error, _MAX_REASON)}"
-    said = [text for metric in run.metrics if (text := _objection(metric, cells))]
+    said = [text for metric in run.metrics if (text := _describe_bad_score(metric, cells))]
     return f"{'; '.join(said)}{model}" if said else None
 
 
 def _failed(run: RunSummary, limit: int | None) -> Iterator[FailedRow]:
     for place, cells in enumerate(islice(row_results(run), limit), start=1):
         number = cells.get("row_number") or ""
-        message = objection(run, cells) if number.isdigit() else None
+        message = describe_failure(run, cells) if number.isdigit() else None
         if message is not None:
             yield FailedRow(int(number), message, bool(cells.get("error")), cells, place)
 
 
-def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
-    """Return a metric's objection to a result; None if it is good, or the metric has no good class."""
+def _describe_bad_score(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
+    """Return how a metric judges a bad result; None if it is good, or the metric has no good class."""
     score = cells.get(metric.name)
     if metric.good is None or not score or score == metric.good:
         return None
@@ -226,7 +226,7 @@ def latest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSum
 
 def verdict_of(run: RunSummary | _Run, number: int, cells: Mapping[str, str]) -> RowVerdict:
     """Return the verdict on a result, whose line of the run's table is `cells`."""
-    message = objection(run, cells)
+    message = describe_failure(run, cells)
     state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
     expected, actual = _sides(cells)
     try:

@@ -10,13 +10,13 @@ from typing import Any, Final
 from promptls.dialects.opencompass.meta_template import build_layout
 from promptls.dialects.opencompass.prompt_list import OpenCompassError
 from promptls.dialects.opencompass.vocabulary import META_KEYS, META_ROLE_KEYS
-from promptls.lint.analysis.declared_experiments import NameObjection, wrong_options, wrong_thresholds
+from promptls.lint.analysis.declared_experiments import NameProblem, wrong_options, wrong_thresholds
 from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.registry import RULES_BY_NAME
 from promptls.lint.rules.experiments.retired_model import retirement
-from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
-from promptls.lint.rules.experiments.unknown_metric import metric_objection
-from promptls.lint.rules.experiments.unknown_model import metric_models, model_objection
+from promptls.lint.rules.experiments.unknown_dataset import dataset_problem
+from promptls.lint.rules.experiments.unknown_metric import metric_problem
+from promptls.lint.rules.experiments.unknown_model import metric_models, model_problem
 from promptls.lint.runner import severity_of
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
@@ -121,22 +121,22 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
     for name, declared in project.settings.experiments.items():
         found = {
             ("dataset", "unknown-dataset"): [
-                dataset_objection(declared.dataset, project.root / declared.dataset, beside)
+                dataset_problem(declared.dataset, project.root / declared.dataset, beside)
             ],
             ("models", "unknown-model"): [
-                model_objection(model, project.settings, project.root) for model in declared.models
+                model_problem(model, project.settings, project.root) for model in declared.models
             ],
             ("metrics", "unknown-metric"): [
-                metric_objection(metric, project.root, beside, project.settings.metrics)
+                metric_problem(metric, project.root, beside, project.settings.metrics)
                 for metric in declared.metrics
             ],
         }
-        for (key, rule), objections in found.items():
-            for index, objection in enumerate(objections):
-                if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
+        for (key, rule), problems in found.items():
+            for index, problem in enumerate(problems):
+                if problem is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
                     item = () if key == "dataset" else (index,)
                     place = place_of_setting(project, ("experiments", name, key, *item))
-                    yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
+                    yield SettingsProblem(place, f"experiment `{name}`: {problem.text}")
         if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
             continue
         if not any(found["metrics", "unknown-metric"]):
@@ -151,16 +151,16 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
         return
     beside = "these settings" if project.path is None else f"`{project.path.name}`"
     for name, metric in project.settings.metrics.items():
-        found: list[tuple[tuple[str, ...], NameObjection | None]] = [
-            (("use",), metric_objection(metric.use, project.root, beside))
+        found: list[tuple[tuple[str, ...], NameProblem | None]] = [
+            (("use",), metric_problem(metric.use, project.root, beside))
         ]
         for wrong in wrong_options(metric, project.root):
             option = ("columns", wrong.name) if wrong.below else (wrong.name,)
-            found.append((option, NameObjection(wrong.message, wrong.meant)))
-        for keys, objection in found:
-            if objection is not None:
+            found.append((option, NameProblem(wrong.message, wrong.meant)))
+        for keys, problem in found:
+            if problem is not None:
                 place = place_of_setting(project, ("metrics", name, *keys))
-                yield SettingsProblem(place, f"metric `{name}`: {objection.text}")
+                yield SettingsProblem(place, f"metric `{name}`: {problem.text}")
 
 
 def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
@@ -184,18 +184,18 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
             place = place_of_setting(project, ("metrics", name, key))
             yield SettingsProblem(place, f"metric `{name}`: {wrong_model.text}")
     for key, model in (("judge", project.settings.judge), ("default_model", project.settings.default_model)):
-        objection = model_objection(model, project.settings, project.root) if model is not None else None
-        if objection is not None:
-            yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {objection.text}")
+        problem = model_problem(model, project.settings, project.root) if model is not None else None
+        if problem is not None:
+            yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {problem.text}")
     for name in project.settings.models:
         from promptls.models.names import provider_shadowed_by
 
         if provider_shadowed_by(name) is not None:
             continue
-        objection = model_objection(name, project.settings)
-        if objection is not None:
+        problem = model_problem(name, project.settings)
+        if problem is not None:
             place = place_of_setting(project, ("models", name, "provider"))
-            yield SettingsProblem(place, f"model `{name}`: {objection.text}")
+            yield SettingsProblem(place, f"model `{name}`: {problem.text}")
 
 
 def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:

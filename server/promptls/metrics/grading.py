@@ -226,7 +226,7 @@ def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the JSON object in a judge's answer, also within a fence or prose; raises `NoVerdictError`."""
     problem = "it contains no JSON object"
     for candidate in _objects(text):
-        wrong = _misfit(candidate, schema)
+        wrong = _mismatch(candidate, schema)
         if wrong is None:
             return candidate
         problem = wrong
@@ -236,7 +236,7 @@ def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     )
 
 
-def _misfit(value: object, schema: Mapping[str, Any]) -> str | None:
+def _mismatch(value: object, schema: Mapping[str, Any]) -> str | None:
     from jsonschema.exceptions import best_match
 
     try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from promptls.lint.analysis.call_objections import Objection, call_objections
+from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.suppression import silenced, silenced_by
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
@@ -188,7 +188,7 @@ def _found(
     if template is None:
         return
     hidden = silenced(template.source)
-    for each in call_objections(snapshot, target, template, [call]):
+    for each in call_problems(snapshot, target, template, [call]):
         if each.span not in reported and not hidden.hides(
             RULE.name, template.source.line_column(each.span.start).line
         ):
@@ -211,10 +211,10 @@ def _is_the_typo(text: str, name: str, given: str) -> bool:
     )
 
 
-def _finding(each: Objection, target: str, template: Template, text: str) -> Finding:
+def _finding(each: CallProblem, target: str, template: Template, text: str) -> Finding:
     name = f"`{PurePath(target).name}`" if each.call.template else "the template"
     related: tuple[RelatedInformation, ...] = ()
-    if each.kind in {"missing", "misfit", "broken"}:
+    if each.kind in {"missing", "mismatch", "broken"}:
         read_text = template.source.slice(each.span)
         note = "it is read here" if read_text == each.name else "this reads it"
         is_declared = any(each.span == key.span for key in template.declarations.inputs or ())
@@ -230,7 +230,7 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
             is_key = text[place.start : place.end] == each.meant
             fixes = (Fix(f"Change to `{each.name}`", (Edit(place, each.name),)),) if is_key else ()
             return Finding(place, message, fixes, related)
-        case "misfit":
+        case "mismatch":
             spans = key_spans(text, each.call, (each.name, each.meant)) if each.meant else ()
             place = spans[0] if len(spans) == 1 else _place(each, text, each.name)
             return Finding(place, f"{name}: {each.detail}", related=related)
@@ -245,7 +245,7 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
             return Finding(_place(each, text, each.name), message, severity="hint")
 
 
-def _place(each: Objection, text: str, key: str) -> Span:
+def _place(each: CallProblem, text: str, key: str) -> Span:
     """Return the span of an argument's name in the call.
 
     If the name does not occur exactly once, return the span of the called name.

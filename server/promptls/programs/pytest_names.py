@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from promptls.lint.analysis.declared_experiments import NameObjection, wrong_thresholds
+from promptls.lint.analysis.declared_experiments import NameProblem, wrong_thresholds
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.experiments.unknown_metric import RULE
 from promptls.lint.runner import severity_of
@@ -54,9 +54,9 @@ def _in_function(
             ):
                 known = _experiments(snapshot, path, node)
                 if known is not None and name not in known[1]:
-                    objection = NameObjection.near(f"the prompt has no experiment `{name}`", name, known[1])
-                    if objection.meant is not None:  # else, it may be a function of a program
-                        yield _finding(objection, place, places)
+                    problem = NameProblem.near(f"the prompt has no experiment `{name}`", name, known[1])
+                    if problem.meant is not None:  # else, it may be a function of a program
+                        yield _finding(problem, place, places)
             case ast.Assign(targets=[ast.Name(id=variable)], value=value):
                 runs[variable] = None if variable in runs else _run(snapshot, path, value)
     for node in ast.walk(function):
@@ -116,7 +116,7 @@ def _experiments(
     return None
 
 
-def _finding(objection: NameObjection, node: ast.expr, places: PythonPlaces) -> Finding:
-    span, meant = places.span(node), objection.meant
+def _finding(problem: NameProblem, node: ast.expr, places: PythonPlaces) -> Finding:
+    span, meant = places.span(node), problem.meant
     fixes = (Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True),) if meant else ()
-    return Finding(span, objection.text, fixes)
+    return Finding(span, problem.text, fixes)

@@ -120,7 +120,7 @@ class _Samples:
             yield Finding(self._program.span(call.func), f"`{name}` needs {in_code(missing)}")
         for key, keyword in given.items():
             if key in model.model_fields:
-                yield from self._misfit(name, key or "", keyword.value)
+                yield from self._mismatch(name, key or "", keyword.value)
         if name == "MultiTurnSample" and (said := given.get("user_input")) is not None:
             yield from self._order(said.value)
 
@@ -140,9 +140,9 @@ class _Samples:
                 yield Finding(self._program.span(place), message, fixes, severity="warning")
             elif key in known and key != "user_input":
                 model = _SAMPLES[key not in _model(_SAMPLES[0]).model_fields]
-                yield from self._misfit(model, key, value)
+                yield from self._mismatch(model, key, value)
 
-    def _misfit(self, name: str, key: str, node: ast.expr) -> Iterator[Finding]:
+    def _mismatch(self, name: str, key: str, node: ast.expr) -> Iterator[Finding]:
         """Yield the first value in an expression that the type of a field does not allow."""
         from pydantic import TypeAdapter, ValidationError
 

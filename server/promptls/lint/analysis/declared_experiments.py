@@ -37,7 +37,7 @@ class DeclaredExperiment(NamedTuple):
         return file.template.declarations.value_span("experiments", self.name, *path)
 
 
-class NameObjection(NamedTuple):
+class NameProblem(NamedTuple):
     """A problem with a name in an experiment, and the name that was probably meant, if any."""
 
     message: str
@@ -47,7 +47,7 @@ class NameObjection(NamedTuple):
     related: tuple[RelatedInformation, ...] = ()
 
     @classmethod
-    def near(cls, message: str, name: str, candidates: Iterable[str]) -> NameObjection:
+    def near(cls, message: str, name: str, candidates: Iterable[str]) -> NameProblem:
         """Return the problem with `name`, suggesting the most similar candidate."""
         meant = nearest(name, candidates)
         return cls(message, None if meant == name else meant)
@@ -226,7 +226,7 @@ _NAME: Final = re.compile(r"\bname\s*=(?!=)\s*(?:([\"'])(\w+)\1)?")
 
 def wrong_thresholds(
     declared: ExperimentKey, folder: Path, named: Mapping[str, NamedMetric]
-) -> Iterator[tuple[str, NameObjection]]:
+) -> Iterator[tuple[str, NameProblem]]:
     """Yield the keys of `thresholds` that are not metrics of the experiment, or that no score can reach.
 
     Files are relative to `folder`, and `named` are the metrics with options. Unknown names are not reported if a metric may have a name that is only
@@ -246,12 +246,12 @@ def wrong_thresholds(
     for name in missing:
         if name not in names:
             meant = renamed.get(name) or nearest(name, names)
-            yield name, NameObjection(f"the experiment has no metric `{name}`", meant)
+            yield name, NameProblem(f"the experiment has no metric `{name}`", meant)
 
 
 def _unreachable_thresholds(
     declared: ExperimentKey, folder: Path, named: Mapping[str, NamedMetric]
-) -> Iterator[tuple[str, NameObjection]]:
+) -> Iterator[tuple[str, NameProblem]]:
     for name, threshold in declared.thresholds.items():
         limits = next(
             (
@@ -265,7 +265,7 @@ def _unreachable_thresholds(
             message = (
                 f"`{name}` is between {limits[0]:g} and {limits[1]:g}, and the threshold is {threshold:g}"
             )
-            yield name, NameObjection(message)
+            yield name, NameProblem(message)
 
 
 def _limits(metric: str, folder: Path) -> tuple[float, float] | None:

@@ -57,7 +57,7 @@ _MIN_LENGTH: Final = 3
 """The minimum length of a name that can be recognized as a typo."""
 
 
-def mismatch(schema: Any, use: Use) -> str | None:
+def wrong_use(schema: Any, use: Use) -> str | None:
     """Return what is certainly wrong with a use of a value, or None.
 
     `schema` is the schema of the variable at the start of the use's path.
@@ -127,7 +127,7 @@ def is_of_type(value: Any, types: frozenset[str]) -> bool:
     return any(isinstance(value, python) for kind in types - {"boolean"} for python in _PYTHON[kind])
 
 
-def misfit(name: str, value: Any, schema: Mapping[str, Any]) -> str:
+def mismatch(name: str, value: Any, schema: Mapping[str, Any]) -> str:
     """Return how the value of an input differs from its declared type or `enum`; empty if it may fit.
 
     Items and properties are compared with their schemas too.
@@ -139,20 +139,20 @@ def misfit(name: str, value: Any, schema: Mapping[str, Any]) -> str:
     allowed = schema.get("enum")
     if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
         return f"`{name}` is `{value}`, and not one of {', '.join(f'`{each}`' for each in allowed)}"
-    return next(filter(None, _misfits_below(name, value, schema)), "")
+    return next(filter(None, _mismatches_below(name, value, schema)), "")
 
 
-def _misfits_below(name: str, value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
+def _mismatches_below(name: str, value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield the problem of each item and property of a value; empty for those that may fit."""
     items, properties = schema.get("items"), schema.get("properties")
     if isinstance(value, list) and isinstance(items, Mapping):
         for index, item in enumerate(value):
-            yield misfit(f"{name}[{index}]", item, items)
+            yield mismatch(f"{name}[{index}]", item, items)
     if isinstance(value, dict) and isinstance(properties, Mapping):
         for key, inner in value.items():
             own = properties.get(key)
             if isinstance(own, Mapping):
-                yield misfit(f"{name}.{key}", inner, own)
+                yield mismatch(f"{name}.{key}", inner, own)
             elif key not in properties and (meant := typo_of(schema, str(key))) and meant not in value:
                 yield f"`{name}` has `{key}`, and no `{meant}`"
 

@@ -11,7 +11,7 @@ from promptls.lint.analysis.declared_types import (
     declared_types,
     lacks_property,
     may_differ,
-    misfit,
+    mismatch,
     path_text,
 )
 from promptls.lint.analysis.unmatched_names import needed_inputs
@@ -21,7 +21,7 @@ from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
+from promptls.semantic.types.assignability import given_value, lacking, mismatch_by_name
 from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.text.errors import UserError
 from promptls.text.positions import NOWHERE, Span
@@ -214,7 +214,7 @@ def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
         suggestion = f"; it has `{meant}`" if meant else ""
         yield SampleProblem(f"the sample `{sample.name}` lacks `{name}`{suggestion}", meant or "")
     for name, schema in declared.items():
-        if problem := misfit(name, sample.data.get(name), schema):
+        if problem := mismatch(name, sample.data.get(name), schema):
             yield SampleProblem(f"the sample `{sample.name}`: {problem}", name)
     if not declared:
         shapes = needed_shapes(file.snapshot, file.path)
@@ -225,5 +225,5 @@ def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
         untyped = {name for name, schema in declared.items() if declared_types(schema) is None}
         shapes = needed_shapes(file.snapshot, file.path) if untyped else {}
         values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
-    for name, found in misfit_by_name(shapes, values):
+    for name, found in mismatch_by_name(shapes, values):
         yield SampleProblem(f"the sample `{sample.name}`: {found.message}", name)

@@ -8,7 +8,7 @@ from typing import Final
 
 from promptls.lint.rule import Edit, Fix
 from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS
-from promptls.syntax.jinja.scanner import Tag, jinja_objection
+from promptls.syntax.jinja.scanner import Tag, jinja_problem
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tag_tokens import NO_VARIABLES, Token, tokenize
 from promptls.text.positions import Span
@@ -46,7 +46,7 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
         return None
     written = _apply(tag.text, edits)
     statement = parse_tag(written, tag.inner_start, tag.inner_end + len(written) - len(tag.text)).statement
-    if jinja_objection(written, statement.keyword, opens_block=statement.opens_block):
+    if jinja_problem(written, statement.keyword, opens_block=statement.opens_block):
         return None
     if len(edits) == 1 and edits[0].text.strip():
         old, new = tag.text[edits[0].span.start : edits[0].span.end], edits[0].text

@@ -118,7 +118,7 @@ _WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean",
                  "mapping": "a mapping"}  # fmt: skip
 
 
-class Misfit(NamedTuple):
+class Mismatch(NamedTuple):
     """What is wrong with a value: perhaps a key that it lacks, and the key that it has in its place."""
 
     message: str
@@ -126,17 +126,17 @@ class Misfit(NamedTuple):
     meant: str = ""
 
 
-def misfit(name: str, used: Shape, actual: Shape) -> Misfit | None:
+def mismatch(name: str, used: Shape, actual: Shape) -> Mismatch | None:
     """Return what is wrong with a value for an input of this name, or None if nothing certainly is.
 
     `used` is normalized. If the value is a mapping, keys that it does not have are missing unless it has an
     `element`. A value that is only printed or compared may be anything.
     """
     if actual.kind == "union":
-        return next((found for each in actual.alternatives if (found := misfit(name, used, each))), None)
+        return next((found for each in actual.alternatives if (found := mismatch(name, used, each))), None)
     if actual == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
-        return Misfit(f"`{name}` is null, and is used as {used.description}") if fails else None
+        return Mismatch(f"`{name}` is null, and is used as {used.description}") if fails else None
     if used.optional and not used.refuses_null and is_false(actual):
         return None
     if actual.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
@@ -144,17 +144,17 @@ def misfit(name: str, used: Shape, actual: Shape) -> Misfit | None:
     if used.kind == "union":
         same = used.alternative(actual.kind)
         if same is not None:
-            return misfit(name, same, actual)
-        each_found = [misfit(name, each, actual) for each in used.alternatives]
+            return mismatch(name, same, actual)
+        each_found = [mismatch(name, each, actual) for each in used.alternatives]
         return None if None in each_found else each_found[-1]
     if used.kind == actual.kind:
-        return _misfit_inside(name, used, actual)
+        return _mismatch_inside(name, used, actual)
     if used.kind == "list" and actual.kind in {"text", "mapping"} and not _has_inside(used.element):
         return None  # a loop can iterate over characters and keys too
     is_optional = used.keys and not used.element and all(below.optional for _, below in used.keys)
     if used.kind == "mapping" and is_optional:
         return None
-    return Misfit(f"`{name}` is {_WORDS[actual.kind]}, and is used as {used.description}")
+    return Mismatch(f"`{name}` is {_WORDS[actual.kind]}, and is used as {used.description}")
 
 
 def lacking(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
@@ -166,11 +166,13 @@ def lacking(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterato
                 yield name, describe_clause(clause)
 
 
-def misfit_by_name(shapes: Mapping[str, Shape], actual: Mapping[str, Shape]) -> Iterator[tuple[str, Misfit]]:
+def mismatch_by_name(
+    shapes: Mapping[str, Shape], actual: Mapping[str, Shape]
+) -> Iterator[tuple[str, Mismatch]]:
     """Yield the problems of the values for inputs, each with its input's name, sorted by name."""
     for name in sorted(actual.keys() & shapes.keys()):
         if is_used(shapes[name], actual, is_open=False):
-            found = misfit(name, shapes[name], actual[name])
+            found = mismatch(name, shapes[name], actual[name])
             if found is not None:
                 yield name, found
 
@@ -185,17 +187,17 @@ def _has_inside(element: Shape | None) -> bool:
     return element is not None and element.kind in {"mapping", "list"}
 
 
-def _misfit_inside(name: str, used: Shape, actual: Shape) -> Misfit | None:
+def _mismatch_inside(name: str, used: Shape, actual: Shape) -> Mismatch | None:
     """Return what is wrong with the keys or elements of a value of the right kind."""
     if used.kind == "list":
         if used.element is None or actual.element is None:
             return None
-        return misfit(f"{name}[…]", used.element, actual.element)
+        return mismatch(f"{name}[…]", used.element, actual.element)
     own = dict(actual.keys)
     written = dict(used.keys)
     if used.element is not None:
         for key in sorted(own.keys() - written.keys()):
-            found = misfit(f"{name}[…]", used.element, own[key])
+            found = mismatch(f"{name}[…]", used.element, own[key])
             if found is not None:
                 return found
     is_open = actual.element is not None
@@ -204,19 +206,21 @@ def _misfit_inside(name: str, used: Shape, actual: Shape) -> Misfit | None:
         found = None
         if key in own:
             fits = not is_used(below, own, is_open=is_open)
-            found = None if fits else misfit(f"{name}.{key}", below, own[key])
+            found = None if fits else mismatch(f"{name}.{key}", below, own[key])
         elif is_open or hasattr(dict, key):
             continue
         elif below.optional:
             clause = is_needed(below.needed, own, is_open=is_open)
             if clause is not None:
-                found = Misfit(f"`{name}` lacks `{key}`, which is read where {describe_clause(clause)}", key)
+                found = Mismatch(
+                    f"`{name}` lacks `{key}`, which is read where {describe_clause(clause)}", key
+                )
         else:
             lacked = [other for other, its in used.keys if other not in own and not its.optional]
             is_renamed = len(unread) == len(lacked) == 1
             meant = next(iter(unread)) if is_renamed else nearest(key, unread)
             message = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")
-            found = Misfit(message, key, meant or "")
+            found = Mismatch(message, key, meant or "")
         if found is not None:
             return found
     return None

@@ -9,7 +9,7 @@ from typing import Final
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import BLOCKS, KEYWORDS
-from promptls.syntax.jinja.scanner import Tag, jinja_objection
+from promptls.syntax.jinja.scanner import Tag, jinja_problem
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.text.positions import Span
@@ -206,13 +206,13 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
     statement = tree.statement
     keyword = statement.keyword
     if keyword.startswith("end") and keyword[3:] in {*BLOCKS, "block"}:
-        objection = "" if not tree.problems else tree.problems[0].message
+        message = "" if not tree.problems else tree.problems[0].message
     else:
-        objection = jinja_objection(tag.text, keyword, opens_block=statement.opens_block)
+        message = jinja_problem(tag.text, keyword, opens_block=statement.opens_block)
     refused = refusal(tag.text, tag.inner_start, tag.inner_end) if not tree.problems else None
     if refused is not None:
         return _problem(refused, refused.span).shifted(tag.span.start)
-    if not objection:
+    if not message:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
@@ -220,14 +220,14 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         meant = _meant(keyword, behind)
         advice = f"; did you mean `{meant}`?" if meant else _ADVICE.get(keyword, "")
         whole = keyword + (behind.split() or [""])[0] if keyword == "end" else keyword
-        message = f"unknown tag `{keyword}`{advice}"
-        return SyntaxProblem("jinja", span, message, unknown_tag=whole, expected=(meant,) if meant else ())
+        unknown = f"unknown tag `{keyword}`{advice}"
+        return SyntaxProblem("jinja", span, unknown, unknown_tag=whole, expected=(meant,) if meant else ())
     if tree.problems:
         problem = tree.problems[0]
         span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)
         return _problem(problem, span).shifted(tag.span.start)
     inside = Span(tag.inner_start, max(tag.inner_end, tag.inner_start + 1))
-    return SyntaxProblem("jinja", inside.shifted(tag.span.start), objection)
+    return SyntaxProblem("jinja", inside.shifted(tag.span.start), message)
 
 
 def _problem(found: nodes.Problem, span: Span) -> SyntaxProblem:

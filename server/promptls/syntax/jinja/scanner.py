@@ -21,7 +21,7 @@ _AROUND: Final = {
 
 
 @lru_cache(maxsize=8192)
-def jinja_objection(tag: str, keyword: str, *, opens_block: bool) -> str:
+def jinja_problem(tag: str, keyword: str, *, opens_block: bool) -> str:
     """Return jinja2's error message for the tag, or an empty string if it is valid."""
     before, suffix = _AROUND.get(keyword, ("", ""))
     if opens_block:
@@ -201,7 +201,7 @@ def _close(text: str, at: int) -> tuple[_Close | None, int]:
 
 def _is_accepted(tag: str, inner_end: int) -> bool:
     statement = parse_tag(tag, _inner_start(tag, 0, inner_end), inner_end).statement
-    return not jinja_objection(tag, statement.keyword, opens_block=statement.opens_block)
+    return not jinja_problem(tag, statement.keyword, opens_block=statement.opens_block)
 
 
 def _close_on_line(text: str, at: int, limit: int | None) -> _Close | None:

@@ -60,7 +60,7 @@ from typing import Final
 
 from promptls.datasets.dataset_files import SUFFIXES, known_columns, known_failure
 from promptls.lint.analysis.declared_experiments import (
-    NameObjection,
+    NameProblem,
     declared_experiments,
     place_in_data,
 )
@@ -76,17 +76,17 @@ _DATASET_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the datasets that cannot be read, at the places of their names."""
-    found: dict[Span, NameObjection] = {}
+    found: dict[Span, NameProblem] = {}
     for experiment in declared_experiments(file):
         span = experiment.span(file, "dataset")
-        objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
-        if span is not None and objection is not None:
-            found[span] = objection
-    for span, objection in (*found.items(), *_of_evaluation(file)):
-        yield objection.finding(file, span)
+        problem = dataset_problem(experiment.declared.dataset, experiment.dataset, "this prompt")
+        if span is not None and problem is not None:
+            found[span] = problem
+    for span, problem in (*found.items(), *_of_evaluation(file)):
+        yield problem.finding(file, span)
 
 
-def _of_evaluation(file: File) -> Iterator[tuple[Span, NameObjection]]:
+def _of_evaluation(file: File) -> Iterator[tuple[Span, NameProblem]]:
     """Yield the splits that are not in the folder `path` of an evaluation prompt, and its missing file."""
     declared = file.template.declarations
     named = declared.data.get("path")
@@ -98,7 +98,7 @@ def _of_evaluation(file: File) -> Iterator[tuple[Span, NameObjection]]:
         return
     if not is_file(path) and not is_folder(path):
         if path.suffix.lower() in SUFFIXES and is_folder(path.parent):
-            yield span, NameObjection(f"there is no file `{named}` next to this prompt", _meant(path, named))
+            yield span, NameProblem(f"there is no file `{named}` next to this prompt", _meant(path, named))
         return
     reader = declared.data.get("reader_cfg")
     files = [Path(name) for name in names_in(path)] if is_folder(path) else []
@@ -107,16 +107,16 @@ def _of_evaluation(file: File) -> Iterator[tuple[Span, NameObjection]]:
         split = reader.get(key) if isinstance(reader, dict) else None
         place = declared.value_span("reader_cfg", key)
         if isinstance(split, str) and place is not None and splits and split not in splits:
-            yield place, NameObjection.near(f"`{named}` has no file for the split `{split}`", split, splits)
+            yield place, NameProblem.near(f"`{named}` has no file for the split `{split}`", split, splits)
 
 
-def dataset_objection(named: str, dataset: Path, owner: str) -> NameObjection | None:
+def dataset_problem(named: str, dataset: Path, owner: str) -> NameProblem | None:
     """Return the problem of the dataset at the path `dataset`, written as `named`; None if it can be read.
 
     `owner` describes the folder or file that the path is relative to.
     """
     if not named.strip():
-        return NameObjection("no dataset is named")
+        return NameProblem("no dataset is named")
     if not current_scope().allows(dataset):
         return None
     if not is_file(dataset):
@@ -127,14 +127,14 @@ def dataset_objection(named: str, dataset: Path, owner: str) -> NameObjection | 
             message = f"`{named}` is a folder"
         slashes = named.replace("\\", "/")
         is_meant = slashes != named and is_file(dataset.parent / slashes)
-        return NameObjection(message, slashes if is_meant else _meant(dataset, named))
+        return NameProblem(message, slashes if is_meant else _meant(dataset, named))
     failure = known_columns(dataset).failure or known_failure(dataset)
     if failure is None:
         return None
     line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
     remedy = f"; {failure.remedy}" if dataset.suffix.lower() not in SUFFIXES else ""
     related = (place_in_data(dataset, failure.place, "the error"),)
-    return NameObjection(f"`{named}` cannot be read{line}: {failure.message}{remedy}", related=related)
+    return NameProblem(f"`{named}` cannot be read{line}: {failure.message}{remedy}", related=related)
 
 
 def _meant(dataset: Path, named: str) -> str | None:

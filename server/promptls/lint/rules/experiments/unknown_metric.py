@@ -65,7 +65,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.analysis.declared_experiments import (
-    NameObjection,
+    NameProblem,
     declared_experiments,
     named_metrics,
     wrong_options,
@@ -106,12 +106,12 @@ def _unknown(file: File) -> Iterator[Finding]:
         are_there = True
         for index, name in enumerate(experiment.declared.metrics):
             span = experiment.span(file, "metrics", index)
-            objection = metric_objection(name, folder, "this prompt", named)
-            if span is not None and objection is not None:
+            problem = metric_problem(name, folder, "this prompt", named)
+            if span is not None and problem is not None:
                 are_there = False
                 # If nothing uses the declared name, the typo may be in the declaration.
-                is_sure = objection.meant not in named or objection.meant in used
-                yield objection._replace(is_sure=is_sure).finding(file, span)
+                is_sure = problem.meant not in named or problem.meant in used
+                yield problem._replace(is_sure=is_sure).finding(file, span)
         for threshold, wrong in wrong_thresholds(experiment.declared, folder, named) if are_there else ():
             span = _key_span(file, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
@@ -121,16 +121,16 @@ def _unknown(file: File) -> Iterator[Finding]:
         meant = next((each for each in sorted(used - named.keys()) if is_typo(name, each)), None)
         span = _key_span(file, ("metrics",), name)
         if span is not None and meant is not None and name not in used:
-            objection = NameObjection(f"no experiment uses `{name}`", meant, is_sure=False)
-            yield replace(objection.finding(file, span), severity="warning")
+            problem = NameProblem(f"no experiment uses `{name}`", meant, is_sure=False)
+            yield replace(problem.finding(file, span), severity="warning")
 
 
 def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
     """Yield the problems of a metric with a name and options in the file."""
     span = file.template.declarations.value_span("metrics", name, "use")
-    objection = metric_objection(metric.use, folder, "this prompt")
-    if span is not None and objection is not None:
-        yield objection.finding(file, span)
+    problem = metric_problem(metric.use, folder, "this prompt")
+    if span is not None and problem is not None:
+        yield problem.finding(file, span)
     field = file.template.declarations.value_span("metrics", name, "field")
     if field is not None and metric.use == _OF_FIELD and (absent := _absent_field(file, metric)) is not None:
         yield absent.finding(file, field)
@@ -138,10 +138,10 @@ def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Itera
         keys = ("metrics", name, "columns") if wrong.below else ("metrics", name)
         option = _key_span(file, keys, wrong.name)
         if option is not None:
-            yield NameObjection(wrong.message, wrong.meant).finding(file, option)
+            yield NameProblem(wrong.message, wrong.meant).finding(file, option)
 
 
-def _absent_field(file: File, metric: NamedMetric) -> NameObjection | None:
+def _absent_field(file: File, metric: NamedMetric) -> NameProblem | None:
     """Return the problem of a field that the `output_schema` of the prompt does not have."""
     schema = file.template.declarations.settings.output_schema or {}
     fields = schema.get("properties")
@@ -150,7 +150,7 @@ def _absent_field(file: File, metric: NamedMetric) -> NameObjection | None:
         return None
     if field.partition(".")[0] in fields:
         return None
-    found = NameObjection.near(f"`output_schema` has no property `{field}`", field, fields)
+    found = NameProblem.near(f"`output_schema` has no property `{field}`", field, fields)
     return found if found.meant or schema.get("additionalProperties") is False else None
 
 
@@ -162,7 +162,7 @@ def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
     return entry.key.span if entry is not None else None
 
 
-def metric_objection(name: str, folder: Path, owner: str, named: Iterable[str] = ()) -> NameObjection | None:
+def metric_problem(name: str, folder: Path, owner: str, named: Iterable[str] = ()) -> NameProblem | None:
     """Return the problem of a metric's name, or None; its file is relative to `folder`.
 
     `owner` describes the folder for messages; `named` are the names of metrics with options.
@@ -176,33 +176,33 @@ def metric_objection(name: str, folder: Path, owner: str, named: Iterable[str] =
         if name in BUILTIN_METRICS:
             return None
         if name.endswith(".py"):
-            return NameObjection(f"`{name}` names no function: a custom metric is `file.py:function`")
+            return NameProblem(f"`{name}` names no function: a custom metric is `file.py:function`")
         own = _own_metric(name, folder)
         if own is not None:
-            return NameObjection(f"a custom metric is `file.py:function`, not `{name}`", own)
-        return NameObjection.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
+            return NameProblem(f"a custom metric is `file.py:function`, not `{name}`", own)
+        return NameProblem.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
     if not attribute:
-        return NameObjection(f"`{name}` names no function: a custom metric is `file.py:function`")
+        return NameProblem(f"`{name}` names no function: a custom metric is `file.py:function`")
     path = folder / file
     if not current_scope().allows(path):
         return None
     if not is_file(path) and "\\" in file and is_file(folder / file.replace("\\", "/")):
         slashes = f"{file.replace(_BACKSLASH, '/')}:{attribute}"
-        return NameObjection(f"there is no file `{file}` next to {owner}", slashes)
+        return NameProblem(f"there is no file `{file}` next to {owner}", slashes)
     if not is_file(path):
         others = [other for other in names_in(path.parent) if other.endswith(".py")]
         names = [f"{(Path(file).parent / other).as_posix()}:{attribute}" for other in others]
-        return NameObjection.near(f"there is no file `{file}` next to {owner}", name, names)
+        return NameProblem.near(f"there is no file `{file}` next to {owner}", name, names)
     functions = {
         function.metric_name or function.name: function.name for function in functions_in(str(path)) or ()
     }
     if attribute in plain_names(str(path)):
-        return NameObjection(f"`{attribute}` of `{file}` is not a function")
+        return NameProblem(f"`{attribute}` of `{file}` is not a function")
     known = names_of_module(str(path))
     if known is None or attribute in known:
         return None
     meant = functions.get(attribute) or nearest(attribute, functions.values())
-    return NameObjection(f"`{file}` has no `{attribute}`", f"{file}:{meant}" if meant else None)
+    return NameProblem(f"`{file}` has no `{attribute}`", f"{file}:{meant}" if meant else None)
 
 
 def _own_metric(name: str, folder: Path) -> str | None:

@@ -57,7 +57,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.lint.analysis.declared_experiments import NameObjection, declared_experiments
+from promptls.lint.analysis.declared_experiments import NameProblem, declared_experiments
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file
 from promptls.text.errors import UsageError
@@ -77,28 +77,28 @@ def _unknown(file: File) -> Iterator[Finding]:
     for experiment in declared_experiments(file):
         for index, name in enumerate(experiment.declared.models):
             span = experiment.span(file, "models", index)
-            objection = model_objection(name, file.project, Path(file.path).parent)
-            if span is not None and objection is not None:
-                yield objection.finding(file, span)
+            problem = model_problem(name, file.project, Path(file.path).parent)
+            if span is not None and problem is not None:
+                yield problem.finding(file, span)
     for name, metric in (file.template.declarations.settings.metrics or {}).items():
-        for key, objection in metric_models(metric, file.project):
+        for key, problem in metric_models(metric, file.project):
             span = file.template.declarations.value_span("metrics", name, key)
             if span is not None:
-                yield objection.finding(file, span)
+                yield problem.finding(file, span)
 
 
-def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, NameObjection]]:
+def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, NameProblem]]:
     """Yield the options of a metric that name an unknown model, each with the problem."""
-    judge = model_objection(metric.model, project) if metric.model else None
+    judge = model_problem(metric.model, project) if metric.model else None
     if judge is not None:
         yield "model", judge
     embeddings = metric.options.get("embeddings")
-    maker = _embeddings_objection(embeddings, project) if isinstance(embeddings, str) else None
+    maker = _embeddings_problem(embeddings, project) if isinstance(embeddings, str) else None
     if maker is not None:
         yield "embeddings", maker
 
 
-def _embeddings_objection(name: str, project: Project) -> NameObjection | None:
+def _embeddings_problem(name: str, project: Project) -> NameProblem | None:
     """Return the problem of the name of an embedding model, or None."""
     from promptls.models.names import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
@@ -106,12 +106,12 @@ def _embeddings_objection(name: str, project: Project) -> NameObjection | None:
     try:
         reference = find_embeddings(name, project.models)
     except UsageError as refused:
-        return NameObjection.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
+        return NameProblem.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
     makes_some = reference.name == LOCAL_EMBEDDINGS or TABLE[reference.provider].route == "chat"
-    return None if makes_some else NameObjection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
+    return None if makes_some else NameProblem(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
 
 
-def model_objection(name: str, project: Project, folder: Path | None = None) -> NameObjection | None:
+def model_problem(name: str, project: Project, folder: Path | None = None) -> NameProblem | None:
     """Return the problem of a model's name; None if a provider or the project's `models` knows the model.
 
     Recorded answers must exist; they are relative to `folder`.
@@ -123,37 +123,37 @@ def model_objection(name: str, project: Project, folder: Path | None = None) -> 
         find_model(name, project.models)
     except UsageError as refused:
         known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
-        found = NameObjection.near(refused.message, name, known)
+        found = NameProblem.near(refused.message, name, known)
         is_resolved = name in project.models or found.meant is not None
         return found if is_resolved else _foreign_notation(name) or found
     provider, _, model = name.partition(":")
     if provider == "replay" and folder is not None and current_scope().allows(folder / model):
-        return None if is_file(folder / model) else NameObjection(f"there is no file `{model}` to replay")
+        return None if is_file(folder / model) else NameProblem(f"there is no file `{model}` to replay")
     if name not in project.models and model != model.strip():
-        return NameObjection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
+        return NameProblem(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
     return None
 
 
-def _foreign_notation(name: str) -> NameObjection | None:
+def _foreign_notation(name: str) -> NameProblem | None:
     """Return the problem of a model's name in the notation of another tool; None if it is not one."""
     from promptls.models.names import PROVIDERS
 
     if name in PROVIDERS:
-        return NameObjection(
+        return NameProblem(
             f"`{name}` is a provider: a model is named `{name}:` and the provider's name for it"
         )
     provider, mark, model = next(
         (found for sign in ":/" if (found := name.partition(sign))[1]), (name, "", "")
     )
     if not mark:
-        return NameObjection(
+        return NameProblem(
             f"there is no model `{name}`: it is one of the project's `models`, or `provider:model`"
         )
     known = nearest(provider.replace("_", ""), PROVIDERS)
     meant = f"{known}:{model.strip()}"
     if not model.strip() or meant == name or known is None or not is_close(provider.replace("_", ""), known):
         return None
-    return NameObjection(f"there is no model `{name}`", meant)
+    return NameProblem(f"there is no model `{name}`", meant)
 
 
 def _joined(name: str) -> str:

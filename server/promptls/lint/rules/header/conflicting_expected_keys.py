@@ -73,7 +73,7 @@ class _Fact(NamedTuple):
     """Whether a name is a required input, and the reason that listing it is wrong."""
 
     is_needed: bool
-    objection: str
+    problem: str
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -103,7 +103,7 @@ def _facts(file: File) -> dict[str, _Fact]:
     return {
         name: _Fact(
             name in inputs - undeclared and not (name in shapes and shapes[name].optional),
-            _objection(file, name) if name in listed else "",
+            _problem_of(file, name) if name in listed else "",
         )
         for name in mentioned
     }
@@ -117,7 +117,7 @@ def _in_chunk(chunk: Chunk, known: Mapping[str, _Fact]) -> Iterator[Finding]:
         for name, span in part.listed:
             if name in part.read or name in INJECTED or name not in known:
                 continue
-            if message := known[name].objection:
+            if message := known[name].problem:
                 meant = nearest(name, unlisted)
                 yield misspelled(span, message, name, {meant} if meant else ())
                 unlisted -= {meant or ""}
@@ -131,7 +131,7 @@ def _in_chunk(chunk: Chunk, known: Mapping[str, _Fact]) -> Iterator[Finding]:
             yield Finding(part.place, message, fixes, severity="information")
 
 
-def _objection(file: File, name: str) -> str:
+def _problem_of(file: File, name: str) -> str:
     """Return the problem of a listed key that its part does not read; empty if there is none."""
     declared = file.template.declarations.inputs
     if declared is not None:

@@ -70,14 +70,14 @@ from promptls.semantic.kind import Kind
 def check(file: File) -> Iterator[Finding]:
     """Yield the examples that failed in the latest runs."""
     from promptls.experiments.examples import example_result
-    from promptls.experiments.verdicts import objection
+    from promptls.experiments.verdicts import describe_failure
 
     template = file.template
     for experiment in dict.fromkeys(run.experiment for run in file.runs):
         own = [run for run in file.runs if run.experiment == experiment]
         for number, example in enumerate(template.declarations.examples, start=1):
             found = example_result(number, example.data, template.declarations.settings.output_key, own)
-            message = objection(found.run, found.cells) if found is not None else None
+            message = describe_failure(found.run, found.cells) if found is not None else None
             if message is not None:
                 yield Finding(example.first_key, f"in the last run of `{experiment}`: {message}")
 

@@ -51,9 +51,9 @@ from promptls.lint.analysis.declared_types import (
     lacks_property,
     may_differ,
     meant_key,
-    mismatch,
     never_equal,
     schema_at,
+    wrong_use,
 )
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.flow.paths import MacroParameter, Path, Step, callee_name, is_no_input, parameter_of
@@ -139,7 +139,7 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tupl
         named = use._replace(path=(use.path[0]._replace(key=key.name), *use.path[1:]))
         if use.compared:
             yield from ((key, found) for found in never_equal(key.schema, named))
-        elif (said := mismatch(key.schema, named)) is not None:
+        elif (said := wrong_use(key.schema, named)) is not None:
             yield key, Finding(use.span, said, _fixes(file, key.schema, named))
 
 

@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
-from promptls.lint.analysis.declared_experiments import NameObjection
+from promptls.lint.analysis.declared_experiments import NameProblem
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.fixes.misspellings import misspelled, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
@@ -77,7 +77,7 @@ def check(file: File) -> Iterator[Finding]:
         path = functions_path(file.snapshot, file.path)
         if path is not None and not file.snapshot.exists(path):
             meant = near_file(Path(path), functions, (".py",))
-            yield NameObjection(f"there is no file `{functions}` next to this template", meant).finding(
+            yield NameProblem(f"there is no file `{functions}` next to this template", meant).finding(
                 file, span
             )
 

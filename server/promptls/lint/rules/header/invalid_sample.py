@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from promptls.lint.analysis.declared_experiments import NameObjection, place_in_data
+from promptls.lint.analysis.declared_experiments import NameProblem, place_in_data
 from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
@@ -78,7 +78,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     if not is_file(named_file) and not is_folder(named_file):
         meant = near_file(named_file, named, (".json", ".yml", ".yaml"))
-        yield NameObjection(f"there is no file `{named}` next to this prompt", meant).finding(file, span)
+        yield NameProblem(f"there is no file `{named}` next to this prompt", meant).finding(file, span)
         return
     written = _written(named_file)
     try:

@@ -56,7 +56,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.call_objections import ENDS_BLOCK, Objection, call_objections
+from promptls.lint.analysis.call_problems import ENDS_BLOCK, CallProblem, call_problems
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, Severity
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.text.positions import Span
@@ -67,7 +67,7 @@ from promptls.workspace.contract import calls_to, include_chains, needs_of
 def check(file: File) -> Iterator[Finding]:
     """Yield the missing and the unused data in calls that load the template."""
     calls = calls_to(file.snapshot, file.path)
-    for each in call_objections(file.snapshot, file.path, file.template, calls) if calls else ():
+    for each in call_problems(file.snapshot, file.path, file.template, calls) if calls else ():
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
         related = RelatedInformation(each.call.file, each.call.span, "the template is loaded here")
         escaped = Edit(each.span, f"escape_special_characters({each.name})")
@@ -115,13 +115,13 @@ def _in_included_file(file: File) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _what(each: Objection) -> str:
+def _what(each: CallProblem) -> str:
     match each.kind:
         case "missing":
             when = f", which is read where {each.detail}" if each.detail else ""
             meant = f"; it gives `{each.meant}`, which nothing reads" if each.meant else ""
             return f"without `{each.name}`{when}{meant}"
-        case "misfit":
+        case "mismatch":
             return f"where {each.detail}"
         case "broken":
             return f"with a `{each.name}` that fails: {each.detail}"

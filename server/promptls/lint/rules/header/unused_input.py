@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.call_objections import expected_keys
+from promptls.lint.analysis.call_problems import expected_keys
 from promptls.lint.analysis.unmatched_names import may_be_read_in_broken_text, undeclared_references
 from promptls.lint.fixes.yaml_edits import removed_input
 from promptls.lint.rule import File, Finding, Rule

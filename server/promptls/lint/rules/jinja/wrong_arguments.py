@@ -91,7 +91,7 @@ from promptls.workspace.contract import calls_to, functions_path
 from promptls.workspace.python_functions import functions_in
 
 
-def misfits(
+def mismatches(
     signature: Signature, arguments: tuple[Expression, ...], place: Span, *, lacking: Severity | None = None
 ) -> Iterator[Finding]:
     """Yield the problems of the arguments of a call whose name is at `place`.
@@ -477,7 +477,7 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
         else:
             continue
         if signature.parameters or node.arguments:
-            found = [*misfits(signature, node.arguments, node.name_span)]
+            found = [*mismatches(signature, node.arguments, node.name_span)]
             if not found and isinstance(node, Filter):
                 found = [*_of_wrong_kind(chunk, start, node, signature)]
             if not found or _is_broken(chunk, start):
@@ -544,7 +544,7 @@ def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
         if callee is None or callee.signature is None:
             continue
         place = function.name_span if isinstance(function, Attribute) else function.span
-        for finding in misfits(callee.signature, call.arguments, place, lacking=callee.lacking):
+        for finding in mismatches(callee.signature, call.arguments, place, lacking=callee.lacking):
             yield finding.shifted(start)
         if callee.is_macro and not callee.takes_caller and is_call_block(chunk, start, call):
             message = f"`{callee.signature.name}` never uses `caller`, and a `call` block passes one"

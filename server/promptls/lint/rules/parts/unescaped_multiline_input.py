@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
 
-from promptls.lint.analysis.call_objections import call_objections
+from promptls.lint.analysis.call_problems import call_problems
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.analysis.unmatched_names import samples_of
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
@@ -106,8 +106,8 @@ def check(file: File) -> Iterator[Finding]:
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
     schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
     calls = calls_to(file.snapshot, file.path)  # `missing-template-data` reports what they do wrong
-    objections = call_objections(file.snapshot, file.path, template, calls) if calls else ()
-    reported_there = {each.span for each in objections}
+    problems = call_problems(file.snapshot, file.path, template, calls) if calls else ()
+    reported_there = {each.span for each in problems}
     analysis_at = analyzes(template)
     reported: set[Span] = set()
     shows_hints = True

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.lint.analysis.declared_types import misfit
+from promptls.lint.analysis.declared_types import mismatch
 from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.flow.use import Compared
 from promptls.semantic.names.scopes import INJECTED
@@ -17,10 +17,10 @@ from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import (
     KnownFunction,
     KnownValue,
-    Misfit,
+    Mismatch,
     either,
     lacking,
-    misfit_by_name,
+    mismatch_by_name,
 )
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk
@@ -59,7 +59,7 @@ def _in_chunk(chunk: Chunk) -> frozenset[str]:
 _expected: Final = summary(_in_chunk, union)
 
 
-class Objection(NamedTuple):
+class CallProblem(NamedTuple):
     """A problem of a call, concerning the key `name`.
 
     `span` is the place in the template that reads the key, or the beginning of the template. `detail`
@@ -68,16 +68,16 @@ class Objection(NamedTuple):
     """
 
     call: TemplateCall
-    kind: Literal["missing", "misfit", "broken", "refused", "unread"]
+    kind: Literal["missing", "mismatch", "broken", "refused", "unread"]
     name: str
     span: Span
     detail: str = ""
     meant: str = ""
 
 
-def call_objections(
+def call_problems(
     snapshot: Snapshot, path: str, template: Template, calls: Iterable[TemplateCall]
-) -> Iterator[Objection]:
+) -> Iterator[CallProblem]:
     """Yield the problems of calls that load the template at `path`; none if it has syntax errors.
 
     Calls in tests that expect an error are skipped.
@@ -101,42 +101,42 @@ def call_objections(
             if place is not None:
                 meant = nearest(name, unread) or ""
                 unread -= {meant}
-                yield Objection(call, "missing", name, place, when.get(name, ""), meant)
-        for name, problem, place in _misfits(template, read, passed, calls_to(snapshot, path)):
+                yield CallProblem(call, "missing", name, place, when.get(name, ""), meant)
+        for name, problem, place in _mismatches(template, read, passed, calls_to(snapshot, path)):
             found = place or certain_place(snapshot, name, needs.by_name[name])
             if found is not None:
-                yield Objection(call, "misfit", name, found, problem.message, problem.meant)
+                yield CallProblem(call, "mismatch", name, found, problem.message, problem.meant)
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
         for name in sorted(call.keys & INJECTED if not call.is_jinja else ()):
-            yield Objection(call, "refused", name, start)
+            yield CallProblem(call, "refused", name, start)
         for name in sorted(unread):
-            yield Objection(call, "unread", name, start)
+            yield CallProblem(call, "unread", name, start)
 
 
-def _misfits(
+def _mismatches(
     template: Template, read: Mapping[str, Shape], passed: Mapping[str, Shape], calls: Iterable[TemplateCall]
-) -> Iterator[tuple[str, Misfit, Span | None]]:
+) -> Iterator[tuple[str, Mismatch, Span | None]]:
     """Yield the values that do not fit how they are read, or are declared: the name, the problem, the place.
 
     `calls` are all calls that load the template.
     """
     yield from _unequal(template, passed, [dict(each.given) for each in calls])
-    misfits = dict(misfit_by_name(read, passed))
-    for name, problem in misfits.items():
+    mismatches = dict(mismatch_by_name(read, passed))
+    for name, problem in mismatches.items():
         yield name, problem, _use(template, name, problem.lacked)
     for key in template.declarations.inputs or ():
         value = passed.get(key.name)
-        if isinstance(value, KnownValue) and key.name not in misfits:
-            message = misfit(key.name, value.value, key.schema)
+        if isinstance(value, KnownValue) and key.name not in mismatches:
+            message = mismatch(key.name, value.value, key.schema)
             if message:
-                yield key.name, Misfit(message), key.span
+                yield key.name, Mismatch(message), key.span
 
 
 def _unequal(
     template: Template, passed: Mapping[str, Shape], others: Iterable[Mapping[str, Shape]]
-) -> Iterator[tuple[str, Misfit, Span]]:
+) -> Iterator[tuple[str, Mismatch, Span]]:
     """Yield the comparisons with texts that a value, or a function's result, never equals.
 
     A program that always passes the same text may be an example, so that one text alone is not reported.
@@ -150,7 +150,7 @@ def _unequal(
         if isinstance(name, str) and len(use.path) == 1 and name in compared and use.compared:
             if isinstance(passed[name], KnownFunction):
                 message = f"`{name}` is a function, and is compared with a value: `()` calls it"
-                yield name, Misfit(message), use.span
+                yield name, Mismatch(message), use.span
             elif all(_options(each.get(name, UNKNOWN)) for each in others):
                 all_given = either([passed[name], *(each[name] for each in others)])
                 found.append((name, all_given, use.span, use.compared))
@@ -161,7 +161,7 @@ def _unequal(
         if possible and values and all(isinstance(each, str) and each not in possible for each in values):
             listed = in_code(sorted(possible), " or ")
             never = in_code(values, " or ")
-            problem = Misfit(f"`{name}` is {listed}, and never {never}")
+            problem = Mismatch(f"`{name}` is {listed}, and never {never}")
             yield name.removesuffix("(…)"), problem, span
 
 
@@ -225,7 +225,7 @@ _WORDS: Final = {
 _REMEDY: Final = ": write `content: |` and `escape_special_characters({})`"
 
 
-def _broken(template: Template, call: TemplateCall, name: str, value: str) -> Iterator[Objection]:
+def _broken(template: Template, call: TemplateCall, name: str, value: str) -> Iterator[CallProblem]:
     """Yield the place where the text, when printed, certainly makes the YAML of the prompt invalid."""
     if not _may_break(value):
         return
@@ -235,7 +235,7 @@ def _broken(template: Template, call: TemplateCall, name: str, value: str) -> It
             span = printed.span.shifted(located.start)
             is_plain = printed.name == name and not printed.keys and printed.expression == printed.span
             if is_plain and style in _FRAMES and _is_certain(template, name, span) and _breaks(style, value):
-                yield Objection(call, "broken", name, span, _WORDS[style] + _REMEDY.format(name))
+                yield CallProblem(call, "broken", name, span, _WORDS[style] + _REMEDY.format(name))
                 return
 
 
