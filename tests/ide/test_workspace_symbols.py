@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.document_symbols import match, named_things
+from promptls.ide.document_symbols import match, named_symbols
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / "prompts" / MAIN)
@@ -27,7 +27,7 @@ input_keys: [text]
 """)
     text = files["prompts/main.yml.j2"].text
 
-    found = named_things(snapshot, PATH)
+    found = named_symbols(snapshot, PATH)
 
     assert [f"{thing.kind} {thing.name} in {thing.container}" for thing in found] == [
         "file main.yml.j2 in prompts",
@@ -45,7 +45,7 @@ input_keys: [text]
 def test_files_that_are_no_prompts_have_no_names() -> None:
     snapshot, _ = opened("-- prompts/main.yml.j2 --\n- name: install\n  apt: x\n")
 
-    assert named_things(snapshot, PATH) == ()
+    assert named_symbols(snapshot, PATH) == ()
 
 
 @pytest.mark.parametrize(

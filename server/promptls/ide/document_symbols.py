@@ -181,8 +181,8 @@ _has_named: Final = summary(lambda chunk: bool(_named(chunk)), any)
 """Whether a piece has a tag that defines a name."""
 
 
-NamedKind = Literal["file", "part", "section", "macro", "block", "input"]
-_LISTED: Final[dict[str, NamedKind]] = {
+SymbolKind = Literal["file", "part", "section", "macro", "block", "input"]
+_LISTED: Final[dict[str, SymbolKind]] = {
     "part": "part",
     "section": "section",
     "macro": "macro",
@@ -191,28 +191,28 @@ _LISTED: Final[dict[str, NamedKind]] = {
 }
 
 
-class NamedThing(NamedTuple):
+class NamedSymbol(NamedTuple):
     """A workspace symbol: `span` is the range of its name, `container` the file or part that contains it."""
 
     name: str
-    kind: NamedKind
+    kind: SymbolKind
     span: Span
     container: str
 
 
-def named_things(snapshot: Snapshot, path: str) -> tuple[NamedThing, ...]:
+def named_symbols(snapshot: Snapshot, path: str) -> tuple[NamedSymbol, ...]:
     """Return the file at `path` and its symbols; empty if the file is not a prompt."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return ()
     shown = shown_path(snapshot, path)
-    found = [NamedThing(Path(path).name, "file", Span(0, 0), str(Path(shown).parent.as_posix()).strip("."))]
+    found = [NamedSymbol(Path(path).name, "file", Span(0, 0), str(Path(shown).parent.as_posix()).strip("."))]
     found += _listed(document_symbols(snapshot, path), shown)
     declared = {thing.name for thing in found if thing.kind == "input"}
     for name in sorted(template.names.input_names - declared):
         variable = input_variable(template, name)
         if variable is not None and variable.references:
-            found.append(NamedThing(name, "input", variable.references[0].span, shown))
+            found.append(NamedSymbol(name, "input", variable.references[0].span, shown))
     return tuple(found)
 
 
@@ -224,11 +224,11 @@ def shown_path(snapshot: Snapshot, path: str) -> str:
     return path
 
 
-def _listed(symbols: Iterable[DocumentSymbol], container: str) -> Iterator[NamedThing]:
+def _listed(symbols: Iterable[DocumentSymbol], container: str) -> Iterator[NamedSymbol]:
     for symbol in symbols:
         kind = _LISTED.get(symbol.kind)
         if kind is not None:
-            yield NamedThing(symbol.name, kind, symbol.name_span, container)
+            yield NamedSymbol(symbol.name, kind, symbol.name_span, container)
         inner = symbol.name if symbol.kind == "part" else container
         yield from _listed(symbol.children, inner)
 

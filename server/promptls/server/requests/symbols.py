@@ -29,7 +29,7 @@ from promptls.server.locations import (
 )
 from promptls.server.progress import Slices, in_slices, progress, send_part
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-from promptls.server.state.scan import PlacedThing, SymbolIndex, WorkspaceScan
+from promptls.server.state.scan import PlacedSymbol, SymbolIndex, WorkspaceScan
 from promptls.server.to_proto import is_file, path_of, range_json, to_range
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
@@ -126,7 +126,7 @@ async def workspace_symbol(
 ) -> list[types.WorkspaceSymbol] | list[types.SymbolInformation]:
     """Return the symbols that match the query, best match first; in parts if the client supports that."""
     token = params.partial_result_token
-    found: list[tuple[int, str, PlacedThing]] = []
+    found: list[tuple[int, str, PlacedSymbol]] = []
     slices = Slices()
     async with AsyncExitStack() as stack:
         shown = None
@@ -138,7 +138,7 @@ async def workspace_symbol(
         for index, path in enumerate(paths):
             await slices.pause()
             for placed in symbol_index.of_file(path):
-                score = match(params.query, placed.thing.name)
+                score = match(params.query, placed.symbol.name)
                 if score is not None:
                     found.append((score, path, placed))
             if token is not None and len(found) >= _SYMBOLS_PER_PART:
@@ -149,7 +149,7 @@ async def workspace_symbol(
     if token is not None:
         send_part(context, token, [_symbol_json(context, path, placed) for _, path, placed in found])
         return []
-    best = sorted(found, key=lambda each: (-each[0], each[2].thing.name, each[1]))[:_MAX_SYMBOLS]
+    best = sorted(found, key=lambda each: (-each[0], each[2].symbol.name, each[1]))[:_MAX_SYMBOLS]
     if context.capabilities.resolves_symbols:
         return [_symbol(context, path, placed) for _, path, placed in best]
     return [_information(context, path, placed) for _, path, placed in best]
@@ -163,7 +163,7 @@ def resolve_symbol(symbol_index: SymbolIndex, symbol: types.WorkspaceSymbol) -> 
     alike = [
         placed.place
         for placed in symbol_index.of_file(path)
-        if (placed.thing.name, placed.thing.kind) == (symbol.name, data.get("kind"))
+        if (placed.symbol.name, placed.symbol.kind) == (symbol.name, data.get("kind"))
     ]
     top = types.Range(types.Position(0, 0), types.Position(0, 0))
     place = min(alike, key=lambda each: abs(each.start.line - line), default=top)
@@ -171,36 +171,36 @@ def resolve_symbol(symbol_index: SymbolIndex, symbol: types.WorkspaceSymbol) -> 
     return symbol
 
 
-def _workspace_kind(context: Context, placed: PlacedThing) -> types.SymbolKind:
-    kind = _WORKSPACE_KINDS[placed.thing.kind]
+def _workspace_kind(context: Context, placed: PlacedSymbol) -> types.SymbolKind:
+    kind = _WORKSPACE_KINDS[placed.symbol.kind]
     # Clients that list no kinds know those of the protocol's first version.
     is_newer = kind.value > types.SymbolKind.Array.value
     return types.SymbolKind.Class if is_newer and not context.capabilities.newer_symbol_kinds else kind
 
 
-def _symbol(context: Context, path: str, placed: PlacedThing) -> types.WorkspaceSymbol:
-    thing = placed.thing
+def _symbol(context: Context, path: str, placed: PlacedSymbol) -> types.WorkspaceSymbol:
+    symbol = placed.symbol
     return types.WorkspaceSymbol(
         types.LocationUriOnly(context.uri_of(path)),
-        thing.name,
+        symbol.name,
         _workspace_kind(context, placed),
-        data={"kind": thing.kind, "line": placed.place.start.line},
-        container_name=thing.container or None,
+        data={"kind": symbol.kind, "line": placed.place.start.line},
+        container_name=symbol.container or None,
     )
 
 
-def _information(context: Context, path: str, placed: PlacedThing) -> types.SymbolInformation:
+def _information(context: Context, path: str, placed: PlacedSymbol) -> types.SymbolInformation:
     place = types.Location(context.uri_of(path), placed.place)
-    thing = placed.thing
+    symbol = placed.symbol
     return types.SymbolInformation(
-        place, thing.name, _workspace_kind(context, placed), container_name=thing.container or None
+        place, symbol.name, _workspace_kind(context, placed), container_name=symbol.container or None
     )
 
 
-def _symbol_json(context: Context, path: str, placed: PlacedThing) -> Json:
+def _symbol_json(context: Context, path: str, placed: PlacedSymbol) -> Json:
     start, end = placed.place.start, placed.place.end
     made: Json = {
-        "name": placed.thing.name,
+        "name": placed.symbol.name,
         "kind": _workspace_kind(context, placed).value,
         "location": {
             "uri": context.uri_of(path),
@@ -210,8 +210,8 @@ def _symbol_json(context: Context, path: str, placed: PlacedThing) -> Json:
             },
         },
     }
-    if placed.thing.container:
-        made["containerName"] = placed.thing.container
+    if placed.symbol.container:
+        made["containerName"] = placed.symbol.container
     return made
 
 

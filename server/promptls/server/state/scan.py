@@ -19,7 +19,7 @@ from promptls.workspace.python_experiments import PythonFindings, scanned_experi
 from promptls.workspace.workspace import scan_names
 
 if TYPE_CHECKING:
-    from promptls.ide.document_symbols import NamedThing
+    from promptls.ide.document_symbols import NamedSymbol
 
 _UNSEEN_SECONDS: Final = 0.3
 """Scans that end sooner show no progress, to avoid flicker."""
@@ -98,10 +98,10 @@ class WorkspaceScan:
                 await asyncio.wait([scan], timeout=_REPORT_SECONDS)
 
 
-class PlacedThing(NamedTuple):
-    """Something with a name, and its range at the client."""
+class PlacedSymbol(NamedTuple):
+    """A symbol of the workspace, and its range at the client."""
 
-    thing: NamedThing
+    symbol: NamedSymbol
     place: types.Range
 
 
@@ -110,7 +110,7 @@ class SymbolIndex:
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
-        self._cache: dict[str, tuple[Reads, tuple[PlacedThing, ...]]] = {}
+        self._cache: dict[str, tuple[Reads, tuple[PlacedSymbol, ...]]] = {}
 
     def paths(self) -> list[str]:
         """Return the prompt files of the workspace and those that are open, sorted."""
@@ -120,7 +120,7 @@ class SymbolIndex:
             del self._cache[gone]
         return known
 
-    def of_file(self, path: str) -> tuple[PlacedThing, ...]:
+    def of_file(self, path: str) -> tuple[PlacedSymbol, ...]:
         """Return the named symbols in one file."""
         cached = self._cache.get(path)
         if cached is None or not cached[0].hold(self._context.snapshot):
@@ -134,14 +134,14 @@ class SymbolIndex:
             for stale in [each for each, (reads, _) in self._cache.items() if reads.mention(path)]:
                 del self._cache[stale]
 
-    def _read(self, path: str) -> tuple[PlacedThing, ...]:
-        from promptls.ide.document_symbols import named_things
+    def _read(self, path: str) -> tuple[PlacedSymbol, ...]:
+        from promptls.ide.document_symbols import named_symbols
 
         context = self._context
         template = context.snapshot.template(path) if context.kind(path) is not Kind.OTHER else None
         if template is None:
             return ()
         return tuple(
-            PlacedThing(thing, to_range(template.source, thing.span, context.encoding))
-            for thing in named_things(context.snapshot, path)
+            PlacedSymbol(symbol, to_range(template.source, symbol.span, context.encoding))
+            for symbol in named_symbols(context.snapshot, path)
         )
