@@ -254,7 +254,7 @@ def test_a_program_whose_uses_of_a_library_are_right_counts(
     assert capsys.readouterr().out.endswith("1 warning in 1 program.\n")
 
 
-def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comment_of_python_suppresses_a_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mark = "# promptls: ignore[unknown-field] the dataset has it"
     (folder / "a.py").write_text(CONFIGURATION.replace("'),\n    ret", f"'),  {mark}\n    ret"))
     (folder / "b.py").write_text(CONFIGURATION.replace("    prompt", f"    {mark}\n    prompt"))

@@ -119,7 +119,7 @@ def test_sarif_marks_what_the_baseline_knows_as_suppressed(folder: Path, report:
     assert new["suppressions"] == []
 
 
-def test_sarif_marks_what_the_file_silences_as_suppressed(folder: Path, report: Any) -> None:
+def test_sarif_marks_what_the_file_suppresses_as_suppressed(folder: Path, report: Any) -> None:
     silenced = WRONG_ROLE.replace("usr", "usr {# promptls: ignore[unknown-role] ours #}")
     (folder / "a.yml.j2").write_text(silenced)
     (result,) = sarif(report)["results"]

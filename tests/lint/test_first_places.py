@@ -47,7 +47,7 @@ def test_every_position_is_reported_at_higher_severities() -> None:
     assert found == [(2, MESSAGE), (5, MESSAGE), (8, MESSAGE)]
 
 
-def test_a_place_that_is_silenced_hides_no_other() -> None:
+def test_a_place_that_is_suppressed_hides_no_other() -> None:
     assert hints(parts(2, NOTE)) == [(5, MESSAGE)]
 
 

@@ -56,7 +56,7 @@ def test_a_rendering_of_a_former_text_says_nothing() -> None:
     assert check_rendering(edited, MAIN, old) == ()
 
 
-def test_a_comment_silences_what_a_rendering_shows() -> None:
+def test_a_comment_suppresses_what_a_rendering_shows() -> None:
     text = example('"a: b"') + "- name: a\n  content: {{ x }} {# promptls: ignore[rendered-yaml] ours #}\n"
     snapshot, _ = opened(text)
 

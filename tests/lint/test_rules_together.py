@@ -45,7 +45,7 @@ def test_a_role_that_the_settings_name_is_known() -> None:
     assert rules_found(WRONG_ROLE, {"roles": ["sytem"]}) == []
 
 
-def test_a_syntax_error_leaves_open_what_a_comment_silences() -> None:
+def test_a_syntax_error_leaves_open_what_a_comment_suppresses() -> None:
     text = "- name: a\n  role: user # promptls: ignore[unknown-role]\n  content: '{{ 1 | }}'\n"
 
     assert rules_found(text) == [("jinja-syntax", "error")]

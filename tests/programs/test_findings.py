@@ -93,7 +93,7 @@ def test_a_value_that_its_declaration_excludes_is_reported_at_its_key(tmp_path: 
     assert [each.message for each in finding.related] == ["it is declared here"]
 
 
-def test_a_comment_silences_a_call(tmp_path: Path) -> None:
+def test_a_comment_suppresses_a_call(tmp_path: Path) -> None:
     assert found(tmp_path, "", behind="  # promptls: ignore[missing-template-data]") == []
 
 

@@ -137,7 +137,7 @@ def test_what_is_no_written_template_is_left_alone(tmp_path: Path, program: str)
     assert spoken_of(tmp_path, program) == []
 
 
-def test_a_comment_silences_a_line(tmp_path: Path) -> None:
+def test_a_comment_suppresses_a_line(tmp_path: Path) -> None:
     program = (
         "# promptls: ignore[missing-template-data]\nPrompt(raw_template='- name: a\\n  content: {{ x }}\\n')"
     )

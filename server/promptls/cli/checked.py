@@ -131,7 +131,7 @@ GRAVEST_FIRST: tuple[Severity, ...] = ("error", "warning", "information", "hint"
 class CheckedFile(NamedTuple):
     """A file with its kind, its text and its findings.
 
-    `findings` are to be reported; `known` ones are in the baseline, and `suppressed` ones are silenced by a
+    `findings` are to be reported; `known` ones are in the baseline, and `suppressed` ones are those of a
     comment in the file.
     """
 
@@ -224,17 +224,17 @@ def checked_file(
     if path.endswith(".py"):
         from promptls.programs.findings import findings_of_python
 
-        kind, own, silenced = findings_of_python(snapshot, path, later)
+        kind, own, all_found = findings_of_python(snapshot, path, later)
         later = ()
     else:
         kind, own = snapshot.kind(path), check(snapshot, path)
-        silenced = check(snapshot, path, suppressed=True)
+        all_found = check(snapshot, path, suppressed=True)
         if kind is Kind.OTHER and (in_data := findings_in_data(snapshot, path)) is not None:
             kind, own = Kind.DATA, in_data
     found = [*own, *later, *_findings_of_runs(snapshot, path, rules)]
     found.sort(key=lambda finding: (finding.span, finding.rule))
     chosen = tuple(finding for finding in found if finding.rule in rules)
-    suppressed = tuple(finding for finding in silenced if finding.rule in rules)
+    suppressed = tuple(finding for finding in all_found if finding.rule in rules)
     return FileResult(kind, chosen, suppressed)
 
 

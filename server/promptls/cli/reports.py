@@ -379,7 +379,7 @@ _FINGERPRINT: Final = "promptlsFinding/v1"
 def as_sarif(checked: Checked) -> str:
     """Return the report as a SARIF log of one run.
 
-    Findings silenced by the file or the baseline are included, marked as suppressed. Locations are
+    Findings suppressed by the file or the baseline are included, marked as suppressed. Locations are
     relative to the root of the repository.
     """
     from promptls.lint.registry import RULES

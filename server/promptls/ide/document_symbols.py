@@ -181,8 +181,8 @@ _has_named: Final = summary(lambda chunk: bool(_named(chunk)), any)
 """Whether a piece has a tag that defines a name."""
 
 
-SymbolKind = Literal["file", "part", "section", "macro", "block", "input"]
-_LISTED: Final[dict[str, SymbolKind]] = {
+WorkspaceSymbolKind = Literal["file", "part", "section", "macro", "block", "input"]
+_LISTED: Final[dict[str, WorkspaceSymbolKind]] = {
     "part": "part",
     "section": "section",
     "macro": "macro",
@@ -195,7 +195,7 @@ class NamedSymbol(NamedTuple):
     """A workspace symbol: `span` is the range of its name, `container` the file or part that contains it."""
 
     name: str
-    kind: SymbolKind
+    kind: WorkspaceSymbolKind
     span: Span
     container: str
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from promptls.facts import Reads, recording
-from promptls.lint.analysis.suppression import silenced, silenced_names
+from promptls.lint.analysis.suppression import suppressed_names, suppressions_of
 from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
 from promptls.lint.rule import MAX_FINDINGS, File, Finding, Rule, Severity
@@ -85,7 +85,7 @@ def check_steps(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> S
         findings = [replace(finding, fixes=()) for finding in findings]
     if suppressed:
         return _sort(finding for finding in findings if _is_hidden(file, finding))
-    if any(silenced(source)):
+    if any(suppressions_of(source)):
         unused = [*_unused_suppressions(file, selection, findings)]
         findings = [finding for finding in findings if not _is_hidden(file, finding)] + unused
     return _sort(findings)
@@ -273,7 +273,7 @@ def _line(file: File, finding: Finding) -> int:
 
 def _is_hidden(file: File, finding: Finding) -> bool:
     """Return whether a comment in the file suppresses a finding."""
-    return silenced(file.template.source).hides(finding.rule, _line(file, finding))
+    return suppressions_of(file.template.source).hides(finding.rule, _line(file, finding))
 
 
 def _unused_suppressions(file: File, selection: Selection, findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -287,9 +287,9 @@ def _unused_suppressions(file: File, selection: Selection, findings: Sequence[Fi
         return
     found = {(finding.rule, _line(file, finding)) for finding in findings}
     rules = {rule for rule, _ in found}
-    for each in silenced_names(file.template.source):
+    for each in suppressed_names(file.template.source):
         is_used = each.name in rules if each.line is None else (each.name, each.line) in found
         if each.name in on and not is_used:
             where = "this file" if each.line is None else "that line"
-            message = f"`{each.name}` finds nothing in {where}: there is nothing to silence"
+            message = f"`{each.name}` finds nothing in {where}: there is nothing to suppress"
             yield Finding(each.span, message, unnecessary=True, rule=_UNUSED, severity="hint")

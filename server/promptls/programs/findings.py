@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
-from promptls.lint.analysis.suppression import silenced, silenced_by
+from promptls.lint.analysis.suppression import suppressions_in, suppressions_of
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
@@ -100,7 +100,7 @@ def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
 
 def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
     """Return the findings in a Python text without those that its comments suppress."""
-    suppressions = silenced_by(_comments(text))
+    suppressions = suppressions_in(_comments(text))
     starts = line_starts(text)
     hidden = [
         finding
@@ -187,7 +187,7 @@ def _found(
     template = snapshot.template(target)
     if template is None:
         return
-    hidden = silenced(template.source)
+    hidden = suppressions_of(template.source)
     for each in call_problems(snapshot, target, template, [call]):
         if each.span not in reported and not hidden.hides(
             RULE.name, template.source.line_column(each.span.start).line

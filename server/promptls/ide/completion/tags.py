@@ -212,7 +212,7 @@ def comment_items() -> Iterator[CompletionItem]:
         10,
         text="promptls: ignore[",
         snippet="promptls: ignore[${1:rule}] ${2:reason}",
-        detail="silence rules on this line",
+        detail="suppress rules on this line",
     )
 
 

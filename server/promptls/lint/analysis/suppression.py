@@ -27,7 +27,7 @@ _COMMENT: Final = re.compile(r"promptls:\s*ignore(-file)?\[([\w\-, ]+)\]")
 LISTED_NAME: Final = re.compile(r"[^\s,]+")
 
 
-class Silenced(NamedTuple):
+class Suppressions(NamedTuple):
     """The rules that a file suppresses, by line and for the whole file."""
 
     lines: dict[int, frozenset[str]]
@@ -42,7 +42,7 @@ class Silenced(NamedTuple):
         return rule in self.everywhere or any(rule in names for names in self.lines.values())
 
 
-class SilencedName(NamedTuple):
+class SuppressedName(NamedTuple):
     """A rule name in a suppression comment; `line` is the line it applies to, None for the whole file."""
 
     name: str
@@ -50,19 +50,19 @@ class SilencedName(NamedTuple):
     line: int | None
 
 
-def silenced(source: Source) -> Silenced:
+def suppressions_of(source: Source) -> Suppressions:
     """Return the rules that the file suppresses."""
     lines: dict[int, frozenset[str]] = {}
     everywhere: frozenset[str] = frozenset()
-    for each in silenced_names(source):
+    for each in suppressed_names(source):
         if each.line is None:
             everywhere |= {each.name}
         else:
             lines[each.line] = lines.get(each.line, frozenset()) | {each.name}
-    return Silenced(lines, everywhere)
+    return Suppressions(lines, everywhere)
 
 
-def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
+def suppressions_in(comments: Iterable[tuple[int, str]]) -> Suppressions:
     """Return the rules that comments suppress; each comment is passed with the line it applies to."""
     lines: dict[int, frozenset[str]] = {}
     everywhere: frozenset[str] = frozenset()
@@ -73,13 +73,13 @@ def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
             everywhere |= names
         elif names:
             lines[line] = lines.get(line, frozenset()) | names
-    return Silenced(lines, everywhere)
+    return Suppressions(lines, everywhere)
 
 
-def silenced_names(source: Source) -> list[SilencedName]:
+def suppressed_names(source: Source) -> list[SuppressedName]:
     """Return the rule names in the suppression comments of the file; spans are in the file."""
     return [
-        SilencedName(name, span, None if lines is None else source.line_column(comment.start).line + lines)
+        SuppressedName(name, span, None if lines is None else source.line_column(comment.start).line + lines)
         for comment, lines, names in _comments(source.root)
         for name, span in names
     ]
@@ -158,7 +158,9 @@ _comments: Final = placed_items(_in_chunk, _shift)
 
 def shows_all(file: File, rule: str) -> bool:
     """Return whether all occurrences of a hint are shown: it is raised in severity, or suppressed somewhere."""
-    return file.project.rules.get(rule, "hint") != "hint" or silenced(file.template.source).speaks_of(rule)
+    return file.project.rules.get(rule, "hint") != "hint" or suppressions_of(file.template.source).speaks_of(
+        rule
+    )
 
 
 class RepeatedFinding(NamedTuple):

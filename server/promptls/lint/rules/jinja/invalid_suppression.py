@@ -59,11 +59,11 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             span = Span(match.start(2), match.end(2)).shifted(start)
             known = ("ignore", "ignore-file")
             yield misspelled(
-                span, "a comment silences rules with `ignore` or `ignore-file`", match.group(2), known
+                span, "a comment suppresses rules with `ignore` or `ignore-file`", match.group(2), known
             )
         elif match.group(1) is None or not match.group(1).strip():
             span = Span(match.start(), match.end()).shifted(start)
-            yield Finding(span, "this silences nothing: name rules in brackets, `ignore[rule-name]`")
+            yield Finding(span, "this suppresses nothing: name rules in brackets, `ignore[rule-name]`")
         else:
             yield from _unknown(match.group(1), start + match.start(1))
     if "promptls:" in chunk.text:
@@ -88,7 +88,7 @@ def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
                 continue
             span = Span(start, start + len(match.group().rstrip()))
             fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{# {match.group(1).rstrip()} #}}"),))
-            message = "this silences nothing: it is part of the text that the model gets"
+            message = "this suppresses nothing: it is part of the text that the model gets"
             yield Finding(span, message, (fix,))
 
 
