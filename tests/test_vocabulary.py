@@ -40,6 +40,10 @@ DENIED = {
     r"\b_?wanted\b|\bis_wanted\b|[a-z]Wanted\b": "required, requested, expected",
     r"\b_?asked = |\basked_\w+\b|\bASKED\b": "requested, queried",
     r"\b_?(held|settled) = |\bkept_by_|\bsettled\w*\(": "cached, retained, resolved",
+    r"\b\w*[Oo]bjections?\b": "problem",
+    r"\b\w*[Mm]isfits?\b": "mismatch",
+    r"\b[Ss]teadily\b|\bSteady[A-Z]|\bPace\b": "retry, rate limit",
+    r"\b[Ss]ilence[sd]?\b": "suppress",
     r"\bnone where\b|\bNone where\b": "none if",
     r"[Mm]isspelt|[Cc]olour|[Bb]ehaviour|[Nn]eighbour|[Aa]nalys(e|ed|ing)\b|[Ll]abelled(?!by)|[Aa]rtefact|\b[Cc]entre\b"
     r"|\b[Ll]icence": "American spelling",

@@ -209,7 +209,7 @@ def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
     examples = []
     for variant, (rows, tokens) in zip(left.variants, shown, strict=True):
         comparison = next(compared, None) if rows else None
-        examples.append(asdict(_worth(variant, rows, tokens, plan, comparison)))
+        examples.append(asdict(_assessment(variant, rows, tokens, plan, comparison)))
     experiment = plan.experiment
     return {
         "format": leave_one_out_report.FORMAT,
@@ -244,18 +244,18 @@ def _shown(plan: Plan, without: Plan) -> tuple[int, float]:
     return len(saved), sum(saved) / len(saved) if saved else 0.0
 
 
-def _worth(
+def _assessment(
     variant: Variant, shown: int, tokens: float, plan: Plan, comparison: Comparison | None
-) -> leave_one_out_report.ExampleWorth:
+) -> leave_one_out_report.ExampleAssessment:
     example, text = variant.example, variant.text
     written = text[example.span.start : example.span.end]
     metrics = comparison.metrics if comparison is not None else ()
     verdict = leave_one_out_report.verdict_of(metrics, shown)
     failed = variant.prepared.plan.failing
-    message = leave_one_out_report.describe_worth(verdict, metrics, shown, plan.rows, tokens)
+    message = leave_one_out_report.describe_assessment(verdict, metrics, shown, plan.rows, tokens)
     if len(failed) > len(plan.failing):
         message += f"; without it {len(failed)} rows cannot be rendered"
-    return leave_one_out_report.ExampleWorth(
+    return leave_one_out_report.ExampleAssessment(
         file=relative(Path(variant.path), plan.experiment.folder),
         line=text.count("\n", 0, example.span.start),
         number=example.number,

@@ -16,11 +16,11 @@ from promptls.text.errors import parse_json
 FORMAT = 2
 """The format version, incremented on incompatible changes."""
 
-Worth: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not shown"]
+ExampleVerdict: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not shown"]
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleWorth:
+class ExampleAssessment:
     """The assessment of an example: its location, the number of rows that show it, and its value.
 
     `file` is relative to the results folder, and `line` counts from 0. `tokens` is its average number
@@ -35,7 +35,7 @@ class ExampleWorth:
     digest: str
     shown: int
     tokens: float
-    verdict: Worth
+    verdict: ExampleVerdict
     message: str
     metrics: list[dict[str, Any]]
 
@@ -72,7 +72,7 @@ def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
         return None
 
 
-def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
+def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> ExampleVerdict:
     """Return the overall verdict of the comparisons between the runs with and without an example."""
     if not shown:
         return "not shown"
@@ -84,8 +84,8 @@ def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
     return "undecided"
 
 
-def describe_worth(
-    verdict: Worth, metrics: Sequence[MetricComparison], shown: int, rows: int, tokens: float
+def describe_assessment(
+    verdict: ExampleVerdict, metrics: Sequence[MetricComparison], shown: int, rows: int, tokens: float
 ) -> str:
     """Return a sentence with the verdict and its reasons, for readers without knowledge of statistics."""
     if verdict == "not shown":

@@ -105,7 +105,7 @@ def change_text(run: RunSummary, metric: MetricSummary) -> str:
     return f" ({change:+.3g})" if change else " (±0)"
 
 
-class KnownWorth(NamedTuple):
+class KnownAssessment(NamedTuple):
     """An example of the current text, with its leave-one-out verdict and reasons from one experiment."""
 
     example: FewShot
@@ -116,7 +116,7 @@ class KnownWorth(NamedTuple):
     stale: bool
 
 
-def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
+def known_assessments(snapshot: Snapshot, path: str) -> tuple[KnownAssessment, ...]:
     """Return the verdicts on the examples in the file at `path`, also from prompts that include it.
 
     Examples are identified by their text; a verdict is stale if anything else in the prompt has changed.
@@ -131,7 +131,7 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
     from promptls.experiments.leave_one_out_report import known_report
     from promptls.experiments.manifest import hash_of_text, results_folder
 
-    found: list[KnownWorth] = []
+    found: list[KnownAssessment] = []
     for entry, name in pairs:
         folder = results_folder(Path(entry), snapshot.project(entry))
         report = known_report(folder, Path(entry), name)
@@ -141,11 +141,10 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
         verdicts = {each["digest"]: each for each in report["examples"] if each["file"] == path}
         stale = any(_hash(snapshot, file) != digest for file, digest in report["files"].items())
         for example in few_shots(template) if verdicts else ():
-            worth = verdicts.get(hash_of_text(text[example.span.start : example.span.end]))
-            if worth is not None:
-                found.append(
-                    KnownWorth(example, name, worth["verdict"], worth["tokens"], worth["message"], stale)
-                )
+            known = verdicts.get(hash_of_text(text[example.span.start : example.span.end]))
+            if known is not None:
+                verdict, tokens, message = known["verdict"], known["tokens"], known["message"]
+                found.append(KnownAssessment(example, name, verdict, tokens, message, stale))
     return tuple(found)
 
 

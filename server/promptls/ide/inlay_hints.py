@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 
-from promptls.ide.experiments import known_worths
+from promptls.ide.experiments import known_assessments
 from promptls.rendering.file_rendering import (
     FileRendering,
     PartRange,
@@ -42,9 +42,11 @@ def inlay_hints(
     template = snapshot.template(path)
     if template is None:
         return ()
-    worths = tuple(hint for hint in _worth_hints(snapshot, path, template) if within.contains(hint.offset))
+    assessments = tuple(
+        hint for hint in _assessment_hints(snapshot, path, template) if within.contains(hint.offset)
+    )
     if latest is None or not snapshot.project(path).settings.inlay_hints.tokens:
-        return worths
+        return assessments
     kind = snapshot.kind(path)
     if kind is Kind.OBJECT:
         found = _object_hint(template, latest)
@@ -53,13 +55,13 @@ def inlay_hints(
             _part_hints(snapshot, path, template, latest), _include_hints(snapshot, path, template, latest)
         )
     else:
-        return worths
-    return (*(hint for hint in found if within.contains(hint.offset)), *worths)
+        return assessments
+    return (*(hint for hint in found if within.contains(hint.offset)), *assessments)
 
 
-def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:
+def _assessment_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:
     """Yield the leave-one-out verdicts after few-shot examples."""
-    for each in known_worths(snapshot, path):
+    for each in known_assessments(snapshot, path):
         line = template.source.line_span(template.source.line_column(each.example.span.start).line)
         stale = ", stale" if each.stale else ""
         yield InlayHint(

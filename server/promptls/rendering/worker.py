@@ -87,7 +87,7 @@ _LEAST_SECONDS: Final = 0.05
 """The shortest wait for a process that gets too little of the processor."""
 
 
-class LateError(Exception):
+class RenderTimeoutError(Exception):
     """No response arrived in time; `place` is the last known template file and line of the job."""
 
     def __init__(self, place: tuple[str, int] | None) -> None:
@@ -151,7 +151,7 @@ class RenderProcess:
     async def running(self) -> asyncio.subprocess.Process:
         """Return the process, started and ready.
 
-        Raises LateError, EOFError or OSError if it does not start.
+        Raises RenderTimeoutError, EOFError or OSError if it does not start.
         """
         if self._process is not None and self._process.returncode is None:
             return self._process
@@ -182,7 +182,7 @@ class RenderProcess:
     ) -> dict[str, Any]:
         """Return the response to `request`; the parts of a rendering arrive in messages of their own.
 
-        Raises LateError, EOFError or OSError, after which the process has ended.
+        Raises RenderTimeoutError, EOFError or OSError, after which the process has ended.
 
         `encoding` is the one that a job counts with; its time starts once that is loaded.
         """
@@ -265,7 +265,7 @@ class RenderProcess:
     ) -> dict[str, Any]:
         """Return the next message.
 
-        Raises LateError when the time is over and the process is stopped, or EOFError.
+        Raises RenderTimeoutError when the time is over and the process is stopped, or EOFError.
         """
         assert process.stdout is not None
         reading = asyncio.ensure_future(_read_message(process.stdout))
@@ -280,7 +280,7 @@ class RenderProcess:
                 reading.cancel()
                 # After a partially read message, the stream is unusable, so a new process is needed.
                 await self.stop()
-        raise LateError(place)
+        raise RenderTimeoutError(place)
 
     def _forget_mark(self) -> None:
         mark, self._mark = self._mark, None
@@ -458,7 +458,7 @@ class RenderWorker:
 
     async def _start(self) -> None:
         async with self._lock:
-            with contextlib.suppress(EOFError, OSError, LateError):
+            with contextlib.suppress(EOFError, OSError, RenderTimeoutError):
                 await self._process.running()
 
     def _end_superseded(self, path: str, version: int) -> None:
@@ -502,7 +502,7 @@ class RenderWorker:
                     if version is not None and self._latest.get(job.path) != version:
                         raise SupersededError
                     answer = await self._process.exchange(request, notify, job.encoding)
-                except LateError as error:
+                except RenderTimeoutError as error:
                     return self._timed_out(job, error.place)
                 except (EOFError, OSError) as error:
                     place = self._process.marked(unseen=False)
@@ -538,7 +538,7 @@ class RenderWorker:
             for _ in range(ATTEMPTS):
                 try:
                     answer = await self._process.exchange(request)
-                except LateError:
+                except RenderTimeoutError:
                     seconds = self.limits.start_seconds
                     raise CountingError(
                         f"Counting tokens took longer than {plural(seconds, 'second')}."

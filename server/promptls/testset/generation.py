@@ -329,7 +329,7 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
         requests = [(each.messages(scenario), SAMPLE_SCHEMA) for each, scenario in plan.drawn.scenarios]
     else:
         leaves = [node.text for node in plan.graph.leaves]
-        extractors = _extractors(_NOBODY)
+        extractors = _extractors(_NO_MODEL)
         requests = [
             (extraction_messages(each.task, text, "found"), each.schema)
             for text in leaves
@@ -348,9 +348,9 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
     return estimate_of(plan.reference, calls, cached, tokens, longest)
 
 
-class _Nobody:
+class _NoModel:
     async def ask(self, *_: object, **__: object) -> str:
         raise AssertionError("a plan asks nobody")
 
 
-_NOBODY: Final[Asker] = _Nobody()
+_NO_MODEL: Final[Asker] = _NoModel()

@@ -15,7 +15,13 @@ from promptls.ide.hover.names import (
     hover_variable,
     hover_word,
 )
-from promptls.ide.hover.of_prompt import hover_example, hover_few_shot, hover_include, hover_part, worth_texts
+from promptls.ide.hover.of_prompt import (
+    assessment_texts,
+    hover_example,
+    hover_few_shot,
+    hover_include,
+    hover_part,
+)
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.kind import Kind
 from promptls.workspace.snapshot import Snapshot
@@ -44,7 +50,7 @@ def hover(
         or hover_column(path, template, offset, latest)
         or hover_named(snapshot, path, template, offset, latest)
         or hover_header(snapshot.kind(path), template, offset, latest, runs)
-        or hover_example(template, offset, latest, runs, worth_texts(snapshot, path, offset))
+        or hover_example(template, offset, latest, runs, assessment_texts(snapshot, path, offset))
         or hover_few_shot(snapshot, path, offset)
         or hover_part(snapshot, path, template, offset, latest)
     )

@@ -11,7 +11,7 @@ from promptls.datasets.dataset_files import row_lines
 from promptls.dialects import KeyFact
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.ide.document_symbols import shown_path
-from promptls.ide.experiments import ExperimentRuns, known_worths
+from promptls.ide.experiments import ExperimentRuns, known_assessments
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
 from promptls.ide.inlay_hints import range_text
 from promptls.rendering.file_rendering import (
@@ -210,15 +210,15 @@ def hover_example(
     offset: int,
     latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]],
-    worth: Iterable[str] = (),
+    assessments: Iterable[str] = (),
 ) -> Hover | None:
-    """Return the hover text of the example at `offset`; `worth` holds the verdicts of leave-one-out runs."""
+    """Return the hover text of the example at `offset`; `assessments` are those of leave-one-out runs."""
     for number, example in enumerate(template.declarations.examples, start=1):
         if example.span.contains(offset):
             texts = [f"example {number}", *_count_text(example, number, latest)]
             for each in runs():
                 texts += _last_result(template, number, example, each)
-            return Hover(example.span, "\n\n".join([*texts, *worth]))
+            return Hover(example.span, "\n\n".join([*texts, *assessments]))
     return None
 
 
@@ -244,20 +244,20 @@ def _last_result(template: Template, number: int, example: Example, runs: Experi
 
 def hover_few_shot(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
     """Return the hover text of the few-shot example at `offset`; None if nothing is known."""
-    found = [each for each in known_worths(snapshot, path) if each.example.span.contains(offset)]
+    found = [each for each in known_assessments(snapshot, path) if each.example.span.contains(offset)]
     if not found:
         return None
     example = found[0].example
-    texts = [f"example {example.number}", *worth_texts(snapshot, path, offset)]
+    texts = [f"example {example.number}", *assessment_texts(snapshot, path, offset)]
     return Hover(example.span, "\n\n".join(texts))
 
 
-def worth_texts(snapshot: Snapshot, path: str, offset: int) -> list[str]:
+def assessment_texts(snapshot: Snapshot, path: str, offset: int) -> list[str]:
     """Return the leave-one-out verdicts on the example at `offset`, one for each experiment."""
     return [
         f"left out of {code(each.experiment)}{', stale' if each.stale else ''}: "
         f"{markdown_prose(each.message)}"
-        for each in known_worths(snapshot, path)
+        for each in known_assessments(snapshot, path)
         if each.example.span.contains(offset)
     ]
 

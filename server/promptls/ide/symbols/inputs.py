@@ -238,7 +238,7 @@ def _text_names(node: Node | None, chunk: Chunk) -> Iterator[Span]:
 _RUN: frozenset[Kind] = frozenset({Kind.PARTS, Kind.OBJECT, Kind.EVALUATION})
 
 
-class RunOn(NamedTuple):
+class ExperimentPlace(NamedTuple):
     """An experiment, and the file that declares it, whose folder its paths are relative to."""
 
     declared: ExperimentKey
@@ -250,17 +250,17 @@ class RunOn(NamedTuple):
         return os.path.normpath(Path(self.named_in).parent / self.declared.dataset)
 
 
-def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterator[RunOn]:
+def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterator[ExperimentPlace]:
     """Yield the experiments of the file at `path`, then those of its settings that can be run on it."""
     own = template.declarations.settings.experiments or {}
-    yield from (RunOn(each, path) for each in own.values() if each.dataset)
+    yield from (ExperimentPlace(each, path) for each in own.values() if each.dataset)
     project = snapshot.project(path)
     if project.path is None or not project.settings.experiments or snapshot.kind(path) not in _RUN:
         return
     declared = {key.name for key in template.declarations.inputs or ()}
     inputs = declared or (template.names.input_names - INJECTED)
     for name, each in project.settings.experiments.items():
-        found = RunOn(each, str(project.path))
+        found = ExperimentPlace(each, str(project.path))
         if name not in own and inputs and inputs <= columns_in(snapshot, found.dataset):
             yield found
 

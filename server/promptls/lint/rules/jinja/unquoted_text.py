@@ -63,7 +63,7 @@ from promptls.workspace.contract import calls_to, include_chains
 _Use: TypeAlias = Literal["role", "value", "result", "compared", "test", "key", "inner key", "dict key"]
 
 
-class _Doubtful(NamedTuple):
+class _Ambiguous(NamedTuple):
     """A name, where it is read, and what for; for a key, the name in front of the bracket."""
 
     name: str
@@ -87,33 +87,33 @@ _TEST: Final = "defined"
 
 
 @chunk_fact
-def _doubtful(chunk: Chunk) -> tuple[_Doubtful, ...]:
+def _ambiguous(chunk: Chunk) -> tuple[_Ambiguous, ...]:
     """Return the names that are compared with another value, or used as a key."""
-    found: list[_Doubtful] = []
+    found: list[_Ambiguous] = []
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and node.operators in _EQUAL:
             for one, other in (node.operands, node.operands[::-1]):
                 if isinstance(one, Name) and _is_role(other):
-                    found.append(_Doubtful(one.name, one.span.shifted(start), "role"))
+                    found.append(_Ambiguous(one.name, one.span.shifted(start), "role"))
             other, one = node.operands
             if isinstance(one, Name) and not _is_role(other) and _last_name(other) in _ENUMERATIONS:
-                found.append(_Doubtful(one.name, one.span.shifted(start), "value"))
+                found.append(_Ambiguous(one.name, one.span.shifted(start), "value"))
             elif isinstance(one, Name) and one.name == _TEST:
                 sign = Span(other.span.end, one.span.end).shifted(start)
-                found.append(_Doubtful(one.name, sign, "test", node.operators[0]))
+                found.append(_Ambiguous(one.name, sign, "test", node.operators[0]))
             elif isinstance(one, Name) and isinstance(other, Call):
-                found.append(_Doubtful(one.name, one.span.shifted(start), "result"))
+                found.append(_Ambiguous(one.name, one.span.shifted(start), "result"))
             elif isinstance(one, Name) and isinstance(other, Name | Attribute | Item):
-                found.append(_Doubtful(one.name, one.span.shifted(start), "compared"))
+                found.append(_Ambiguous(one.name, one.span.shifted(start), "compared"))
         elif isinstance(node, Collection) and node.kind == "dict":
             keys = [key for key in node.items[::2] if isinstance(key, Name)]
-            found += [_Doubtful(key.name, key.span.shifted(start), "dict key") for key in keys]
+            found += [_Ambiguous(key.name, key.span.shifted(start), "dict key") for key in keys]
         elif isinstance(node, Item) and isinstance(node.key, Name):
             owner = node.target.name if isinstance(node.target, Name) else ""
             use: _Use = "key"
             if isinstance(node.target, Attribute):
                 use, owner = "inner key", node.target.name
-            found.append(_Doubtful(node.key.name, node.key.span.shifted(start), use, owner))
+            found.append(_Ambiguous(node.key.name, node.key.span.shifted(start), use, owner))
     return tuple(found)
 
 
@@ -134,7 +134,7 @@ def _is_role(node: object) -> bool:
     return isinstance(node, Name) and node.name == "role"
 
 
-_names: Final = summary(lambda chunk: frozenset(each.name for each in _doubtful(chunk)), union)
+_names: Final = summary(lambda chunk: frozenset(each.name for each in _ambiguous(chunk)), union)
 
 
 def _keys(chunk: Chunk) -> Iterator[str]:
@@ -187,7 +187,7 @@ def check(file: File) -> Iterator[Finding]:
     doubtful -= declared_names(file) or frozenset()
     doubtful -= given_names(file)
     for located in file.chunks.where(_names) if doubtful else ():
-        for name, span, use, owner in _doubtful(located.chunk):
+        for name, span, use, owner in _ambiguous(located.chunk):
             known = _attributes(file.chunks) if use.endswith("key") else file.project.roles
             is_likely = use in {"value", "result"} or name in known
             if use == "compared":
@@ -239,7 +239,7 @@ def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:
     places = {
         span.shifted(located.start)
         for located in file.chunks.where(_names)
-        for other, span, *_ in _doubtful(located.chunk)
+        for other, span, *_ in _ambiguous(located.chunk)
         if other == name
     }
     return all(reference.span in places for reference in names.references_of(name))
