@@ -92,6 +92,10 @@ RIGHT = {
     "a bare experiment": EXPERIMENT.replace("experiment()", "experiment"),
     "another program's load": "import json\njson.load(stream, encodin='x')",
     "a backend of a plugin": "Dataset('d', backend='s3', root_dir='.')",
+    "one template of two": "Prompt(raw_template='', template_path=None)",
+    "a call that must fail": (
+        "import pytest\nwith pytest.raises(ValueError):\n    Dataset.load('d', backend='csv', root_dir='.')"
+    ),
     "a path that is like no other": "load('elsewhere.yml.j2')",
     "values that are truth values": METRIC.replace('["good", "bad"]', "[True, False]").replace(
         '"good" if response == expected else "bad"', "a == b"

@@ -35,6 +35,7 @@ from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
+from promptls.workspace.python_calls import failing_blocks
 from promptls.workspace.python_experiments import PROMPT_PARAMETERS
 
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
@@ -71,7 +72,12 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
         found = set(_findings(program))
     except RecursionError:  # from `ast.unparse`
         return ()
-    placed = (finding.of(RULE.name, finding.severity or severity) for finding in found)
+    failing = [program.span(block) for block in failing_blocks(program.tree)]
+    placed = (
+        finding.of(RULE.name, finding.severity or severity)
+        for finding in found
+        if not any(span.start < finding.span.start < span.end for span in failing)
+    )
     return tuple(sorted(placed, key=lambda finding: (finding.span, finding.message)))
 
 

@@ -146,7 +146,8 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
     if program.library_name(call.func) != "Prompt":
         return
     given = {keyword.arg: keyword for keyword in call.keywords}
-    if {"raw_template", "template_path"} <= given.keys():
+    written = {name for name, each in given.items() if ast.unparse(each.value) != "None"}
+    if {"raw_template", "template_path"} <= written:
         message = "a prompt has one template: `raw_template` or `template_path`"
         yield Finding(program.span(given["template_path"]), message)
     if is_open(call) or call.args or not _is_prompt_object(program, call):

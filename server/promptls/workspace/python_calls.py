@@ -176,18 +176,22 @@ _ERROR_CHECKS: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex"}
 """Functions of pytest and unittest that fail if the block below them raises no error."""
 
 
-def _failing_calls(tree: ast.Module) -> frozenset[ast.AST]:
-    """Return the expressions in blocks that must raise an error."""
-    return frozenset(
-        inner
+def failing_blocks(tree: ast.Module) -> tuple[ast.With | ast.AsyncWith, ...]:
+    """Return the blocks of a program that must raise an error."""
+    return tuple(
+        block
         for block in ast.walk(tree)
         if isinstance(block, ast.With | ast.AsyncWith)
         and any(
             isinstance(each.context_expr, ast.Call) and last_name(each.context_expr.func) in _ERROR_CHECKS
             for each in block.items
         )
-        for inner in ast.walk(block)
     )
+
+
+def _failing_calls(tree: ast.Module) -> frozenset[ast.AST]:
+    """Return the expressions in blocks that must raise an error."""
+    return frozenset(inner for block in failing_blocks(tree) for inner in ast.walk(block))
 
 
 def _template_of(node: ast.Call, scope: Scope, loads: frozenset[str], path: str) -> tuple[str | None, bool]:
