@@ -72,6 +72,32 @@ class Support:
 """,
 }
 
+BUILDING = """\
+from prompt_poet import Prompt
+def build(ticket):
+    data = {"text": ticket}
+    return data
+Prompt(template_path="a.yml.j2", template_data=build(1))
+"""
+
+
+def test_the_data_may_be_what_a_function_returns() -> None:
+    (call,) = calls_in(BUILDING, "app.py")
+    assert (call.keys, len(key_spans(BUILDING, call, ("text",)))) == ({"text"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return", '    data["more"] = 1\n    return'),
+        ("def build", "@cached\ndef build"),
+        ("    return data", "    return data or other"),
+        ("    return", "    if not ticket:\n        return {}\n    return"),
+    ],
+)
+def test_the_data_is_unknown_if_a_function_changes_it(old: str, new: str) -> None:
+    assert calls_in(BUILDING.replace(old, new), "app.py") == ()
+
 
 @pytest.mark.parametrize("text", LOADED.values(), ids=LOADED.keys())
 def test_a_call_of_what_was_loaded_before_is_found(text: str) -> None:

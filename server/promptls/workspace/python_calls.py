@@ -24,6 +24,10 @@ _CALL_MARKS: Final = ("template_path", "raw_template", "get_template")
 """Every file with such a call contains one of these strings, or the words of `promptls.load`."""
 _LOAD: Final = re.compile(r"\bload\b")
 _RAW: Final = "raw_template"
+_ONCE: Final = 2
+"""How often the name of a variable occurs that is set and read once."""
+_MAX_STEPS: Final = 5
+"""How many variables and functions are followed to the data of a call."""
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
 """Arguments that change the meaning of a path or of the data."""
@@ -251,19 +255,18 @@ def _values_by_key(
     """Return the values that a call passes, sorted by their keys; unknown if they are not literal."""
     found = dict.fromkeys(sorted(keys), UNKNOWN)
     for each in data:
-        value = scope.constant_of(each.id) if isinstance(each, ast.Name) else each
+        value, around = _written(each, scope)
         if isinstance(value, ast.Dict):
-            found |= dict(given_shape(value, scope).keys)
+            found |= dict(given_shape(value, around).keys)
         elif isinstance(value, ast.Call):
-            keywords = {keyword.arg: given_shape(keyword.value, scope) for keyword in value.keywords}
+            keywords = {keyword.arg: given_shape(keyword.value, around) for keyword in value.keywords}
             found |= {name: shape for name, shape in keywords.items() if name is not None}
     return tuple(found.items())
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
-    """Return the keys of a literal dict, or of a variable whose only value is one; None otherwise."""
-    if isinstance(node, ast.Name):
-        node = scope.constant_of(node.id)
+    """Return the keys of a literal dict, also in a variable or from a function; None for anything else."""
+    node, _ = _written(node, scope)
     if isinstance(node, ast.Dict):
         keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
         return frozenset(map(str, keys)) if all(isinstance(key, str) for key in keys) else None
@@ -271,6 +274,36 @@ def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
         names = [keyword.arg for keyword in node.keywords]
         return None if node.args or None in names else frozenset(map(str, names))
     return None
+
+
+def _written(node: ast.expr | None, scope: Scope) -> tuple[ast.expr | None, Scope]:
+    """Return the expression that a variable, or a function of the module, stands for, and its scope.
+
+    The function must have no decorator, and one `return`. None if nothing is known of the variable.
+    """
+    for _ in range(_MAX_STEPS):
+        match node:
+            case ast.Name(id=name):
+                node = scope.constant_of(name)
+            case ast.Call(func=ast.Name(id=name)) if (function := scope.function_of(name)) is not None:
+                inner = next((each for each in scope.module.inner if each.node is function), None)
+                if inner is None or (node := _returned(function, inner)) is None:
+                    return None, scope
+                scope = inner
+            case _:
+                break
+    return node, scope
+
+
+def _returned(function: ast.FunctionDef, scope: Scope) -> ast.expr | None:
+    """Return the dict of the only `return` of a function, also in a variable that nothing else reads."""
+    nodes = list(ast.walk(function))
+    returned = [each.value for each in nodes if isinstance(each, ast.Return | ast.Yield)]
+    node = returned[0] if len(returned) == 1 else None
+    if isinstance(node, ast.Name):
+        reads = [each for each in nodes if isinstance(each, ast.Name) and each.id == node.id]
+        node = scope.value_of(node.id) if len(reads) == _ONCE else None
+    return node if isinstance(node, ast.Dict) else None
 
 
 def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tuple[Span, ...]:
@@ -304,7 +337,7 @@ def _keys_of_call(
     data: ast.expr, scope: Scope, places: PythonPlaces, keys: tuple[str | None, ...], *, is_data: bool = False
 ) -> Iterator[Span]:
     """Yield the positions of a key in an expression, as far as it is literal."""
-    written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
+    written, scope = _written(data, scope)
     if isinstance(written, ast.Dict):
         for key, value in zip(written.keys, written.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):

@@ -34,6 +34,11 @@ class Scope:
     attributes: list[AttributeValue] = field(default_factory=list)
     """Of a module: what any of its code assigns to attributes of names."""
 
+    @property
+    def module(self) -> Scope:
+        """The scope of the module."""
+        return _chain(self)[-1]
+
     def value_of(self, name: str) -> ast.expr | None:
         """Return the value of a name if it is bound once, else None."""
         scope: Scope | None = self
@@ -189,7 +194,7 @@ def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
     `name` is the name of a class, or a method's name for its instance or class. The expression has the same
     meaning in any scope: the names that it reads are bound in the module.
     """
-    module = _chain(scope)[-1]
+    module = scope.module
     owner = _referenced_class(scope, name)
     if owner is None:
         return None
