@@ -41,6 +41,14 @@ def test_a_sound_prompt_exits_0(folder: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == "No findings in 1 prompt.\n"
 
 
+@pytest.mark.parametrize(("name", "code"), [("a.yml.j2", 1), ("a.yaml", 0)])
+def test_a_single_chat_message_is_no_part_in_a_file_of_another_kind(
+    folder: Path, name: str, code: int
+) -> None:
+    (folder / name).write_text("- role: user\n  content: Hello, {{ name }}.\n")
+    assert main(["check", name]) == code
+
+
 @pytest.mark.parametrize("content", [b"", b"\0\x01" * 50, ANSIBLE.encode()])
 def test_a_named_file_that_is_no_prompt_is_reported(
     folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]

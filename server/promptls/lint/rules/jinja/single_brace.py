@@ -199,6 +199,7 @@ def check(file: File) -> Iterator[Finding]:
             is_dollar = located.chunk.text[span.start] == "$"
             is_guess = is_key or (inside in guessed and not is_dollar)
             is_guess |= is_dollar and is_single and inside in in_dollars and inside.islower()
+            is_guess &= not is_dollar or f"{inside}=" not in located.chunk.text  # a shell sets it
             if is_guess or is_half or _root(name) in known or is_filtered:
                 meant = f"{{{{ {inside} }}}}"
                 fix = Fix.change_to(span, meant)

@@ -56,7 +56,8 @@ from promptls.text.suggest import is_close, is_typo
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")
 _CUT: Final = re.compile(r"</(?P<name>[A-Za-z][\w-]{2,40})[ ]*$", re.MULTILINE)
 """A closing tag without its last sign."""
-_CODE: Final = re.compile(r"`[^`\n]*`")
+_CODE: Final = re.compile(r"(```|~~~)[\w-]*\s+<[^<>\n]*>\s+\1|`[^`\n]*`")
+"""Inline code, and a code block with nothing but a placeholder."""
 _PAIR: Final = 2
 _SEPARATORS: Final = frozenset(
     {"break", "newline", "pagebreak", "sep", "separator", "image", "eos", "bos", "pad", "mask", "blank"}

@@ -49,14 +49,18 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
+from promptls.workspace.disk import has_prompt_name
 
 _TEXTS: Final = frozenset({"content", "sections"})
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the missing required keys of parts; one hint for chat messages that all lack a name."""
+    """Yield the missing required keys of parts; one hint for chat messages that all lack a name.
+
+    A single one may be a part, in a file with the name of a prompt.
+    """
     form = _form(file.chunks)
-    if form.are_messages and form.parts > 1:
+    if form.are_messages and (form.parts > 1 or not has_prompt_name(file.path)):
         yield from _messages(file)
     else:
         found = [*_in_chunk(file)]
