@@ -27,11 +27,18 @@ class PromptChange(NamedTuple):
 
 
 def other_data(data: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return data of another request: every input has another value, except for declared constants.
+    """Return data of another request: every input has another value, except for constants and today's date.
 
     `schemas` are the JSON Schemas of the inputs.
     """
-    return {name: _other(value, schemas.get(name, {})) for name, value in data.items()}
+    return {
+        name: value if name in _DAILY else _other(value, schemas.get(name, {}))
+        for name, value in data.items()
+    }
+
+
+_DAILY: Final = frozenset({"today", "current_date", "today_date", "todays_date", "weekday"})
+"""Names of inputs that are the same in all requests of a day; caches live for minutes."""
 
 
 def _other(value: Any, schema: Mapping[str, Any]) -> Any:

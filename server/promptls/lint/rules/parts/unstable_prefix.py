@@ -6,7 +6,8 @@ Reports the first place at which the prompt differs between two requests, if at 
 fixed text follow it. The file is rendered twice, with another value of every input the second time, and
 with the samples. Fixed text is what both prompts have, outside of loops. A difference that comes from an
 included file is reported at the include. Inputs that the header declares with `const`, or with an
-`enum` of one value, are the same in all requests. The tokens are counted with the prompt's encoding.
+`enum` of one value, and those with names such as `today`, are the same in all requests. The tokens are
+counted with the prompt's encoding.
 
 1,024 tokens is the minimum length of a prompt for OpenAI, and for most models of Anthropic, to cache its
 beginning (see their documentation of prompt caching: platform.openai.com/docs/guides/prompt-caching,
