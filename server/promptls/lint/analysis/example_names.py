@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import File
-from promptls.syntax.yaml.nodes import Sequence, scalar_text
-from promptls.text.suggest import is_close
+from promptls.semantic.header import Example
+from promptls.semantic.names.scopes import INJECTED
+from promptls.syntax.yaml.nodes import Entry, Sequence, key_text, scalar_text
+from promptls.text.suggest import is_close, nearest
 
 _MIN_AGREEING: Final = 2
 """The minimum number of examples that show the declaration to be wrong."""
@@ -20,6 +22,29 @@ def declared_keys(file: File) -> tuple[str, ...] | None:
     if declarations.inputs is None or not isinstance(output, str):
         return None
     return (*(key.name for key in declarations.inputs), output)
+
+
+def required_keys(file: File) -> tuple[str, ...]:
+    """Return the keys that every example needs, without those that no example has by the same name."""
+    declarations = file.template.declarations
+    required = [key.name for key in declarations.inputs or () if "default" not in key.schema]
+    output = declarations.data.get("output_key")
+    if isinstance(output, str) and output:
+        required.append(output)
+    misnamed = dict(misnamed_keys(file))  # `unknown-example-key` reports these at their declaration
+    return tuple(dict.fromkeys(name for name in required if name not in misnamed))
+
+
+def renamed_key(
+    example: Example, required: tuple[str, ...], known: tuple[str, ...]
+) -> tuple[Entry, str] | None:
+    """Return the only undeclared key of an example, and the only one that it lacks, if no typo explains it."""
+    lacking = [name for name in required if name not in example.data]
+    unknown = [entry for entry in example.entries if key_text(entry) not in {*known, *INJECTED}]
+    names = [str(key_text(entry)) for entry in unknown]
+    if len(lacking) != 1 or len(unknown) != 1 or example.has_printed_keys or "<<" in names:
+        return None
+    return None if nearest(lacking[0], names) else (unknown[0], lacking[0])
 
 
 def misnamed_keys(file: File) -> Iterator[tuple[str, tuple[str, ...]]]:

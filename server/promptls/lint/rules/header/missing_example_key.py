@@ -44,30 +44,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.example_names import misnamed_keys
+from promptls.lint.analysis.example_names import declared_keys, renamed_key, required_keys
 from promptls.lint.fixes.yaml_edits import added_entry
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import key_text
 from promptls.text.suggest import nearest
 
 
-def _names(file: File) -> tuple[str, ...] | None:
-    """Return the required keys of examples; None if there are none."""
-    declarations = file.template.declarations
-    required = [key.name for key in declarations.inputs or () if "default" not in key.schema]
-    output = declarations.data.get("output_key")
-    if isinstance(output, str) and output:
-        required.append(output)
-    misnamed = dict(misnamed_keys(file))  # `unknown-example-key` reports these at their declaration
-    return tuple(dict.fromkeys(name for name in required if name not in misnamed)) or None
+def _keys(file: File) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the required and the declared keys of examples; None if none is required."""
+    required = required_keys(file)
+    return (required, declared_keys(file) or ()) if required else None
 
 
-@each_example(_names)
-def check(source: Source, example: Example, required: tuple[str, ...]) -> Iterator[Finding]:
-    """Yield the required keys that an example lacks, at its first key."""
+@each_example(_keys)
+def check(
+    source: Source, example: Example, keys: tuple[tuple[str, ...], tuple[str, ...]]
+) -> Iterator[Finding]:
+    """Yield the required keys that an example lacks, at a key that replaces the only one, or at its first."""
+    required, known = keys
     missing = [name for name in required if name not in example.data]
     if not missing or example.has_printed_keys:
+        return
+    renamed = renamed_key(example, required, known) if known else None
+    if renamed is not None:
+        entry, name = renamed
+        message = f"example {example.number} has no `{name}`, but `{key_text(entry)}`"
+        yield Finding(entry.key.span, message, (Fix.change_to(entry.key.span, name),))
         return
     unknown = [str(key) for key in example.data if key not in required]
     for name in missing:

@@ -50,6 +50,8 @@ from promptls.lint.analysis.example_names import (
     declared_keys,
     meant_by_repeated_input,
     misnamed_keys,
+    renamed_key,
+    required_keys,
     undeclared_in_all,
 )
 from promptls.lint.fixes.misspellings import misspelled
@@ -94,9 +96,20 @@ def _declaration(file: File, name: str) -> Span | None:
     return next((key.span for key in declarations.inputs or () if key.name == name), None)
 
 
-@each_example(declared_keys)
-def _in_examples(_source: Source, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
+def _keys(file: File) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the required and the declared keys of examples; None if the file does not declare both."""
+    known = declared_keys(file)
+    return None if known is None else (required_keys(file), known)
+
+
+@each_example(_keys)
+def _in_examples(
+    _source: Source, example: Example, keys: tuple[tuple[str, ...], tuple[str, ...]]
+) -> Iterator[Finding]:
     """Yield the undeclared keys of an example."""
+    required, known = keys
+    if renamed_key(example, required, known) is not None:
+        return  # `missing-example-key` reports it
     lacking = [name for name in known if name not in example.data]
     for entry in example.entries:
         key = key_text(entry)
