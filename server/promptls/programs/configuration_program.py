@@ -318,8 +318,9 @@ def absent_classes(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
             if texts and files.module(f"{module}.{alias.name}") is None:
                 start = places.span(alias).start
                 known = [name for text in texts for found in _DEFINED.findall(text) for name in found if name]
+                typos = [name for name in known if is_typo(alias.name, name)]  # many names end the same
                 message = f"`{module}` has no `{alias.name}`"
-                yield misspelled(Span(start, start + len(alias.name)), message, alias.name, known)
+                yield misspelled(Span(start, start + len(alias.name)), message, alias.name, typos)
 
 
 def _texts(module: str, files: Files) -> list[str]:

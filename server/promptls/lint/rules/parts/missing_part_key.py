@@ -60,7 +60,7 @@ def check(file: File) -> Iterator[Finding]:
     A single one may be a part, in a file with the name of a prompt.
     """
     form = _form(file.chunks)
-    if form.are_messages and (form.parts > 1 or not has_prompt_name(file.path)):
+    if form.are_messages and form.parts > int(has_prompt_name(file.path)):
         yield from _messages(file)
     else:
         found = [*_in_chunk(file)]
