@@ -15,7 +15,7 @@ from promptls.facts import Reads, recording
 from promptls.lint.rule import page_file
 from promptls.semantic.kind import Kind
 from promptls.server.context import Event
-from promptls.server.preparation import MANY_CHUNKS, prepare
+from promptls.server.open_documents import MANY_CHUNKS, prepare
 from promptls.server.progress import Slices, progress, send_part
 from promptls.server.to_proto import SEVERITIES, path_of, range_json, uri_of
 from promptls.workspace.snapshot import read_included

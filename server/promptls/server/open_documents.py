@@ -13,18 +13,25 @@ from typing import Final
 
 from lsprotocol import types
 
+from promptls.facts import recording, unrecorded
 from promptls.server.context import Context, Event
-from promptls.server.preparation import MANY_CHUNKS, prepare
+from promptls.server.progress import in_slices
 from promptls.server.protocol import PromptProtocol
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.to_proto import from_range, path_of
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
+from promptls.text.steps import Steps, finish
 from promptls.workspace.disk import may_include, source_of
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
+
+MANY_CHUNKS: Final = 100
+"""How many new chunks take so long to analyze, some tens of milliseconds, that other files would wait."""
+_FEW: Final = 20
+"""How many chunks show what is read of each chunk."""
 
 
 class Documents:
@@ -158,3 +165,34 @@ def is_folder_of_prompts(snapshot: Snapshot, path: str) -> bool:
     """Return whether `path` is a folder, or was one with prompt files below it."""
     inside = path.rstrip("/\\") + os.sep
     return Path(path).is_dir() or any(known.startswith(inside) for known in snapshot.graph.paths)
+
+
+async def prepare(context: Context, path: str, source: Source) -> None:
+    """Compute what the first requests about a file with the text `source` read of it."""
+    await in_slices(context, _preparation(context, path, source))
+
+
+def _preparation(context: Context, path: str, source: Source) -> Steps[None]:
+    """Answer the requests for the beginning of the text, which records the facts that they read of a chunk.
+
+    Then compute these facts of each chunk, and the results that are cached for the whole file.
+    """
+    from promptls.ide.document_symbols import document_symbols
+    from promptls.ide.ranges import folds
+    from promptls.ide.semantic_tokens import file_run_steps
+    from promptls.lint.runner import check, check_steps
+
+    beginning = context.snapshot.with_open(path, source.beginning(_FEW), 0)
+    with recording(beginning.reads_about(path)) as reads:
+        check(beginning, path)
+        finish(file_run_steps(beginning, path, context.encoding))
+        folds(beginning, path)
+        document_symbols(beginning, path)
+    yield
+    for chunk in source.chunks:
+        for column in reads.columns:
+            unrecorded(column, chunk)
+        yield
+    snapshot = context.snapshot.with_open(path, source, 0)
+    yield from check_steps(snapshot, path)
+    yield from file_run_steps(snapshot, path, context.encoding)
