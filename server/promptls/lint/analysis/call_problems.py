@@ -64,7 +64,8 @@ class CallProblem(NamedTuple):
 
     `span` is the place in the template that reads the key, or the beginning of the template. `detail`
     describes what is wrong with the value, or when a missing one is read. `meant` is the key that the call,
-    or a mapping in the value, probably has instead.
+    or a mapping in the value, probably has instead. With `ends_block`, a line break in the value ends the block
+    scalar that it is printed in.
     """
 
     call: TemplateCall
@@ -73,6 +74,7 @@ class CallProblem(NamedTuple):
     span: Span
     detail: str = ""
     meant: str = ""
+    ends_block: bool = False
 
 
 def call_problems(
@@ -214,14 +216,15 @@ _FRAMES: Final = {
 }
 """A part with a placeholder for the content, for each style of scalar."""
 _CONTEXTS: Final = ("{}", "a {} b", "a{}.")
-ENDS_BLOCK: Final = "a line break in it ends this block"
+_ENDS_BLOCK: Final = "a line break in it ends this block"
 _WORDS: Final = {
-    "|": ENDS_BLOCK,
-    ">": ENDS_BLOCK,
+    "|": _ENDS_BLOCK,
+    ">": _ENDS_BLOCK,
     '"': "a quote or backslash in it ends these double quotes",
     "'": "a quote in it ends these single quotes",
     "": "it is not plain text in YAML",
 }
+_BLOCK_STYLES: Final = frozenset({"|", ">"})
 _REMEDY: Final = ": write `content: |` and `escape_special_characters({})`"
 
 
@@ -235,7 +238,8 @@ def _broken(template: Template, call: TemplateCall, name: str, value: str) -> It
             span = printed.span.shifted(located.start)
             is_plain = printed.name == name and not printed.keys and printed.expression == printed.span
             if is_plain and style in _FRAMES and _is_certain(template, name, span) and _breaks(style, value):
-                yield CallProblem(call, "broken", name, span, _WORDS[style] + _REMEDY.format(name))
+                detail = _WORDS[style] + _REMEDY.format(name)
+                yield CallProblem(call, "broken", name, span, detail, ends_block=style in _BLOCK_STYLES)
                 return
 
 

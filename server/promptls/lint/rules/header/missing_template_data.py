@@ -51,17 +51,20 @@ prompt = Prompt(template_path="main.yml.j2", template_data={"text": "Where is my
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.call_problems import ENDS_BLOCK, CallProblem, call_problems
+from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, Severity
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains, needs_of
+
+_SEVERITIES: Final[Mapping[str, Severity]] = {"unread": "hint", "broken": "error"}
+"""The severities of kinds of problems that differ from that of the rule."""
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -71,7 +74,7 @@ def check(file: File) -> Iterator[Finding]:
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
         related = RelatedInformation(each.call.file, each.call.span, "the template is loaded here")
         escaped = Edit(each.span, f"escape_special_characters({each.name})")
-        fixes = (Fix("Escape it", (escaped,)),) if each.detail.startswith(ENDS_BLOCK) else ()
+        fixes = (Fix("Escape it", (escaped,)),) if each.ends_block else ()
         finding = Finding(each.span, f"{loaded} {_what(each)}", fixes, (related,))
         if each.kind == "missing" and file.template.source.slice(each.span) == each.name:
             read = needs_of(file.snapshot, file.path).by_name.keys()
@@ -79,8 +82,7 @@ def check(file: File) -> Iterator[Finding]:
             if meant:
                 finding = Finding.suggest(each.span, finding.message, meant)
                 finding = replace(finding, related=(related,))
-        severity: Severity | None = {"unread": "hint", "broken": "error"}.get(each.kind)  # type: ignore[assignment]
-        yield finding if severity is None else replace(finding, severity=severity)
+        yield replace(finding, severity=_SEVERITIES.get(each.kind))
     yield from _in_included_file(file)
 
 
