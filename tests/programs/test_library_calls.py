@@ -150,6 +150,20 @@ def test_what_only_ragas_rejects_is_reported_in_its_programs(tmp_path: Path, tex
     assert found(tmp_path, text.replace("ragas.metrics", "promptls").replace("ragas", "promptls")) == []
 
 
+def test_a_field_of_a_metrics_prompt_is_the_typo_if_the_value_has_the_name_of_the_argument(
+    tmp_path: Path,
+) -> None:
+    text = JUDGED.replace("{notes}", "{nots}")
+    assert found(tmp_path, text.replace('notes="c"', 'notes=row["notes"]')) == ["nots"]
+    assert found(tmp_path, text) == ["notes"]
+
+
+def test_an_argument_of_a_decorator_that_ragas_ignores_is_reported_if_it_is_a_typo(tmp_path: Path) -> None:
+    text = "from ragas.metrics import discrete_metric\n@discrete_metric(allowed_value=['a'])\ndef f(): ..."
+    assert found(tmp_path, text) == ["allowed_value"]
+    assert found(tmp_path, text.replace("allowed_value=", "owner=")) == []
+
+
 @pytest.mark.parametrize("package", ["ragas", "promptls"])
 @pytest.mark.parametrize("name", ["discrete_metric", "DiscreteMetric", "NumericMetric"])
 def test_allowed_values_in_one_text_are_reported(tmp_path: Path, package: str, name: str) -> None:
@@ -168,6 +182,8 @@ metric.score(llm=llm, response="b", notes="c", more="d")
     ("old", "new", "places"),
     [
         ("notes=", "note=", ["note"]),
+        ('{notes}? {{so}}", allowed', '{note}? {{so}}", allowed', ["notes"]),
+        ('notes="c"', 'note=row["notes"]', ["note"]),
         (', notes="c"', "", ["metric.score"]),
         (', notes="c"', ", **more", []),
         ("metric = ", "metric = other()\nmetric = ", []),
@@ -261,6 +277,19 @@ prompt.format(ticket="It broke")
 def test_a_wrong_prompt_object_is_reported(tmp_path: Path, old: str, new: str, place: str) -> None:
     assert found(tmp_path, OBJECT) == found(tmp_path, OBJECT.replace("Sort.", "{ticket} {{a}}")) == []
     assert found(tmp_path, OBJECT.replace(old, new)) == [place]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [('["ticket"]', '["tickets"]', '"tickets"'), ('output_key="label"', 'output_key="labels"', '"labels"')],
+)
+def test_a_declared_key_is_the_typo_if_all_examples_have_another(
+    tmp_path: Path, old: str, new: str, place: str
+) -> None:
+    examples = '{"ticket": "It broke", "label": "bug"}, {"ticket": "It works", "label": "praise"}'
+    text = OBJECT.replace('{"ticket": "It broke", "label": "bug"}', examples).rpartition("prompt.format")[0]
+    assert found(tmp_path, text) == []
+    assert found(tmp_path, text.replace(old, new)) == [place]
 
 
 @pytest.mark.parametrize("module", ["ragas.llms.prompt", "ragas.prompt"])

@@ -59,6 +59,11 @@ def found(text: str) -> list[str]:
         ('label="b"', 'lable="b"', "lable"),
         ('(Ticket(text="a"), Sorted(label="b", reason="c"))', '(Sorted(label="b"), Ticket(text="a"))',
          '(Sorted(label="b"), Ticket(text="a"))'),
+        ('Ticket(text="a")', 'Sorted(label="a")', 'Sorted(label="a")'),
+        ('(Ticket(text="a"), Sorted(label="b", reason="c"))', 'Ticket(text="a")', 'Ticket(text="a")'),
+        ('text="a"', 'text=["a"]', '["a"]'),
+        ("instruction =", "instructions =", "instructions"),
+        ("output_model =", "output_models =", "output_models"),
     ],
 )  # fmt: skip
 def test_a_wrong_example_of_a_prompt_class_is_reported(old: str, new: str, place: str) -> None:
@@ -85,6 +90,28 @@ def test_a_misspelled_field_has_a_fix() -> None:
 )
 def test_an_example_that_may_be_right_is_left_alone(old: str, new: str) -> None:
     assert found(CLASS.replace("(text=", "(txt=").replace(old.replace("(text=", "(txt="), new)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("text=ticket", "txt=ticket", ["txt"]),
+        ("text=ticket", "text=[ticket]", ["[ticket]"]),
+        ("text=ticket", "**ticket", []),
+        ("Ticket(text=ticket)", "ticket", []),
+    ],
+)
+def test_a_wrong_input_of_a_call_is_reported(old: str, new: str, places: list[str]) -> None:
+    program = CLASS + "sorted = await Sorting().generate(data=Ticket(text=ticket), llm=llm)\n"
+    program = program.replace("sorted = ", "async def sort(ticket):\n    return ")
+    assert found(program) == []
+    assert found(program.replace(old, new)) == places
+
+
+def test_a_field_that_may_be_none_has_a_default_before_pydantic_2() -> None:
+    wrong = CLASS.replace("reason: str | None = None", "reason: Optional[str]").replace(', reason="c"', "")
+    assert found(wrong) == ["Sorted"]
+    assert found(wrong.replace("from pydantic", "from pydantic.v1")) == []
 
 
 def test_a_column_that_no_row_has_is_reported() -> None:

@@ -48,6 +48,7 @@ def found(text: str) -> list[str]:
     [
         ('retrieved_contexts=["3 euros"]', 'retrieved_contexts="3 euros"', '"3 euros"'),
         ('retrieved_contexts=["3 euros"]', 'retrieved_contexts=["a", 3]', "3"),
+        ('retrieved_contexts=["3 euros"]', 'retrieved_contexts="\\n".join(found)', '"\\n".join(found)'),
         ('response="3"', "response=3", "3"),
         ('response="3"', 'answer="3"', "answer"),
         ('SingleTurnSample(user_input="Which fee?"', 'SingleTurnSample("Which fee?"', '"Which fee?"'),
@@ -91,6 +92,23 @@ def test_a_metric_is_given_the_columns_that_it_needs() -> None:
     text = f'{PROGRAM}recall.score(user_input="a", reference="b", retrieved_contexts=[])\n'
     assert found(text) == []
     assert found(text.replace('user_input="a", ref', "ref")) == ["recall.score"]
+    assert found(text.replace('user_input="a", ref', 'question="a", ref')) == ["question"]
+    assert found(text.replace("retrieved_contexts=[]", 'retrieved_contexts="".join(them)')) == [
+        '"".join(them)'
+    ]
+
+
+def test_a_metric_in_a_list_is_given_what_it_needs() -> None:
+    text = f"{PROGRAM}them = [ContextRecall(), Faithfulness()]\nthem[0].score(user_input='a', reference='b')\n"
+    assert found(text) == ["them[0].score"]
+    assert found(f"{text}them.insert(0, other)\n") == found(text.replace("[0].", "[2].")) == []
+
+
+def test_a_metric_is_made_with_its_judge_and_its_embeddings() -> None:
+    text = "from ragas.metrics.collections import AnswerRelevancy\nAnswerRelevancy(llm=a, embeddings=b)\n"
+    assert found(text) == found(text.replace("llm=a, embeddings=b", "**parts")) == []
+    assert found(text.replace(".collections", "").replace(", embeddings=b", "")) == []
+    assert found(text.replace(", embeddings=b", "")) == ["AnswerRelevancy"]
 
 
 def test_a_critic_needs_a_definition() -> None:

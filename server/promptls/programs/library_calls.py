@@ -113,10 +113,12 @@ def _findings(program: Program) -> Iterator[Finding]:
 
 def _keywords(program: Program, call: ast.Call) -> Iterator[Finding]:
     package, name = program.meaning(call.func)
-    known = KEYWORDS.get(name) if package == "promptls" else None
+    known = KEYWORDS.get(name) if package == "promptls" or name in METRIC_DECORATORS else None
     for keyword in call.keywords if known else ():
         if keyword.arg is not None and known is not None and keyword.arg not in known:
-            yield unknown_argument(program, keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+            found = unknown_argument(program, keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+            if found.fixes or package == "promptls":  # Ragas ignores other arguments.
+                yield found
 
 
 def _constructor(program: Program, call: ast.Call) -> Iterator[Finding]:

@@ -58,13 +58,20 @@ class _Metric(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
+class _Prompt(NamedTuple):
+    """The prompt of a metric, and its fields."""
+
+    node: ast.expr
+    fields: list[str]
+
+
 @dataclass(frozen=True)
 class Metrics:
     """The metrics that a program may use, by the names of their variables."""
 
     decorated: Mapping[str, _Metric]
-    fields: Mapping[str, list[str]]
-    """The fields of the literal prompts of those that have a prompt."""
+    prompts: Mapping[str, _Prompt]
+    """The literal prompts of those that have one."""
     classes: Mapping[str, Classes | None]
     """The values that each of all metrics allows; None if they are not known."""
 
@@ -75,15 +82,16 @@ def metrics_of(program: Program) -> Metrics:
     for node in program.nodes if program.names else ():
         if isinstance(node, ast.ImportFrom) and node.module and node.level <= 1:
             decorated |= _imported(node, program)
-    fields: dict[str, list[str]] = {}
+    prompts: dict[str, _Prompt] = {}
     classes = {name: metric.classes for name, metric in decorated.items()}
     for name, call in program.assigned_calls():
         made = program.library_name(call.func)
         if made in PROMPTED:
             classes[name] = classes_of(call) if made == "DiscreteMetric" else None
-            if (known := fields_of(prompt_of(program, call))) is not None:
-                fields[name] = known
-    return Metrics(decorated, fields, classes)
+            prompt = prompt_of(program, call)
+            if prompt is not None and (fields := fields_of(prompt)) is not None:
+                prompts[name] = _Prompt(prompt, fields)
+    return Metrics(decorated, prompts, classes)
 
 
 def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]:
@@ -237,21 +245,45 @@ def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Itera
     """Yield the fields of a metric's prompt that a call of `score` does not give."""
     match call.func:
         case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
-            fields = metrics.fields.get(name)
+            prompt = metrics.prompts.get(name)
         case _:
-            fields = None
-    if fields is None or call.args or is_open(call):
+            prompt = None
+    if prompt is None or call.args or is_open(call):
         return
     given = [keyword.arg for keyword in call.keywords]
-    unread = {each.arg or "": each for each in call.keywords if each.arg not in {*fields, "llm"}}
-    for field in (field for field in fields if field not in given):
+    unread = {each.arg or "": each for each in call.keywords if each.arg not in {*prompt.fields, "llm"}}
+    for field in (field for field in prompt.fields if field not in given):
         meant = nearest(field, unread)
         message = f"the prompt of the metric needs `{field}`"
         if meant is None:
             yield Finding(program.span(call.func), message)
-            continue
-        span = program.span(unread[meant])
-        yield Finding(span, f"{message}; this is `{meant}`", (Fix.change_to(span, field, preferred=True),))
+        elif (
+            _reads(unread[meant].value, meant) and (place := _place(program, prompt.node, field)) is not None
+        ):
+            # The value has the name of the argument, so that the field is the typo.
+            message = f"no score of the metric is given `{field}`"
+            yield Finding.suggest(place, message, meant, preferred=True)
+        else:
+            span = program.span(unread[meant])
+            yield Finding(
+                span, f"{message}; this is `{meant}`", (Fix.change_to(span, field, preferred=True),)
+            )
+
+
+def _reads(value: ast.expr, name: str) -> bool:
+    """Return whether an expression reads a variable, an attribute or a key of this name."""
+    return any(
+        name in {getattr(each, "id", None), getattr(each, "attr", None)}
+        or (isinstance(each, ast.Constant) and each.value == name)
+        for each in ast.walk(value)
+    )
+
+
+def _place(program: Program, prompt: ast.expr, field: str) -> Span | None:
+    """Return the place of a field in a literal prompt."""
+    span = program.span(prompt)
+    at = program.text.find(f"{{{field}}}", span.start, span.end)
+    return None if at < 0 else Span(at + 1, at + 1 + len(field))
 
 
 # -- attributes of results ------------------------------------------------------------
@@ -297,5 +329,5 @@ def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
     node = node.value if isinstance(node, ast.Await) else node
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in SCORES:
-            return _scored(program, node, metrics) is not None or name in metrics.fields
+            return _scored(program, node, metrics) is not None or name in metrics.prompts
     return False

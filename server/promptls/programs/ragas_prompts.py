@@ -20,10 +20,15 @@ from promptls.programs.program import (
 )
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
 
 _PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
+_ATTRIBUTES: Final = ("instruction", "input_model", "output_model", "examples")
+"""The class attributes of a prompt that Ragas reads."""
+_GENERATE: Final = frozenset({"generate", "generate_multiple"})
 _OPTIONAL: Final = ("Optional", "None")
+_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (str, int, float, bool, list, dict)}
+"""The types with which literals are compared, by the names in annotations in small letters."""
 _KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
 _JOINED: Final = re.compile(r"[\"']\s+[\"']")
 """The end of a string and the beginning of the next one."""
@@ -31,31 +36,55 @@ _FIELD_END: Final = re.compile(r"[.\[]")
 
 
 class _Model(NamedTuple):
-    """A class of values with fields: all of them, and those without a default."""
+    """A class of values with fields: the annotations of all of them, and those without a default."""
 
-    fields: tuple[str, ...]
+    fields: Mapping[str, ast.expr]
     required: tuple[str, ...]
 
 
 def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
-    """Yield the wrong fields in examples of prompt classes, and examples with input and output swapped."""
+    """Yield the wrong attributes and examples of prompt classes, and the wrong inputs of their calls."""
     classes = [node for node in program.tree.body if isinstance(node, ast.ClassDef)]
     models = dict(_models(program, classes))
     for node in classes:
         base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
         if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
             continue
+        yield from _attributes(program, node)
         for examples in _examples(node):
-            for call in (each for each in ast.walk(examples) if isinstance(each, ast.Call)):
-                if isinstance(call.func, ast.Name) and call.func.id in models:
-                    yield from _fields(program, call, models[call.func.id])
-            yield from _swapped(program, examples, base.slice)
+            for example in examples.elts:
+                wrong = [*_pair(program, example, base.slice, models)]
+                yield from wrong or _made(program, example, models)
+    for call in program.calls if models else ():
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _GENERATE:
+            data = argument(call, "data")
+            yield from _made(program, data, models) if data is not None else ()
+
+
+def _made(program: Program, node: ast.expr, models: Mapping[str, _Model]) -> Iterator[Finding]:
+    """Yield the wrong fields of the values that an expression makes."""
+    for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+        if isinstance(call.func, ast.Name) and call.func.id in models:
+            yield from _fields(program, call, models[call.func.id])
+
+
+def _attributes(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
+    """Yield the misspelled attributes of a prompt class."""
+    assigned = [each for each in node.body if isinstance(each, ast.Assign | ast.AnnAssign) and each.value]
+    targets = [each.targets[0] if isinstance(each, ast.Assign) else each.target for each in assigned]
+    names = {each.id: each for each in targets if isinstance(each, ast.Name)}
+    missing = [each for each in _ATTRIBUTES if each not in names] if len(node.bases) == 1 else []
+    for name, place in names.items() if missing else ():
+        meant = next((each for each in missing if is_typo(name, each)), None)
+        if meant is not None:
+            message = f"Ragas does not read `{name}` of a prompt"
+            yield Finding.suggest(program.span(place), message, meant, preferred=True)
 
 
 def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str, _Model]]:
     """Yield the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
     bases = {
-        alias.asname or alias.name
+        alias.asname or alias.name: "v1" in (node.module or "")
         for node in program.tree.body
         if isinstance(node, ast.ImportFrom) and "pydantic" in (node.module or "")
         for alias in node.names
@@ -68,13 +97,17 @@ def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str
         others = [each for each in node.body if not isinstance(each, ast.AnnAssign | ast.Expr)]
         if others or node.keywords or "alias" in ast.unparse(node):
             continue
-        named = [(each.target.id, each) for each in fields if isinstance(each.target, ast.Name)]
-        required = tuple(name for name, each in named if _is_required(each))
-        yield node.name, _Model(tuple(name for name, _ in named), required)
+        named = {each.target.id: each for each in fields if isinstance(each.target, ast.Name)}
+        has_defaults = bases[node.bases[0].id]
+        required = tuple(
+            name for name, each in named.items() if _is_required(each, has_defaults=has_defaults)
+        )
+        yield node.name, _Model({name: each.annotation for name, each in named.items()}, required)
 
 
-def _is_required(field: ast.AnnAssign) -> bool:
-    if any(mark in ast.unparse(field.annotation) for mark in _OPTIONAL):
+def _is_required(field: ast.AnnAssign, *, has_defaults: bool) -> bool:
+    """Return whether a field must be given; before pydantic 2, one that may be None has a default."""
+    if has_defaults and any(mark in ast.unparse(field.annotation) for mark in _OPTIONAL):
         return False
     if field.value is None:
         return True
@@ -110,20 +143,55 @@ def _fields(program: Program, call: ast.Call, model: _Model) -> Iterator[Finding
             message = f"`{name}` has no field `{keyword.arg}`"
             yield Finding.suggest(program.span(keyword), message, meant, preferred=True)
     if missing:
-        yield Finding(program.span(call.func), f"this example lacks {in_code(missing)}")
+        yield Finding(program.span(call.func), f"`{name}` lacks {in_code(missing)}")
+    for keyword in call.keywords:
+        if reason := _misfit(model.fields.get(keyword.arg or ""), keyword.value):
+            yield Finding(program.span(keyword.value), f"`{keyword.arg}` of `{name}`: {reason}")
 
 
-def _swapped(program: Program, examples: ast.List, types: ast.expr) -> Iterator[Finding]:
-    """Yield the examples with the output before the input."""
+def _misfit(annotation: ast.expr | None, node: ast.expr) -> str:
+    """Return why a literal is not of the type of its field; empty if it may be."""
+    from pydantic import TypeAdapter, ValidationError
+
+    match annotation:
+        case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional")):
+            annotation = annotation.slice
+    root = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    declared = _TYPES.get(ast.unparse(root).rpartition(".")[2].lower()) if root is not None else None
+    value: object = None
+    match node:
+        case ast.Constant(value=str() | int() | float() as value):
+            pass
+        case ast.List():
+            value = []
+        case ast.Dict():
+            value = {}
+    if declared is None or value is None:
+        return ""
+    try:
+        TypeAdapter(declared).validate_python(value)
+    except ValidationError as failure:
+        message = failure.errors()[0]["msg"]
+        return f"{message[:1].lower()}{message[1:]}"
+    return ""
+
+
+def _pair(
+    program: Program, example: ast.expr, types: ast.expr, models: Mapping[str, _Model]
+) -> Iterator[Finding]:
+    """Yield why an example is no pair of an input and an output."""
     names = [ast.unparse(each) for each in types.elts] if isinstance(types, ast.Tuple) else []
-    if len(names) != len({*names}) or not names:
+    if len(names) != len(("input", "output")) or len(names) != len({*names}):
         return
-    for example in examples.elts:
-        values = example.elts if isinstance(example, ast.Tuple) else []
-        made = [ast.unparse(each.func) for each in values if isinstance(each, ast.Call)]
-        if len(made) == len(values) == len(names) and made == names[::-1]:
-            message = f"an example is a pair of input and output: `{names[0]}` comes first"
-            yield Finding(program.span(example), message)
+    values = example.elts if isinstance(example, ast.Tuple) else [example]
+    made = [ast.unparse(each.func) if isinstance(each, ast.Call) else "" for each in values]
+    if made == names[::-1] or (made[:1] == made and made[0] in names):
+        message = f"an example is a pair of input and output: `{names[0]}` comes first"
+        yield Finding(program.span(example), message)
+        return
+    for name, expected, value in zip(made, names, values, strict=False):
+        if name != expected and name in models:
+            yield Finding(program.span(value), f"this is a `{name}` in place of a `{expected}`")
 
 
 def findings_in_prompt_objects(program: Program) -> Iterator[Finding]:
@@ -221,6 +289,14 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
         return
     keys = [*(literal_texts(inputs) or ()), *(literal_texts(ast.List([output])) or () if output else ())]
     examples = argument(call, "examples")
+    listed = [*listed, *([output] if output is not None else [])]
+    for key in listed:
+        meant = _in_all_examples(key, keys, examples)
+        if meant is not None and isinstance(key, ast.Constant):
+            keys.remove(key.value)
+            fix = change_literal(program, key, meant)
+            message = f"no example has `{key.value!s}`, and all have `{meant}`"
+            yield Finding(program.span(key), message, (fix,))
     for example in examples.elts if isinstance(examples, ast.List) else ():
         places = [key for key in example.keys if key is not None] if isinstance(example, ast.Dict) else []
         written = literal_texts(ast.List(places))
@@ -234,6 +310,19 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
             wrong = places[written.index(meant)]
             fix = change_literal(program, wrong, key)
             yield Finding(program.span(wrong), f"the example has no `{key}`, but `{meant}`", (fix,))
+
+
+def _in_all_examples(key: ast.expr, keys: list[str], examples: ast.expr | None) -> str | None:
+    """Return the key that all of several examples have in place of a declared one."""
+    written = [
+        literal_texts(ast.List([key for key in each.keys if key is not None])) or []
+        for each in (examples.elts if isinstance(examples, ast.List) else ())
+        if isinstance(each, ast.Dict)
+    ]
+    if len(written) <= 1 or not isinstance(key, ast.Constant) or any(key.value in each for each in written):
+        return None
+    shared = set.intersection(*(set(each) for each in written)) - {*keys}
+    return nearest(str(key.value), sorted(shared))
 
 
 def _format(program: Program, call: ast.Call, known: Mapping[str, list[str]]) -> Iterator[Finding]:

@@ -47,6 +47,7 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
         if name == _DATASET:
             yield from samples.mixed(call)
         yield from samples.arguments(call)
+        yield from samples.parts(call)
         if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
             yield from samples.needs(call)
 
@@ -77,6 +78,12 @@ class _Samples:
             and isinstance(node.ctx, ast.Store)
             and isinstance(node.slice, ast.Constant)
         }
+        self._collected = {
+            alias.asname or alias.name: alias.name
+            for node in nodes
+            if isinstance(node, ast.ImportFrom) and node.module == "ragas.metrics.collections"
+            for alias in node.names
+        }
         self._appended: dict[str, list[ast.expr]] = {}
         self._mentioned: set[str | None] = set()
         for node in nodes:
@@ -87,7 +94,15 @@ class _Samples:
                     self._mentioned.add(name)
 
     def _resolved(self, node: ast.expr | None) -> ast.expr | None:
-        return self._values.get(node.id) if isinstance(node, ast.Name) else node
+        """Return the value of a name that is bound once, and of an item of a list in such a name."""
+        match node:
+            case ast.Name(id=name):
+                return self._values.get(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
+                items = self._values.get(name) if name not in self._appended else None
+                is_item = isinstance(items, ast.List) and 0 <= index < len(items.elts)
+                return items.elts[index] if is_item and isinstance(items, ast.List) else None
+        return node
 
     # -- fields -----------------------------------------------------------------------
 
@@ -173,7 +188,10 @@ class _Samples:
         match node:
             case ast.Constant(value=value):
                 return value
-            case ast.JoinedStr():
+            case (
+                ast.JoinedStr()
+                | ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="join" | "format"))
+            ):
                 return ""
             case ast.List(elts=items) if not any(isinstance(each, ast.Starred) for each in items):
                 values = [self._value(each) for each in items]
@@ -291,10 +309,33 @@ class _Samples:
         given = {each.arg for each in call.keywords}
         if made is None or made.attr not in {"ascore", "score"} or call.args or not given or None in given:
             return
-        missing = [each for each in self._needed(made.value) if each not in given]
+        needed = self._needed(made.value)
+        missing = [each for each in needed if each not in given]
+        name = ast.unparse(made)
+        for keyword in call.keywords:
+            meant = _meant(keyword.arg or "", missing)
+            if keyword.arg in needed:
+                yield from self._misfit(_SAMPLES[0], keyword.arg or "", keyword.value)
+            elif meant is not None:
+                missing.remove(meant)
+                message = f"`{name}` takes no `{keyword.arg}`"
+                yield Finding.suggest(self._program.span(keyword), message, meant, preferred=True)
         if missing:
-            name = ast.unparse(made)
             yield Finding(self._program.span(made), f"`{name}` needs {in_code(missing)}")
+
+    def parts(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield a metric of `ragas.metrics.collections` that is made without its judge or its embeddings."""
+        from promptls.metrics.ragas_metrics import RAGAS_METRICS
+
+        known = {each.kind: each for each in RAGAS_METRICS}
+        metric = known.get(self._collected.get(ast.unparse(call.func), ""))
+        given = {each.arg for each in call.keywords}
+        if metric is None or call.args or None in given:
+            return
+        needs = {"llm": metric.asks, "embeddings": metric.embeds and "weights" not in given}
+        missing = [name for name, is_needed in needs.items() if is_needed and name not in given]
+        if missing:
+            yield Finding(self._program.span(call.func), f"`{metric.kind}` needs {in_code(missing)}")
 
     def _names(self, rows: list[ast.expr | None]) -> set[str | None]:
         """Return the columns of rows and samples; nothing if any may have others."""
