@@ -367,6 +367,8 @@ def test_a_misspelled_import_of_an_evaluator_is_reported_where_it_is_imported() 
 def test_a_misspelled_name_in_a_list_of_datasets_is_reported() -> None:
     text = "with read_base():\n    from .a import a_datasets\ndatasets = [*a_dataset]\n"
     assert found(text, {"a.py": "a_datasets = []\n"}) == [("unknown-evaluation-key", "a_dataset")]
+    text = text.replace("[*a_dataset]", "a_dataset + []")
+    assert found(text, {"a.py": "a_datasets = []\n"}) == [("unknown-evaluation-key", "a_dataset")]
 
 
 def test_a_missing_package_is_reported_once_if_there_is_nothing_else() -> None:
@@ -452,6 +454,36 @@ def test_the_prompt_of_a_judge_is_checked() -> None:
         "infer_cfg=", f"eval_cfg=dict(evaluator=dict(prompt_template={judge})), infer_cfg="
     )
     assert found(text) == [("unknown-dialogue-role", "'HUMEN'")]
+
+
+@pytest.mark.parametrize(
+    ("template", "places"),
+    [
+        ("{o: '{question} {o}' for o in 'AB'}", ["'{question} {o}'"]),
+        ("{o: dict(round=[dict(role='BOT', prompt='{o}')]) for o in 'AB'}", ["'{o}'"]),
+        ("{o: f'{{question}} {o}' for o in 'AB'}", []),
+        ("{A: '{question} {A}' for A in 'XY'}", []),
+        ("{o: '{question} {p}' + o for o in 'AB'}", []),
+        ("{o: '{question} {o}'.replace('{o}', o) for o in 'AB'}", []),
+    ],
+)
+def test_a_text_of_a_comprehension_that_lacks_its_f_is_found(template: str, places: list[str]) -> None:
+    text = one(template).replace("GenInferencer", "PPLInferencer")
+    findings = findings_in_configuration(text, FilesOf(), Project()) or ()
+    lost = [each.span for each in findings if "without an `f`" in each.message]
+    assert [text[span.start : span.end] for span in lost] == places
+
+
+def test_a_variable_in_two_braces_of_an_f_string_is_found() -> None:
+    text = one("f'{{T}}: {{question}} {{A}}'", before="T = 'Task'\n")
+    (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
+    assert apply_edits(text, finding.fixes[0].edits) == text.replace("{{T}}", "{T}")
+    assert found(text.replace("{{T}}", "{{{T}}}")) == found(text.replace("T = ", "U = ")) == []
+
+
+def test_a_lost_comma_between_columns_is_one_finding() -> None:
+    text = VALUES.replace("'C', 'D'", "'C' 'D'").replace("'{question}'", "'{question} {A} {B} {C} {D}'")
+    assert found(text) == [("unknown-evaluation-key", "'C' 'D'")]
 
 
 def test_a_field_in_an_f_string_is_a_variable_that_nothing_defines() -> None:

@@ -99,7 +99,9 @@ def test_a_metric_is_given_the_columns_that_it_needs() -> None:
 
 
 def test_a_metric_in_a_list_is_given_what_it_needs() -> None:
-    text = f"{PROGRAM}them = [ContextRecall(), Faithfulness()]\nthem[0].score(user_input='a', reference='b')\n"
+    text = (
+        f"{PROGRAM}them = [ContextRecall(), Faithfulness()]\nthem[0].score(user_input='a', reference='b')\n"
+    )
     assert found(text) == ["them[0].score"]
     assert found(f"{text}them.insert(0, other)\n") == found(text.replace("[0].", "[2].")) == []
 

@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
@@ -149,41 +149,62 @@ def _joined_columns(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the values of keys that name a variable which nothing defines.
+    """Yield the values, and the lists in a sum of lists, that nothing defines.
 
-    Of most keys, only those are reported that are similar to another variable.
+    Of most, only those are reported that are similar to another variable.
     """
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}
     imports_classes = _imports_classes(own)
+    keys: dict[int, str | None] = {}
+    fields: set[int] = set()
     for node in ast.walk(own):
-        field = node.value if isinstance(node, ast.FormattedValue) else None
-        is_dunder = isinstance(field, ast.Name) and field.id.startswith("__")
-        if isinstance(field, ast.Name) and field.id not in known and not is_dunder:
-            what = "this is Python's" if hasattr(builtins, field.id) else "nothing is named"
-            message = f"{what} `{field.id}`: a field is in a text without `f`, or in two braces"
-            yield Finding(places.span(field), message, severity="error")
-        value = node.value if isinstance(node, ast.keyword | ast.Assign | ast.Starred) else None
-        if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
-            meant = [each for each in known if is_typo(value.id, each)]
-            key = node.arg if isinstance(node, ast.keyword) else None
-            if len(meant) != 1 and key in _DATASET_KEYS and imports_classes:
-                meant = [each for each in known if key and each.endswith(key)]
-                if len(meant) != 1:
-                    yield Finding(places.span(value), f"nothing is named `{value.id}`", severity="error")
-            elif len(meant) != 1 and (value.id in KNOWN_CLASSES or key == "type") and imports_classes:
-                message = f"the class `{value.id}` is not imported"
-                yield Finding(places.span(value), message, severity="error")
-            if len(meant) != 1:
-                continue
-            span, right = places.span(value), meant[0]
-            message = f"nothing is named `{value.id}`; did you mean `{right}`?"
-            is_class = value.id in KNOWN_CLASSES or (_CLASS.search(value.id) and not _CLASS.search(right))
-            if is_class and (imported := _import_of(own, right, places)):
-                span, right = imported, value.id
-                message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
-            yield Finding(span, message, (Fix.change_to(span, right),), severity="error")
+        match node:
+            case ast.keyword(arg=key, value=value):
+                keys[id(value)] = key
+            case ast.Assign(value=value) | ast.Starred(value=value):
+                keys[id(value)] = None
+            case ast.BinOp(left=left, right=right) if id(node) in keys:
+                keys |= {id(left): None, id(right): None}
+            case ast.FormattedValue(value=value):
+                fields.add(id(value))
+        if not isinstance(node, ast.Name) or node.id in known or node.id.startswith("__"):
+            continue
+        is_builtin = hasattr(builtins, node.id)
+        if id(node) in fields:
+            what = "this is Python's" if is_builtin else "nothing is named"
+            message = f"{what} `{node.id}`: a field is in a text without `f`, or in two braces"
+            yield Finding(places.span(node), message, severity="error")
+        elif id(node) in keys and not is_builtin:
+            yield from _undefined_name(own, node, keys[id(node)], known, places, imports_classes)
+
+
+def _undefined_name(
+    own: ast.Module,
+    node: ast.Name,
+    key: str | None,
+    known: Collection[str],
+    places: PythonPlaces,
+    imports_classes: bool,
+) -> Iterator[Finding]:
+    meant = [each for each in known if is_typo(node.id, each)]
+    if len(meant) != 1 and key in _DATASET_KEYS and imports_classes:
+        meant = [each for each in known if key and each.endswith(key)]
+        if len(meant) != 1:
+            yield Finding(places.span(node), f"nothing is named `{node.id}`", severity="error")
+    elif len(meant) != 1 and (node.id in KNOWN_CLASSES or key == "type") and imports_classes:
+        message = f"the class `{node.id}` is not imported"
+        yield Finding(places.span(node), message, severity="error")
+    if len(meant) != 1:
+        return
+    span, right = places.span(node), meant[0]
+    message = f"nothing is named `{node.id}`; did you mean `{right}`?"
+    is_class = node.id in KNOWN_CLASSES or (_CLASS.search(node.id) and not _CLASS.search(right))
+    if is_class and (imported := _import_of(own, right, places)):
+        span, right = imported, node.id
+        message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
+    yield Finding(span, message, (Fix.change_to(span, right),), severity="error")
 
 
 def _unread_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterator[Finding]:

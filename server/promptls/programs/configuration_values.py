@@ -60,6 +60,7 @@ def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     yield from _patterns(own, keywords, places)
     yield from _options(keywords, columns, places)
     yield from _lost_f(nodes, columns, places)
+    yield from _lost_targets(nodes, columns, places)
     yield from _unfilled_names(nodes, places)
     yield from _repeated_names(nodes, places)
 
@@ -256,6 +257,8 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
         if isinstance(value, ast.Name):
             named = [each.value for each in assigned if ast.unparse(each.targets[0]) == value.id]
             value = named[0] if len(named) == 1 else None
+        if isinstance(value, ast.JoinedStr) and known:
+            yield from _doubled_names(value, bound - known, places)
         if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
             continue
         names = [name for name in _FIELD.findall(value.value) if name in bound - known]
@@ -268,6 +271,48 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
             fixes = (Fix("Insert `f`", (edit,)),) if is_plain else ()
             message = f"without an `f` before this text, `{{{names[0]}}}` reaches the model as it is"
             yield Finding(span, message, fixes, severity="error")
+
+
+def _doubled_names(text: ast.JoinedStr, names: set[str], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the variables that an f-string has in two braces."""
+    whole = places.span(text)
+    for field in _DOUBLED.finditer(places.text, whole.start, whole.end):
+        around = places.text[field.start() - 1] + places.text[field.end()]
+        if field[1] in names and around != "{}":
+            span = Span(*field.span())
+            message = f"`{{{field[1]}}}` reaches the model as it is: a variable is in one pair of braces"
+            fix = Fix.change_to(span, f"{{{field[1]}}}")
+            yield Finding(span, message, (fix,), severity="error")
+
+
+def _lost_targets(
+    nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlaces
+) -> Iterator[Finding]:
+    """Yield the texts with the variable of their comprehension in braces that are no f-strings."""
+    known = {text for each in columns for text in _texts(each.value)} | _formatted_names(nodes)
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in nodes:
+        if not isinstance(node, ast.DictComp | ast.ListComp):
+            continue
+        targets = {
+            each.id
+            for made in node.generators
+            for each in ast.walk(made.target)
+            if isinstance(each, ast.Name)
+        }
+        values = [*ast.walk(node.value if isinstance(node, ast.DictComp) else node.elt)]
+        inside = {id(part) for each in values if isinstance(each, ast.JoinedStr) for part in each.values}
+        for value in values:
+            if not isinstance(value, ast.Constant) or not isinstance(value.value, str) or id(value) in inside:
+                continue
+            names = _FIELD.findall(value.value)
+            lost = [each for each in names if each in targets - known]
+            if lost:
+                span = places.span(value)
+                fixes = (Fix("Insert `f`", (Edit(Span(span.start, span.start), "f"),)),)
+                message = f"without an `f` before this text, `{{{lost[0]}}}` reaches the model as it is"
+                is_plain = places.text[span.start] in {'"', "'"} and bound.issuperset(names)
+                yield Finding(span, message, fixes if is_plain else (), severity="error")
 
 
 def _formatted_names(nodes: list[ast.AST]) -> set[str]:

@@ -93,7 +93,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         wrong += hidden_options(own, places)
     spans = {each.span for each in wrong}
     wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
-    _drop_consequences(found, wrong)
+    _drop_consequences(found, wrong, text)
     absent = [*absent_names(interpreter, own, places), *absent_classes(own, places, files)]
     if not prompts and not interpreter.missing and not wrong and not absent:
         return None
@@ -142,14 +142,20 @@ def _found_in_prompts(
             yield from _found(written, project, positions)
 
 
-def _drop_consequences(found: dict[Finding, None], wrong: list[Finding]) -> None:
-    """Remove the findings at the key of a wrong value, and about the fields of a text that lacks its `f`."""
+def _drop_consequences(found: dict[Finding, None], wrong: list[Finding], text: str) -> None:
+    """Remove the findings at the key of a wrong value, and about fields that another finding explains.
+
+    It is about the text of a field, which lacks its `f`, or about its column, which lacks a comma.
+    """
     starts = {each.span.start for each in wrong}
     for finding in [*found]:
         span = finding.span
         is_at_key = span.end + len("=") in starts
+        name = text[span.start : span.end].strip("{}")
         is_field = finding.rule == UNKNOWN_FIELD.name and any(
-            each.span.start < span.start and span.end < each.span.end for each in wrong
+            (each.span.start < span.start and span.end < each.span.end)
+            or re.search(rf"[\"']{re.escape(name)}[\"']", text[each.span.start : each.span.end])
+            for each in wrong
         )
         if is_at_key or is_field:
             del found[finding]

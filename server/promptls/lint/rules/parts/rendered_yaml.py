@@ -93,6 +93,8 @@ _STATIC: Final = (
     wrong_part_type.RULE,
 )
 """The rules that check parts without a rendering."""
+_ALSO_HINTS: Final = (missing_part_key.RULE, preset_tokens.RULE)
+"""Those whose hints are about the failure too."""
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -311,7 +313,7 @@ def _is_known(file: File, template: Template, span: Span) -> bool:
     in_template = replace(file, template=template)
     return any(
         around.contains(found.span.start)
-        and (rule is preset_tokens.RULE or (found.severity or rule.severity) in {"error", "warning"})
+        and (rule in _ALSO_HINTS or (found.severity or rule.severity) in {"error", "warning"})
         for rule in _STATIC
         for found in rule.check(in_template)
     )

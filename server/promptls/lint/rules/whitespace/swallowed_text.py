@@ -7,6 +7,9 @@ It is a warning if the text is unlikely to be a comment: a value is printed afte
 a single word follows it directly (`ticket #12`, `#hashtag`). Anything else, such as
 `content: Hello. # a note`, may be intended as a comment, and is a hint.
 
+Also reports a content on the lines below its key, without `|`, in which lines begin with `#`. It is a hint if
+all of them are in front of the text.
+
 Also reports a Jinja comment that contains the start of another comment: it was not closed; and a `&word` at
 the beginning of an unquoted content if no `*word` refers to it, as a hint.
 
@@ -35,7 +38,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from promptls.lint.rule import Edit, File, Finding, Fix, Rule, Severity, each_chunk
@@ -54,6 +57,9 @@ _FIELD: Final = re.compile(r"#\S*\{\w+\}")
 """An input of a prompt object in the word that begins with the `#`."""
 _OWN: Final = re.compile(r"#\s*promptls:")
 _ANCHOR: Final = re.compile(r"&([A-Za-z]\w*)(?=[ \t])")
+_OPENING: Final = re.compile(r"(?P<colon>:)[ \t]*\n")
+"""The end of the line of a key whose value is below it."""
+_LINE: Final = re.compile(r"^[ ]+(?P<text>\S.*)$", re.MULTILINE)
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 
@@ -93,6 +99,7 @@ def _comments(chunk: Chunk) -> Iterator[Finding]:
             fix = Fix("Close the comment at the end of its line", (edit,))
             yield Finding(Span(tag.span.start, tag.span.start + 2), message, (fix,))
     comments = yaml_comments(chunk)
+    yield from _lost_blocks(chunk, comments)
     starts = [comment.start for comment in comments]
     for key, value, is_instruction in _texts(chunk) if comments else ():
         if value.style or value.span.is_empty():
@@ -109,6 +116,26 @@ def _comments(chunk: Chunk) -> Iterator[Finding]:
         severity: Severity | None = None if is_text else "hint"
         message = "YAML reads this as a comment: it does not reach the model"
         yield Finding(span, message, (_fix(chunk, key, value.span, span),), severity=severity)
+
+
+def _lost_blocks(chunk: Chunk, comments: Sequence[Span]) -> Iterator[Finding]:
+    """Yield the comments among the lines of a content without `|`."""
+    for content in chunk_contents(chunk) if comments else ():
+        opening = _OPENING.match(chunk.text, content.key.end)
+        if opening is None or content.value.style:
+            continue
+        indent = column_of(chunk, content.key.start) + 1
+        block = re.compile(rf"(?:[ ]{{{indent},}}\S.*(?:\n|\Z)|[ \t]*\n)*").match(chunk.text, opening.end())
+        lines = [*_LINE.finditer(block[0])] if block else []
+        lost = [each for each in lines if each["text"].startswith("#") and not _OWN.match(each["text"])]
+        starts = {opening.end() + each.start("text") for each in lost}
+        if not lost or len(lost) == len(lines) or not starts <= {each.start for each in comments}:
+            continue
+        is_inside = lines.index(lost[-1]) >= len(lost)
+        edit = Edit(Span(opening.start("colon") + 1, opening.end() - 1), " |")
+        message = "without `|` behind the key, YAML reads this line as a comment: it does not reach the model"
+        span = Span(*lost[0].span("text")).shifted(opening.end())
+        yield Finding(span, message, (Fix("Add `|`", (edit,)),), severity=None if is_inside else "hint")
 
 
 def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar, bool]]:
