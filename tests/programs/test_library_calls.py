@@ -267,6 +267,7 @@ prompt.format(ticket="It broke")
         (', "label": "bug"', "", '{"ticket": "It broke"}'),
         ('["ticket"]', '"ticket"', '"ticket"'),
         ('["ticket"]', '["tick" "et"]', '"tick" "et"'),
+        ('output_type="str"', 'output_type="JSON"', '"JSON"'),
         ("format(ticket", "format(tickets", "tickets"),
         ("Sort.", "Sort {tiket}.", "tiket"),
         ("Sort.", "Sort as {bug}.", "{bug"),

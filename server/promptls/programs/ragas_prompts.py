@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
 from typing import Final, NamedTuple
 
-from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import (
     Program,
@@ -224,6 +224,14 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
         if name not in _KEYWORDS:
             message = f"`Prompt` ignores the argument `{name}`"
             yield unknown_argument(program, keyword, message, _KEYWORDS - given.keys())
+    kind = argument(call, "output_type")
+    if isinstance(kind, ast.Constant) and (meant := nearest(str(kind.value), OUTPUT_TYPES)) not in {
+        None,
+        kind.value,
+    }:
+        message = f"releases of Ragas from 0.1.6 on refuse the type `{kind.value!s}`; did you mean `{meant}`?"
+        fixes = (change_literal(program, kind, str(meant)),)
+        yield Finding(program.span(kind), message, fixes, severity="warning")
     keys = literal_texts(argument(call, "input_keys"))
     if keys:
         yield from findings_in_braces(program, argument(call, "instruction"), keys)

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports an object in the contents of a prompt with a comma too many or too few, and an object on a single line
-with an odd number of quotes. Objects in code of other languages are not reported, nor are those with a tag of a
+Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
+with an odd number of quotes, and one between backquotes that lacks its closing brace. Objects in code of other languages are not reported, nor are those with a tag of a
 branch or loop inside.
 
 ## Why is this bad?
@@ -44,6 +44,7 @@ from promptls.text.positions import Span
 _QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
 """An object on one line, with no other in it."""
 _OBJECT: Final = re.compile(r'\{\s*"')
+_IN_BACKQUOTES: Final = re.compile(r'(?<!`)`(\{[ ]*"\w+"[ ]*:[^`\n]*)`(?!`)')
 _ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
 """Code in front of an object of a programming language, which may allow what JSON does not."""
 _MAX_OBJECT: Final = 4000
@@ -76,6 +77,7 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
         if first["language"].lower() not in {"", "json"}
     ]
     yield from _unquoted(text, code)
+    yield from _unclosed(text, code)
     position = 0
     for _ in range(_MAX_OBJECTS):
         found = _OBJECT.search(text, position)
@@ -105,6 +107,15 @@ def _unquoted(text: str, code: list[Span]) -> Iterator[Finding]:
             and not any(span.start <= match.start() < span.end for span in code)
         ):
             yield Finding(Span(*match.span()), "a double quote is missing in this object, or one is too many")
+
+
+def _unclosed(text: str, code: list[Span]) -> Iterator[Finding]:
+    """Yield the objects between backquotes that are JSON with one more brace at the end."""
+    for match in _IN_BACKQUOTES.finditer(text):
+        if _is_json(match[1] + "}") and not any(span.start <= match.start() < span.end for span in code):
+            end = match.end(1)
+            fix = Fix("Add `}`", (Edit(Span(end, end), "}"),))
+            yield Finding(Span(*match.span(1)), "a closing brace is missing in this object", (fix,))
 
 
 def _object_end(text: str, start: int) -> int | None:
