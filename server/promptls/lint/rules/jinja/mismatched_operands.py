@@ -169,6 +169,19 @@ def _formats(chunk: Chunk) -> Iterator[Finding]:
                 needed = _conversions(text)
             case Filter(name="format", target=Constant(value=str(text)), arguments=values):
                 needed = _conversions(text)
+            case Collection(
+                kind="tuple",
+                items=(
+                    Operation(operators=("%",), operands=(Constant(value=str(text)), first)),
+                    *_,
+                    last,
+                ) as items,
+            ) if _conversions(text) == len(items):
+                span = Span(first.span.start, last.span.end).shifted(start)
+                edits = (Edit(Span(span.start, span.start), "("), Edit(Span(span.end, span.end), ")"))
+                message = "the values of `%` are in parentheses: without them, it takes the first one only"
+                yield Finding(span, message, (Fix("Add parentheses", edits, preferred=True),))
+                continue
             case Call(function=Attribute(name="format", target=Constant(value=str(text))), arguments=values):
                 needed = _braces(text)
                 values = values[:needed]

@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
-prints `None`. Reports a macro that is printed and not called. Also reports mappings, lists and tuples that are printed as part of a text. The severity of mappings
+prints `None`. Reports a macro that is printed and not called. Also reports mappings and lists that are printed as part of a text. The severity of mappings
 and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
 and mappings and lists that the file itself sets, are hints.
 
@@ -72,8 +72,7 @@ _MAPPING: Final = "a mapping"
 _MAPPINGS: Final = "a list of mappings"
 _LIST: Final = "a list"
 _KINDS: Final[dict[type, str]] = {dict: _MAPPING, list: _LIST}
-_TUPLE: Final = "a tuple"
-_LITERALS: Final = {"dict": _MAPPING, "list": _LIST, "tuple": _TUPLE}
+_LITERALS: Final = {"dict": _MAPPING, "list": _LIST}
 
 
 @chunk_fact
@@ -236,8 +235,7 @@ def _in_chunks(chunk: Chunk, known: _Structures) -> Iterator[Finding]:
     for start, node in _printed_values(chunk):
         kind = _LITERALS.get(node.kind) if isinstance(node, Collection) else known.variables.get(node.name)
         if kind is not None:
-            found = _finding(node.span.shifted(start), kind)
-            yield found if kind == _TUPLE else replace(found, severity="hint")
+            yield replace(_finding(node.span.shifted(start), kind), severity="hint")
 
 
 def _none(tag: Tag, method: Attribute) -> Finding:
@@ -267,8 +265,6 @@ def _kind_of(schema: Mapping[str, Any]) -> str | None:
 
 def _finding(span: Span, what: str) -> Finding:
     message = f"this is {what}: it is printed in the notation of Python"
-    if what == _TUPLE:
-        return Finding(span, f"{message}; `~` joins texts")
     added = 'join(", ")' if what == _LIST else "tojson"
     fix = Fix(f"Add `| {added}`", (Edit(Span(span.end, span.end), f" | {added}"),))
     return Finding(span, message, (fix,), severity="hint" if what == _LIST else "information")
