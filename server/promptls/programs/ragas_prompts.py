@@ -145,11 +145,11 @@ def _fields(program: Program, call: ast.Call, model: _Model) -> Iterator[Finding
     if missing:
         yield Finding(program.span(call.func), f"`{name}` lacks {in_code(missing)}")
     for keyword in call.keywords:
-        if reason := _misfit(model.fields.get(keyword.arg or ""), keyword.value):
+        if reason := _mismatch(model.fields.get(keyword.arg or ""), keyword.value):
             yield Finding(program.span(keyword.value), f"`{keyword.arg}` of `{name}`: {reason}")
 
 
-def _misfit(annotation: ast.expr | None, node: ast.expr) -> str:
+def _mismatch(annotation: ast.expr | None, node: ast.expr) -> str:
     """Return why a literal is not of the type of its field; empty if it may be."""
     from pydantic import TypeAdapter, ValidationError
 

@@ -315,7 +315,7 @@ class _Samples:
         for keyword in call.keywords:
             meant = _meant(keyword.arg or "", missing)
             if keyword.arg in needed:
-                yield from self._misfit(_SAMPLES[0], keyword.arg or "", keyword.value)
+                yield from self._mismatch(_SAMPLES[0], keyword.arg or "", keyword.value)
             elif meant is not None:
                 missing.remove(meant)
                 message = f"`{name}` takes no `{keyword.arg}`"
