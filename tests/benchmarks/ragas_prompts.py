@@ -48,8 +48,8 @@ def main() -> None:
             our = outcome(make, job)
             if our != their:
                 different = [key for key in their if our.get(key) != their[key]]
-                told = [f"  Ragas    {their[key]!r}\n  promptls {our.get(key)!r}" for key in different]
-                sys.exit("\n".join([f"Ragas {release}: {different} of {json.dumps(job)}", *told]))
+                reported = [f"  Ragas    {their[key]!r}\n  promptls {our.get(key)!r}" for key in different]
+                sys.exit("\n".join([f"Ragas {release}: {different} of {json.dumps(job)}", *reported]))
         accepted = sum(their["accepted"] for their in theirs)
         formatted = sum(their.get("formatted") is not None for their in theirs)
         print(f"Ragas {release}: {len(jobs):,} alike, {accepted:,} accepted, {formatted:,} formatted")

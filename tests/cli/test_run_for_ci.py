@@ -158,14 +158,14 @@ def test_models_are_listed_checked_and_tried(
         assert (office["ready"], office["key"], office["answer"]) == (True, "OFFICE_KEY", None)
         assert server.requests == []
         assert main(["models", "--try", "office", "echo"]) == 0
-        told = capsys.readouterr()
-        assert "yes" in told.out
-        assert "planted" not in told.out + told.err
+        reported = capsys.readouterr()
+        assert "yes" in reported.out
+        assert "planted" not in reported.out + reported.err
         server.reply = lambda _body: Reply(status=401, raw=b"planted-0123456789 is wrong")
         assert main(["models", "--try", "office"]) == 1
-        told = capsys.readouterr()
-        assert "refused the key" in told.out
-        assert "planted" not in told.out + told.err
+        reported = capsys.readouterr()
+        assert "refused the key" in reported.out
+        assert "planted" not in reported.out + reported.err
     monkeypatch.delenv("OFFICE_KEY")
     assert main(["models", "office"]) == 1
     assert main(["models", "nobody:x"]) == 2

@@ -78,7 +78,7 @@ def test_the_picture_is_a_file_of_the_asked_form(folder: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["--plot", "lab.bmp"], "choose one of .svg, .png, .pdf"),
         (["--plot", "nowhere/lab.svg"], "there is no such folder"),
@@ -87,14 +87,14 @@ def test_the_picture_is_a_file_of_the_asked_form(folder: Path, capsys: pytest.Ca
     ],
 )
 def test_wrong_use_says_what_to_do(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], reported: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["truncate", "chat.yml.j2", *arguments]) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("prompt", "told"),
+    ("prompt", "reported"),
     [
         ("- {name: a, role: user, content: hi}\n", "no chat can grow"),
         (
@@ -105,11 +105,11 @@ def test_wrong_use_says_what_to_do(
     ],
 )
 def test_a_prompt_without_a_chat_to_cut_says_why(
-    folder: Path, prompt: str, told: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, prompt: str, reported: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "chat.yml.j2").write_text(prompt)
     assert main(["truncate", "chat.yml.j2", "--sample", "placeholders"]) == 1
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_the_cache_that_a_run_measured_is_shown_beside_the_prediction(

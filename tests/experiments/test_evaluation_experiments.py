@@ -117,8 +117,8 @@ def by_words(scores: dict[str, float], *, as_vllm: bool = False) -> Any:
         if not as_vllm:
             choice["logprobs"] = {"token_logprobs": [*found, -9.0]}
         elif "prompt_logprobs" in body:
-            told = [None, *({"17": {"logprob": each, "rank": 1}} for each in found[1:])]
-            choice["prompt_logprobs"] = told
+            reported = [None, *({"17": {"logprob": each, "rank": 1}} for each in found[1:])]
+            choice["prompt_logprobs"] = reported
         usage = {"prompt_tokens": len(found)}
         return Reply(raw=json.dumps({"choices": [choice], "usage": usage}).encode())
 

@@ -117,14 +117,14 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, nam
     try:
         journal = _journal_with(folder.results, 3)
         running.send_signal(number)
-        _, told = running.communicate(timeout=10)
+        _, reported = running.communicate(timeout=10)
     finally:
         running.kill()
     assert running.returncode == 130
-    assert "stopped after 3 of 9 rows" in told
-    assert "promptls run --resume" in told
-    assert journal.name in told
-    assert "Traceback" not in told
+    assert "stopped after 3 of 9 rows" in reported
+    assert "promptls run --resume" in reported
+    assert journal.name in reported
+    assert "Traceback" not in reported
 
 
 def _journal_with(results: Path, count: int) -> Path:

@@ -241,14 +241,14 @@ async def test_a_resumed_run_asks_failed_judges_again(tmp_path: Path, judge: Mod
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         (("'large'", "'larger'"), "the model that judges for the metric `polite`"),
         (("Is it polite?", "Is it rude?"), "the metric `polite`"),
     ],
 )
 async def test_a_run_with_a_changed_judge_or_question_is_not_resumed(
-    tmp_path: Path, judge: ModelServer, change: tuple[str, str], told: str
+    tmp_path: Path, judge: ModelServer, change: tuple[str, str], reported: str
 ) -> None:
     folder = judged(tmp_path, judge, top='judge = "judge"')
     with pytest.raises(BudgetSpentError):
@@ -256,7 +256,7 @@ async def test_a_run_with_a_changed_judge_or_question_is_not_resumed(
     settings = tmp_path / "promptls.toml"
     settings.write_text(settings.read_text("utf-8").replace(*change), "utf-8")
     journal = unfinished_run(folder.results)
-    with pytest.raises(UsageError, match=f"{told} changed after this run began"):
+    with pytest.raises(UsageError, match=f"{reported} changed after this run began"):
         await folder.ask(resume=str(journal))
 
 

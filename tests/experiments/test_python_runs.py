@@ -135,9 +135,9 @@ def test_the_command_line_runs_it_and_asks_failed_rows_again(
 ) -> None:
     prompt = str(project / "triage.yml.j2")
     assert main(["run", prompt, "--experiment", "evals/evals.py:triage"]) == 1
-    told = capsys.readouterr().out
-    assert "experiment `triage` of" in told
-    assert "RuntimeError: rate limit" in told
+    reported = capsys.readouterr().out
+    assert "experiment `triage` of" in reported
+    assert "RuntimeError: rate limit" in reported
     (run,) = (project / "experiments").glob("*.json")
     text = EVALS.replace("raise RuntimeError", "str")
     (project / "evals" / "evals.py").write_text(text.replace('"response": text', '"response": text * 2'))

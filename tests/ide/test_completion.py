@@ -365,9 +365,9 @@ def test_members_are_documented_by_their_schema_and_their_value() -> None:
     for place in ("user.<CURSOR>", "user['<CURSOR>"):
         found, _, snapshot, path = completions(f"{fixture}- name: a\n  content: '{{{{ {place} }}}}'\n")
         assert found is not None
-        told = documentation(snapshot, path, "name", found.source, found.path, found.insert.end)
-        assert "Full name." in told
-        assert '`"Ada"`' in told
+        reported = documentation(snapshot, path, "name", found.source, found.path, found.insert.end)
+        assert "Full name." in reported
+        assert '`"Ada"`' in reported
 
 
 def test_a_superseded_role_is_marked() -> None:

@@ -150,10 +150,12 @@ def test_locations_are_reported_while_further_files_are_searched(tmp_path: Path)
     assert cursor is not None
     symbol = symbol_at(snapshot, path, cursor)
     assert symbol is not None
-    told: list[str] = []
+    reported: list[str] = []
 
-    steps = occurrence_steps(snapshot, symbol, report=lambda found: told.extend(each.path for each in found))
-    found_behind_a_step = [len(told) for _ in steps]
+    steps = occurrence_steps(
+        snapshot, symbol, report=lambda found: reported.extend(each.path for each in found)
+    )
+    found_behind_a_step = [len(reported) for _ in steps]
 
     assert 1 in found_behind_a_step
-    assert [Path(each).name for each in told] == ["main.yml.j2", "part.yml.j2"]
+    assert [Path(each).name for each in reported] == ["main.yml.j2", "part.yml.j2"]

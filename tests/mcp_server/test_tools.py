@@ -96,22 +96,22 @@ async def test_a_failed_rendering_names_the_line(folder: Path) -> None:
 
 
 async def test_tokens_are_counted_part_by_part(example: Path) -> None:
-    told = await text_of("count_tokens", paths=["triage_v1.yml.j2"])
-    assert "  labels (system): 97" in told
+    reported = await text_of("count_tokens", paths=["triage_v1.yml.j2"])
+    assert "  labels (system): 97" in reported
 
 
 async def test_changes_since_the_last_commit_are_shown_as_they_render(example: Path) -> None:
     commit(example)
     priorities = example / "sections" / "priorities.yml.j2"
     priorities.write_text(priorities.read_text().replace("blocked from work", "cannot work at all"))
-    told = await text_of("preview_changes", file="triage_v1.yml.j2")
-    assert "+- P0: cannot work at all" in told
+    reported = await text_of("preview_changes", file="triage_v1.yml.j2")
+    assert "+- P0: cannot work at all" in reported
 
 
 async def test_an_edit_is_checked_at_once(folder: Path) -> None:
     (folder / "a.yml.j2").write_text("- name: a\n  role: user\n  content: Hi\n")
-    told = await text_of("edit_prompt", file="a.yml.j2", old="role: user", new="role: usr")
-    assert "unknown-role" in told
+    reported = await text_of("edit_prompt", file="a.yml.j2", old="role: user", new="role: usr")
+    assert "unknown-role" in reported
     assert "role: usr" in (folder / "a.yml.j2").read_text()
 
 

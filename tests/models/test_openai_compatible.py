@@ -196,9 +196,9 @@ async def test_the_key_is_in_no_error(server: ModelServer, reply: Reply) -> None
     with pytest.raises(ModelError) as failure:
         await ask(server)
     chain = [failure.value, failure.value.__cause__, failure.value.__context__]
-    told = " ".join(f"{error!r} {error} {getattr(error, 'remedy', '')}" for error in chain)
-    assert KEY not in told
-    assert "cdef" not in told
+    reported = " ".join(f"{error!r} {error} {getattr(error, 'remedy', '')}" for error in chain)
+    assert KEY not in reported
+    assert "cdef" not in reported
 
 
 async def test_an_answer_that_repeats_the_key_is_masked(server: ModelServer) -> None:

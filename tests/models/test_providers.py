@@ -112,9 +112,9 @@ async def test_every_failure_is_an_error_without_the_key(
     with pytest.raises(ModelError) as failure:
         await ask(reference(provider, server))
     chain = [failure.value, failure.value.__cause__, failure.value.__context__]
-    told = " ".join(f"{error!r} {error} {getattr(error, 'remedy', '')}" for error in chain)
-    assert KEY not in told
-    assert f"`{provider}`" in told
+    reported = " ".join(f"{error!r} {error} {getattr(error, 'remedy', '')}" for error in chain)
+    assert KEY not in reported
+    assert f"`{provider}`" in reported
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "google", "azure", "groq", "openrouter"])

@@ -12,12 +12,12 @@ def test_kate_finds_the_server_and_gets_the_findings_of_a_prompt(tmp_path: Path)
 
     with kate(installed("kate"), DOCS, prompt, tmp_path / "home") as messages:
         answer = next(messages)
-        told = next(
+        reported = next(
             each["params"] for each in messages if each.get("method") == "textDocument/publishDiagnostics"
         )
 
     assert answer["result"]["capabilities"]["hoverProvider"] is True
-    assert told["uri"] == prompt.as_uri()
+    assert reported["uri"] == prompt.as_uri()
     assert "no model knows the role `usr`; did you mean `user`?" in [
-        each["message"] for each in told["diagnostics"]
+        each["message"] for each in reported["diagnostics"]
     ]

@@ -1,4 +1,4 @@
-"""What is told in a Python file of its calls that load templates, and where."""
+"""What is reported in a Python file about its calls that load templates, and where."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def found(folder: Path, data: str, *, before: str = "", behind: str = "") -> lis
     text = f'{before}Prompt(template_path="main.yml.j2", template_data={{{data}}}){behind}\n'
     (folder / "call.py").write_text(text)
     workspace = Workspace([folder])
-    told = findings_of_python(workspace.snapshot, str(folder / "call.py"))
-    assert told.kind is Kind.PROGRAM
-    return [(text[each.span.start : each.span.end], each.message) for each in told.findings]
+    reported = findings_of_python(workspace.snapshot, str(folder / "call.py"))
+    assert reported.kind is Kind.PROGRAM
+    return [(text[each.span.start : each.span.end], each.message) for each in reported.findings]
 
 
 WRONG = {
@@ -62,7 +62,7 @@ WRONG = {
         f'{GIVEN}, "token_limit": 1', [("token_limit", "Prompt Poet refuses `token_limit` in the data")]
     ),
     "all that is read": (f'{GIVEN}, "tone": None', []),
-    "rows that cannot be told": (GIVEN.replace("[]", '[{"role": role(), "content": 1}, *more, {**one}]'), []),
+    "rows that are not known": (GIVEN.replace("[]", '[{"role": role(), "content": 1}, *more, {**one}]'), []),
 }  # fmt: skip
 
 
@@ -119,9 +119,9 @@ def test_a_program_of_which_nothing_is_known_is_left_alone(text: str, tmp_path: 
     (tmp_path / "main.yml.j2").write_text(TEMPLATE)
     (tmp_path / "other.yml.j2").write_text("hosts: {{ all }}\n")
     (tmp_path / "call.py").write_text(text)
-    told = findings_of_python(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py"))
-    assert told.findings == ()
-    assert told.suppressed == ()
+    reported = findings_of_python(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py"))
+    assert reported.findings == ()
+    assert reported.suppressed == ()
 
 
 def test_installed_packages_are_left_alone() -> None:

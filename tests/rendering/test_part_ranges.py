@@ -95,7 +95,7 @@ async def test_hints_and_hover_show_what_varies(worker: RenderWorker, tmp_path: 
     path = made.job.path
 
     labels = [each.label for each in inlay_hints(snapshot, path, Span(0, len(PROMPT)), made)]
-    told = hover(snapshot, path, PROMPT.index("name: text") + 7, made)
+    reported = hover(snapshot, path, PROMPT.index("name: text") + 7, made)
 
     assert labels == [
         "2 tokens",
@@ -103,8 +103,8 @@ async def test_hints_and_hover_show_what_varies(worker: RenderWorker, tmp_path: 
         "1 token (1-5)",
         "1 token (0-1)",
     ]
-    assert told is not None
-    assert "- varies: 1 to 5 tokens, mostly 1, with 4 samples and rows" in told.markdown
+    assert reported is not None
+    assert "- varies: 1 to 5 tokens, mostly 1, with 4 samples and rows" in reported.markdown
 
 
 async def test_without_other_data_there_is_nothing_to_compare(worker: RenderWorker, tmp_path: Path) -> None:

@@ -49,18 +49,18 @@ async def test_a_run_that_was_broken_off_does_not_go_on(folder: Folder) -> None:
 
 
 async def test_watchers_are_notified_of_runs_by_others(folder: Folder) -> None:
-    told: list[dict[str, Any]] = []
+    reported: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
 
     def look(event: Event) -> None:
         if isinstance(event, RowFinished):
-            told.append(running_answer({"path": str(folder.prompt)}))
-            own = [run["id"] for run in told[-1]["runs"]]
+            reported.append(running_answer({"path": str(folder.prompt)}))
+            own = [run["id"] for run in reported[-1]["runs"]]
             others.extend(running_answer({"path": str(folder.prompt), "own": own})["runs"])
 
     await folder.run(look)
-    assert {answer["folder"] for answer in told} == {str(folder.results)}
-    assert [(run["experiment"], run["canCancel"]) for run in told[0]["runs"]] == [("main", False)]
+    assert {answer["folder"] for answer in reported} == {str(folder.results)}
+    assert [(run["experiment"], run["canCancel"]) for run in reported[0]["runs"]] == [("main", False)]
     assert others == []
     (table,) = folder.results.glob("*.csv")
     assert running_answer({"run": str(table)}) == {"folder": str(folder.results), "runs": []}

@@ -94,8 +94,8 @@ def test_a_key_of_the_environment_is_in_no_report(
     save_note(runs[0], 0, None, f"they said {key}")
     assert key in embedded(report_html(runs))["view"]["runs"][0]["notes"]["0"]["text"]
     monkeypatch.setenv("OFFICE_API_KEY", key)
-    told = embedded(report_html(runs))["view"]["runs"][0]["notes"]["0"]["text"]
-    assert told == "they said [key]"
+    reported = embedded(report_html(runs))["view"]["runs"][0]["notes"]["0"]["text"]
+    assert reported == "they said [key]"
 
 
 def test_the_command_writes_one_file_and_says_how_large_it_is(

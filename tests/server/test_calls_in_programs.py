@@ -22,11 +22,11 @@ async def test_a_wrong_call_is_shown_while_it_is_there(editor: Editor) -> None:
     prompt = editor.open("a.yml.j2", PROMPT)
     program = editor.open("call.py", PROGRAM)
 
-    async def told() -> list[types.Diagnostic]:
+    async def reported() -> list[types.Diagnostic]:
         await editor.lenses(prompt)
         return shown(editor, program)
 
-    (found,) = await eventually(told, bool)
+    (found,) = await eventually(reported, bool)
     assert found.code == "missing-template-data"
     assert found.message == "`text` is not given to `a.yml.j2`; `txet` is, which it does not read"
     start = PROGRAM.index("txet")
@@ -37,14 +37,14 @@ async def test_a_wrong_call_is_shown_while_it_is_there(editor: Editor) -> None:
         assert [each.location.uri for each in found.related_information] == [prompt]
 
     editor.replace(program, "txet", "text")
-    assert await eventually(told, lambda diagnostics: not diagnostics) == []
+    assert await eventually(reported, lambda diagnostics: not diagnostics) == []
 
     editor.replace(prompt, "{{ text }}", "{{ text }} {{ locale }}")
-    (found,) = await eventually(told, bool)
+    (found,) = await eventually(reported, bool)
     assert found.message == "`locale` is not given to `a.yml.j2`"
 
     editor.close(program)
-    assert await eventually(told, lambda diagnostics: not diagnostics) == []
+    assert await eventually(reported, lambda diagnostics: not diagnostics) == []
 
 
 LIBRARY_USES = """\
@@ -66,11 +66,11 @@ async def test_wrong_uses_of_a_library_are_shown(editor: Editor, text: str, wron
     prompt = editor.open("a.yml.j2", PROMPT)
     program = editor.open("uses.py", text)
 
-    async def told() -> list[types.Diagnostic]:
+    async def reported() -> list[types.Diagnostic]:
         await editor.lenses(prompt)
         return shown(editor, program)
 
-    found = await eventually(told, bool)
+    found = await eventually(reported, bool)
     assert {each.code for each in found} == {"wrong-arguments"}
     assert found[0].range.start == editor.position(program, text.index(wrong))
     editor.close(program)
@@ -81,11 +81,11 @@ async def test_a_program_that_loads_nothing_is_never_spoken_of(editor: Editor) -
     other = editor.open("other.py", "x = 'template_path'\n")
     program = editor.open("call.py", PROGRAM)
 
-    async def told() -> list[types.Diagnostic]:
+    async def reported() -> list[types.Diagnostic]:
         await editor.lenses(prompt)
         return shown(editor, program)
 
-    await eventually(told, bool)
+    await eventually(reported, bool)
     editor.replace(other, "x = ", "y = ")
     await editor.lenses(prompt)
     assert other not in editor.client.diagnostics
@@ -98,11 +98,11 @@ async def test_a_template_that_a_program_writes_out_is_checked_and_explained(edi
         "app.py", f"y = '🎉'; Prompt(raw_template=\"{text}\", template_data={{'x': 'b'}})\n"
     )
 
-    async def told() -> list[types.Diagnostic]:
+    async def reported() -> list[types.Diagnostic]:
         await editor.lenses(prompt)
         return shown(editor, program)
 
-    (found,) = [each for each in await eventually(told, bool) if each.code == "unknown-role"]
+    (found,) = [each for each in await eventually(reported, bool) if each.code == "unknown-role"]
     start = editor.texts[program].index("systm")
     assert found.range == types.Range(
         editor.position(program, start), editor.position(program, start + len("systm"))
@@ -159,11 +159,11 @@ async def test_a_configuration_in_python_is_checked_as_it_is_typed(editor: Edito
     prompt = editor.open("a.yml.j2", PROMPT)
     program = editor.open("q_gen.py", CONFIGURATION)
 
-    async def told() -> list[types.Diagnostic]:
+    async def reported() -> list[types.Diagnostic]:
         await editor.lenses(prompt)
         return shown(editor, program)
 
-    (found,) = await eventually(told, bool)
+    (found,) = await eventually(reported, bool)
     assert (found.code, found.message) == (
         "unknown-field",
         "the reader has no column `qestion`; did you mean `question`?",
@@ -180,4 +180,4 @@ async def test_a_configuration_in_python_is_checked_as_it_is_typed(editor: Edito
     assert "{question}" in str(fix.edit)
 
     editor.replace(program, "{qestion}", "{question}")
-    assert await eventually(told, lambda diagnostics: not diagnostics) == []
+    assert await eventually(reported, lambda diagnostics: not diagnostics) == []

@@ -191,12 +191,12 @@ async def test_reports_come_in_parts_to_a_client_that_takes_parts(wire: Wire, tm
     parts, work = [], []
     while (message := await wire.receive()).get("id") != 2:
         if message.get("method") == "$/progress":
-            told = message["params"]
-            (parts if told["token"] == "parts" else work).append(told["value"])
+            reported = message["params"]
+            (parts if reported["token"] == "parts" else work).append(reported["value"])
 
     assert [len(part["items"]) for part in parts] == [50, 50, 20]
     assert message["result"] == {"items": []}
-    assert [told["kind"] for told in work] == ["begin", "report", "report", "report", "end"]
+    assert [reported["kind"] for reported in work] == ["begin", "report", "report", "report", "end"]
 
 
 async def test_a_cancelled_look_at_the_workspace_ends(wire: Wire, tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ async def test_inputs_of_a_section_are_reported_in_both_unsaved_files(editor: Ed
 
     editor.replace(section, "{{ text }}", "{{ text }} {{ locale }}")
     found = await editor.rules(section, ["undeclared-input"])
-    told = await editor.rules(entry, ["undeclared-input"])
+    reported = await editor.rules(entry, ["undeclared-input"])
     assert found[0].range == editor.range_of(section, "locale")
-    assert told[0].range == editor.range_of(entry, "'tail.yml.j2'")
+    assert reported[0].range == editor.range_of(entry, "'tail.yml.j2'")
 
     editor.replace(entry, "[text]", "[text, locale]")
     await editor.rules(entry, [])

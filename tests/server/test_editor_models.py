@@ -129,11 +129,11 @@ async def test_models_that_the_editor_offers_are_completed(code: Editor) -> None
 
 
 async def test_verdicts_on_rows_are_reported_during_a_run(code: Editor, house: House) -> None:
-    told: list[Any] = []
+    reported: list[Any] = []
 
     @code.client.feature("promptls/rowVerdicts")
     def tell(params: Any) -> None:
-        told.append(params)
+        reported.append(params)
 
     house.hold = True
     uri = code.write("follows/ask.yml.j2", PROMPT.replace("vscode:house/small]", "echo, vscode:house/small]"))
@@ -141,7 +141,7 @@ async def test_verdicts_on_rows_are_reported_during_a_run(code: Editor, house: H
     running = asyncio.ensure_future(code.command("runExperiment", uri=uri, yes=True, follow="here"))
 
     async def states() -> dict[int, str]:
-        return {each.number: each.state for news in told for each in news.verdicts}
+        return {each.number: each.state for news in reported for each in news.verdicts}
 
     found = await eventually(states, lambda states: 1 in states)
     await code.command("cancelRun", uri=uri)
@@ -149,4 +149,4 @@ async def test_verdicts_on_rows_are_reported_during_a_run(code: Editor, house: H
     house.hold = False
 
     assert found[1] == "passed"
-    assert {news.follow for news in told} == {"here"}
+    assert {news.follow for news in reported} == {"here"}

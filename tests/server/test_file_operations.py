@@ -23,19 +23,24 @@ async def found(wire: Wire, number: int, uri: str) -> list[str]:
 
 
 async def test_file_operations_are_registered_if_the_client_supports_them(wire: Wire, tmp_path: Path) -> None:
-    told = (await wire.begin(tmp_path, capabilities=OPERATIONS))["result"]["capabilities"]
+    reported = (await wire.begin(tmp_path, capabilities=OPERATIONS))["result"]["capabilities"]
 
-    assert set(told["workspace"]["fileOperations"]) == {"didCreate", "didRename", "didDelete", "willRename"}
-    for its in told["workspace"]["fileOperations"].values():
+    assert set(reported["workspace"]["fileOperations"]) == {
+        "didCreate",
+        "didRename",
+        "didDelete",
+        "willRename",
+    }
+    for its in reported["workspace"]["fileOperations"].values():
         assert {each["pattern"]["matches"] for each in its["filters"]} == {"file", "folder"}
 
 
 async def test_file_operations_are_not_registered_if_the_client_does_not_support_them(
     wire: Wire, tmp_path: Path
 ) -> None:
-    told = (await wire.begin(tmp_path))["result"]["capabilities"]
+    reported = (await wire.begin(tmp_path))["result"]["capabilities"]
 
-    assert not told["workspace"].get("fileOperations")
+    assert not reported["workspace"].get("fileOperations")
 
 
 @pytest.mark.parametrize("documents", [True, False])

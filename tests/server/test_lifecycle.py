@@ -112,24 +112,24 @@ async def test_an_untrusted_workspace_runs_no_experiment_and_asks_no_model(
 async def test_the_server_says_what_it_can_do(wire: Wire, tmp_path: Path) -> None:
     capabilities = {"textDocument": {"diagnostic": {}}, "general": {"positionEncodings": ["utf-8", "utf-16"]}}
 
-    told = (await wire.begin(tmp_path, capabilities=capabilities))["result"]["capabilities"]
+    reported = (await wire.begin(tmp_path, capabilities=capabilities))["result"]["capabilities"]
 
-    assert told["positionEncoding"] == "utf-8"
-    assert told["textDocumentSync"] == {"openClose": True, "change": 2, "save": True}
-    assert told["diagnosticProvider"] == {
+    assert reported["positionEncoding"] == "utf-8"
+    assert reported["textDocumentSync"] == {"openClose": True, "change": 2, "save": True}
+    assert reported["diagnosticProvider"] == {
         "interFileDependencies": True,
         "workspaceDiagnostics": True,
         "workDoneProgress": True,
     }
-    assert told["executeCommandProvider"]["workDoneProgress"]
-    offered = {name for name in told if name.endswith("Provider")}
+    assert reported["executeCommandProvider"]["workDoneProgress"]
+    offered = {name for name in reported if name.endswith("Provider")}
     assert offered >= {"codeActionProvider", "codeLensProvider", "definitionProvider", "hoverProvider"}
 
 
 async def test_a_client_that_asks_for_no_diagnostics_is_offered_none(wire: Wire, tmp_path: Path) -> None:
-    told = (await wire.begin(tmp_path))["result"]["capabilities"]
+    reported = (await wire.begin(tmp_path))["result"]["capabilities"]
 
-    assert "diagnosticProvider" not in told
+    assert "diagnosticProvider" not in reported
 
 
 async def test_changes_that_wait_lead_to_one_list_of_diagnostics(wire: Wire, tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ async def test_keys_of_json_that_ragas_saved_are_offered_and_explained(code: Edi
 
     item = next(each for each in found.items if each.label == "output_type")
     item.data = item.data or found.item_defaults.data
-    told = await code.client.completion_item_resolve_async(item)
-    assert "Whether outputs are JSON" in str(told.documentation)
+    reported = await code.client.completion_item_resolve_async(item)
+    assert "Whether outputs are JSON" in str(reported.documentation)
 
 
 async def test_json_of_other_programs_is_left_alone(code: Editor) -> None:

@@ -50,16 +50,16 @@ def usual_settings_afterwards(code: Editor) -> Iterator[None]:
     code.set_settings({})
 
 
-@pytest.mark.parametrize(("tag", "kind", "told"), RUNAWAYS.values(), ids=RUNAWAYS)
+@pytest.mark.parametrize(("tag", "kind", "reported"), RUNAWAYS.values(), ids=RUNAWAYS)
 async def test_an_endless_loop_is_reported_at_its_line_and_the_next_rendering_works(
-    limited: Editor, tag: str, kind: str, told: str
+    limited: Editor, tag: str, kind: str, reported: str
 ) -> None:
     uri = limited.open("runaway.yml.j2", GOOD)
     limited.replace(uri, "{{ 1 + 1 }}", tag)
     made = await limited.command("preview", uri=uri)
     assert made.rendering is None
     assert (made.failure.kind, made.failure.line) == (kind, 2), made.failure.message
-    assert told in made.failure.message
+    assert reported in made.failure.message
     limited.replace(uri, tag, "{{ 1 + 1 }}")
     assert (await limited.command("preview", uri=uri)).rendering.string == "2"
     limited.close(uri)

@@ -138,12 +138,12 @@ async def test_settings_files_are_completed_and_explained(editor: Editor) -> Non
     found = await editor.client.text_document_completion_async(
         types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(2, 16))
     )
-    told = await editor.client.text_document_hover_async(
+    reported = await editor.client.text_document_hover_async(
         types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 3))
     )
 
     assert [item.label for item in found.items] == ["error", "warning", "information", "hint", "off"]
-    assert "The default tiktoken encoding" in told.contents.value
+    assert "The default tiktoken encoding" in reported.contents.value
 
 
 async def test_settings_files_are_asked_for_where_the_client_can_send_them(code: Editor) -> None:

@@ -108,8 +108,8 @@ def test_answers_are_cached_and_the_same_command_resumes(
     folder: Path, server: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert generate("--size", "8", "--max-calls", "5") == 1
-    told = capsys.readouterr().out
-    assert "the budget of 5 calls is spent: 3 queries were not asked for" in told
+    reported = capsys.readouterr().out
+    assert "the budget of 5 calls is spent: 3 queries were not asked for" in reported
     assert len(rows(folder / "tests.csv")) == 5
     assert generate("--size", "8", "--force") == 0
     assert "3 calls, about" in capsys.readouterr().out
@@ -249,7 +249,7 @@ def test_secrets_reach_no_file_and_no_output(
         (["--persona", "nurse"], "`nurse` is not a persona"),
         (["--distribution", "single=1"], "there is no synthesizer `single`"),
         (["--graph", "nowhere/graph.json"], "the folder of the graph does not exist"),
-        (["docs/card.md"], "there is no such file or folder\n  at docs/card.md\n  → did you mean cards.md?"),
+        (["docs/card.md"], "there is no such file or folder\n  at docs/card.md\n  → did you mean `docs/cards.md`?"),
         (["empty"], "there is no document in the folder"),
         (["page.html"], "documents of the form `.html` are not read"),
         (["bytes.md"], "the document is not text in UTF-8"),

@@ -92,8 +92,8 @@ async def test_the_extractors_find_what_a_text_holds() -> None:
     name, phrases = await KeyphraseExtractor(limit=3).extract(Node({"page_content": LENDING}))
     assert (name, len(phrases)) == ("keyphrases", 3)
     assert "four weeks" in phrases
-    _, told = await SummaryExtractor(limit=1).extract(Node({"page_content": LENDING}))
-    assert told in " ".join(LENDING.split())
+    _, reported = await SummaryExtractor(limit=1).extract(Node({"page_content": LENDING}))
+    assert reported in " ".join(LENDING.split())
 
 
 @pytest.mark.parametrize(

@@ -83,9 +83,9 @@ def test_the_project_or_a_prompt_names_the_file(
     else:
         prompt.write_text('{#---\nencoding: "../own.json"\n---#}\n' + PROMPT)
     assert main(["render", "prompts/a.yml.j2"]) == 0
-    told = capsys.readouterr().out
-    assert "own.json" in told
-    assert "4 tokens" in told
+    reported = capsys.readouterr().out
+    assert "own.json" in reported
+    assert "4 tokens" in reported
 
 
 def test_a_file_that_is_not_there_is_a_problem_of_the_settings(tmp_path: Path) -> None:
