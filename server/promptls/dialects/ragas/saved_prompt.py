@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from promptls.dialects import KeyFact, optional, required_key, table
+from promptls.dialects.ragas.odd_keys import keys_in, odd_keys
 from promptls.dialects.ragas.prompt_object import (
     ObjectProblem,
     PromptObject,
@@ -103,8 +104,8 @@ def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
         yield from _field_problems(own, path)
     if form == "metric":
         yield from _metric_problems(mapping)
+    yield from _key_problems(own.get("examples"), (*path, "examples"), has_models=form == "pydantic prompt")
     if form == "pydantic prompt":
-        yield from _key_problems(mapping.get("examples"))
         yield from _unfilled(mapping)
         value = mapping.get("original_hash")
         if value is not None and (not isinstance(value, int) or not 0 <= value < _MAX_HASH):
@@ -247,10 +248,11 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
                 yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
 
 
-def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
-    """Yield the keys that an example of a prompt with models lacks, although all others have them.
+def _key_problems(examples: Any, path: tuple[str, ...], *, has_models: bool) -> Iterator[ObjectProblem]:
+    """Yield the keys of one example that differ from those of all others.
 
-    All inputs are of one model, and so are all outputs; when Ragas saves them, each has every field.
+    Of a prompt with models, all inputs are of one model, and so are all outputs; when Ragas saves them, each
+    has every field.
     """
     for side in ("input", "output"):
         shown = {
@@ -263,7 +265,12 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
             continue
         counts = Counter(key for each in shown.values() for key in each)
         usual = [key for key, count in counts.items() if count == others]
-        yield from _kind_problems(shown, side)
+        inner = [(index, keys) for index, own in shown.items() for keys in keys_in(own) if keys.path]
+        for index, keys, name, meant in odd_keys(inner):
+            place = (*path, index, side, *keys.path, name)
+            message = f"No other {side} has `{name}` here."
+            yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
+        yield from _kind_problems(shown, side) if has_models else ()
         for index, own in shown.items():
             missing = [key for key in usual if key not in own]
             for field in missing:
@@ -271,17 +278,18 @@ def _key_problems(examples: Any) -> Iterator[ObjectProblem]:
                 typo = next((key for key in strange if is_typo(str(key), str(field))), None)
                 if len(missing) == len(strange) == 1:
                     typo = strange[0]
-                if typo is None and others > 1:
+                if typo is None and others > 1 and has_models:
                     message = (
                         f"Example {index + 1} has no `{field}`, which the {side} of all others has: "
                         "Ragas fails to load the file if the model requires it."
                     )
                     yield ObjectProblem(message, ("examples", index, side, field), "information")
-                elif typo is not None and (others > 1 or index):  # of two, the second is reported
+                elif typo is not None and others + has_models > 1 and (others > 1 or index):
+                    # Of two, the second is reported.
                     is_similar = is_typo(str(typo), str(field))
                     instead = "" if is_similar else f", and this one has no `{field}`"
                     message = f"No other example has `{typo}`{instead}."
-                    place = ("examples", index, side, typo)
+                    place = (*path, index, side, str(typo))
                     yield ObjectProblem(message, place, "warning", known=(str(field),), at_key=True)
 
 

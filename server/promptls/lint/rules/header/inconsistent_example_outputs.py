@@ -45,16 +45,15 @@ examples:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from promptls.dialects.ragas.odd_keys import Keys, keys_in, odd_keys
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.semantic.header import Example, example_fact
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text, node_at
 from promptls.text.errors import parse_json
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -100,14 +99,6 @@ class _Leaf(NamedTuple):
     """None for a list."""
 
 
-class _Keys(NamedTuple):
-    """The keys of a mapping in an output, with its path as in `_Leaf`."""
-
-    path: tuple[str | int, ...]
-    place: tuple[str | None, ...]
-    names: tuple[str, ...]
-
-
 def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
     """Yield the only text in a place of the outputs where all others are numbers, or lists."""
     found: dict[tuple[str | None, ...], list[tuple[Example, _Leaf]]] = {}
@@ -138,44 +129,23 @@ def _node_in(node: Node, path: tuple[str | int, ...]) -> Node:
 
 def _odd_keys(file: File, output: str) -> Iterator[Finding]:
     """Yield the keys of a mapping inside of the outputs that are typos of a key of all others in its place."""
-    found: dict[tuple[str | None, ...], list[tuple[Example, _Keys]]] = {}
-    for example in file.template.declarations.examples:
-        for keys in _keys_of_output(example, output):
-            found.setdefault(keys.place, []).append((example, keys))
-    for mappings in found.values():
-        times = Counter(name for _, keys in mappings for name in keys.names)
-        usual = {name for name in times if times[name] == len(mappings) - 1}
-        for example, keys in mappings if len(mappings) >= _MIN_OTHERS else ():
-            for name in keys.names:
-                meant = [each for each in usual - {*keys.names} if times[name] == 1 and is_typo(name, each)]
-                if len(meant) == 1:
-                    entry = next(entry for entry in example.entries if key_text(entry) == output)
-                    node = node_at(entry.value, keys.path)
-                    key = node.entry(name) if isinstance(node, Mapping) else None
-                    if key is not None and isinstance(key.key, Scalar):
-                        quote = int(key.key.style in {"'", '"'})
-                        place = Span(key.key.span.start + quote, key.key.span.end - quote)
-                        yield Finding.suggest(place, f"no other output has `{name}` here", meant[0])
+    examples = file.template.declarations.examples
+    found = [(example, keys) for example in examples for keys in _keys_of_output(example, output)]
+    for example, keys, name, meant in odd_keys(found):
+        entry = next(entry for entry in example.entries if key_text(entry) == output)
+        node = node_at(entry.value, keys.path)
+        key = node.entry(name) if isinstance(node, Mapping) else None
+        if key is not None and isinstance(key.key, Scalar):
+            quote = int(key.key.style in {"'", '"'})
+            place = Span(key.key.span.start + quote, key.key.span.end - quote)
+            yield Finding.suggest(place, f"no other output has `{name}` here", meant)
 
 
 @example_fact
-def _keys_of_output(example: Example, output: str) -> tuple[_Keys, ...]:
+def _keys_of_output(example: Example, output: str) -> tuple[Keys, ...]:
     """Return the keys of the mappings below the top of the output; none if it contains Jinja or is JSON."""
-    if example.is_printed(output) or not isinstance(example.data.get(output), dict | list):
-        return ()
-    return tuple(each for each in _mappings(example.data.get(output), (), ()) if each.path)
-
-
-def _mappings(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Keys]:
-    if len(path) > _MAX_DEPTH:
-        return
-    if isinstance(value, dict):
-        yield _Keys(path, place, tuple(map(str, value)))
-        for key, inner in value.items():
-            yield from _mappings(inner, (*path, str(key)), (*place, str(key)))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _mappings(inner, (*path, index), (*place, None))
+    found = () if example.is_printed(output) else keys_in(example.data.get(output))
+    return tuple(keys for keys in found if keys.path)
 
 
 @example_fact
