@@ -180,3 +180,9 @@ def test_a_typo_in_a_template_of_the_program_is_reported_there(tmp_path: Path) -
     assert text[finding.span.start : finding.span.end] == "user_qeury"
     assert finding.message == "`user_qeury` is not given to the template; did you mean `user_query`?"
     assert [fix.title for fix in finding.fixes] == ["Change to `user_query`"]
+
+
+def test_a_line_break_that_ends_a_block_is_reported_once_where_the_call_gives_it(tmp_path: Path) -> None:
+    template = "- name: a\n  content: |\n    {{ text }}\n"
+    program = f'Prompt(raw_template="""{template}""", template_data={{"text": "a\\nb"}})'
+    assert spoken_of(tmp_path, program) == [("text", "missing-template-data")]

@@ -15,6 +15,7 @@ from promptls.lint.analysis.suppression import suppressions_in, suppressions_of
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
+from promptls.lint.rules.parts.unescaped_multiline_input import RULE as MULTILINE
 from promptls.lint.runner import check, severity_of
 from promptls.programs.configurations import broken_configuration, findings_in_configuration
 from promptls.programs.library_calls import findings_in_library_calls, imports_library
@@ -156,10 +157,13 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
         if own is None:
             continue
         typos = {each.span for each in check(*made) if each.rule in _TYPOS}
+        explained: set[Span] = set()
         for call in written.calls:
             for finding in _found(*made, call, text, typos, written):
                 placed = _placed(finding, path, made[1], written)
                 found[placed.of(RULE.name, placed.severity or own)] = None
+                explained |= {each.span for each in placed.related}
+        found = {each: None for each in found if each.rule != MULTILINE.name or each.span not in explained}
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
 
 
