@@ -70,18 +70,26 @@ _SEVERITIES: Final[Mapping[str, Severity]] = {"unread": "hint", "broken": "error
 def check(file: File) -> Iterator[Finding]:
     """Yield the missing and the unused data in calls that load the template."""
     calls = calls_to(file.snapshot, file.path)
+    same: dict[tuple[object, ...], list[CallProblem]] = {}
     for each in call_problems(file.snapshot, file.path, file.template, calls) if calls else ():
-        loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
-        related = RelatedInformation(each.call.file, each.call.span, "the template is loaded here")
+        same.setdefault((each.call.file, *each[1:]), []).append(each)
+    for problems in same.values():
+        each = problems[0]
+        *lines, last = [str(problem.call.line + 1) for problem in problems]
+        places = f"lines {', '.join(lines)} and {last}" if lines else f"line {last}"
+        loaded = f"`{PurePath(each.call.file).name}` loads this template in {places}"
+        related = tuple(
+            RelatedInformation(problem.call.file, problem.call.span, "the template is loaded here")
+            for problem in problems
+        )
         escaped = Edit(each.span, f"escape_special_characters({each.name})")
         fixes = (Fix("Escape it", (escaped,)),) if each.ends_block else ()
-        finding = Finding(each.span, f"{loaded} {_what(each)}", fixes, (related,))
+        finding = Finding(each.span, f"{loaded} {_what(each)}", fixes, related)
         if each.kind == "missing" and file.template.source.slice(each.span) == each.name:
             read = needs_of(file.snapshot, file.path).by_name.keys()
             meant = "" if each.meant else _typo_of(each.name, each.call.keys & read)
             if meant:
-                finding = Finding.suggest(each.span, finding.message, meant)
-                finding = replace(finding, related=(related,))
+                finding = replace(Finding.suggest(each.span, finding.message, meant), related=related)
         yield replace(finding, severity=_SEVERITIES.get(each.kind))
     yield from _in_included_file(file)
 
