@@ -249,7 +249,10 @@ def test_secrets_reach_no_file_and_no_output(
         (["--persona", "nurse"], "`nurse` is not a persona"),
         (["--distribution", "single=1"], "there is no synthesizer `single`"),
         (["--graph", "nowhere/graph.json"], "the folder of the graph does not exist"),
-        (["docs/card.md"], "there is no such file or folder\n  at docs/card.md\n  → did you mean `docs/cards.md`?"),
+        (
+            ["docs/card.md"],
+            "there is no such file or folder\n  at docs/card.md\n  → did you mean `docs/cards.md`?",
+        ),
         (["empty"], "there is no document in the folder"),
         (["page.html"], "documents of the form `.html` are not read"),
         (["bytes.md"], "the document is not text in UTF-8"),

@@ -407,7 +407,7 @@ def _wrong_types(file: File) -> Iterator[Finding]:
             elif name == _ESCAPE and known is None and _is_looped(file, argument, text):
                 message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
                 yield Finding(span, message, severity="hint")
-            elif name == "range" and (known in {list, tuple, dict} or _is_indexed(file, call, begin, text)):
+            elif name == "range" and (known in {list, tuple, dict} or _is_list(file, call, begin, text)):
                 written = f"{_grouped(argument, text)} | length"
                 fix = Fix.change_to(span, written, preferred=True)
                 yield Finding(span, f"`range` takes a number, and this is {_KINDS_OF[known or list]}", (fix,))
@@ -446,8 +446,8 @@ def _is_looped(file: File, argument: Expression, text: str) -> bool:
     return isinstance(argument, Attribute) and text in looped_paths(file.chunks)
 
 
-def _is_indexed(file: File, call: Call, begin: int, text: str) -> bool:
-    """Return whether a loop over `range(x)` reads `x[i]`, or another loop iterates over `x`."""
+def _is_list(file: File, call: Call, begin: int, text: str) -> bool:
+    """Return whether a loop over `range(x)` reads `x[i]`, another loop iterates over `x`, or a call gives a list."""
     argument = call.arguments[0]
     statement = statement_at(file.template, begin + call.span.start)
     if not isinstance(argument, Name | Attribute):
@@ -463,7 +463,12 @@ def _is_indexed(file: File, call: Call, begin: int, text: str) -> bool:
                 and located.chunk.text[start + node.target.span.start : start + node.target.span.end] == text
             ):
                 return True
-    return isinstance(argument, Name) and argument.name in looped_names(file.chunks)
+    if not isinstance(argument, Name):
+        return False
+    calls = calls_to(file.snapshot, file.path) if argument.name in file.template.names.input_names else ()
+    given = [dict(each.given).get(argument.name) for each in calls]
+    is_given = any(each is not None and each.kind == "list" for each in given)
+    return is_given or argument.name in looped_names(file.chunks)
 
 
 @each_chunk
