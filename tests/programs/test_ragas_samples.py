@@ -93,6 +93,7 @@ def test_a_metric_is_given_the_columns_that_it_needs() -> None:
     assert found(text) == []
     assert found(text.replace('user_input="a", ref', "ref")) == ["recall.score"]
     assert found(text.replace('user_input="a", ref', 'question="a", ref')) == ["question"]
+    assert found(text.replace("retrieved_contexts=[]", "retrieved_contexts=[...]")) == []
     assert found(text.replace("retrieved_contexts=[]", 'retrieved_contexts="".join(them)')) == [
         '"".join(them)'
     ]

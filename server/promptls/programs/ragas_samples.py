@@ -187,7 +187,7 @@ class _Samples:
         node = self._resolved(node)
         match node:
             case ast.Constant(value=value):
-                return value
+                return _UNKNOWN if value is ... else value
             case (
                 ast.JoinedStr()
                 | ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="join" | "format"))
