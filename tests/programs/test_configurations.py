@@ -474,6 +474,22 @@ def test_a_text_of_a_comprehension_that_lacks_its_f_is_found(template: str, plac
     assert [text[span.start : span.end] for span in lost] == places
 
 
+def test_the_name_of_a_variable_in_quotes_is_found() -> None:
+    text = one("'ASK'", before="ASK = 'Q: {question}'\n")
+    (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
+    assert apply_edits(text, finding.fixes[0].edits) == text.replace("'ASK'", "ASK")
+    assert found(one("'ASK'", before="ASK = ['Q: {question}']\n")) == []
+    assert found(f"{text}OTHER = ASK\n") == []
+
+
+def test_a_sum_inside_of_the_list_of_datasets_is_found() -> None:
+    text = one("'Q: {question}'") + "datasets = q_datasets + q_datasets\n"
+    assert found(text) == []
+    wrong = text.replace("q_datasets + q_datasets", "[q_datasets + q_datasets]")
+    (finding,) = findings_in_configuration(wrong, FilesOf(), Project()) or ()
+    assert apply_edits(wrong, finding.fixes[0].edits) == text
+
+
 def test_a_variable_in_two_braces_of_an_f_string_is_found() -> None:
     text = one("f'{{T}}: {{question}} {{A}}'", before="T = 'Task'\n")
     (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
@@ -532,6 +548,7 @@ a_datasets = [
     [
         ("type=GenInferencer),\n)", "type=GenInferencer),\n),", ","),
         ("evaluator=dict(type=AccEvaluator)", "evaluator=AccEvaluator", "AccEvaluator"),
+        ("evaluator=dict(type=AccEvaluator)", "evaluator=AccEvaluator()", "AccEvaluator()"),
         ("retriever=dict(type=ZeroRetriever)", "retriever=ZeroRetriever", "ZeroRetriever"),
         ("infer_cfg=a_infer_cfg", "infer_cfg=a_reader_cfg", "a_reader_cfg"),
         ("eval_cfg=a_eval_cfg", "eval_cfg=a_infer_cfg", "a_infer_cfg"),

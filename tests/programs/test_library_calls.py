@@ -268,6 +268,7 @@ prompt.format(ticket="It broke")
         ('["ticket"]', '"ticket"', '"ticket"'),
         ('["ticket"]', '["tick" "et"]', '"tick" "et"'),
         ('output_type="str"', 'output_type="JSON"', '"JSON"'),
+        ('output_key="label"', 'output_key=["label"]', '["label"]'),
         ("format(ticket", "format(tickets", "tickets"),
         ("Sort.", "Sort {tiket}.", "tiket"),
         ("Sort.", "Sort as {bug}.", "{bug"),

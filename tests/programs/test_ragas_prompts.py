@@ -63,6 +63,7 @@ def found(text: str) -> list[str]:
         ('(Ticket(text="a"), Sorted(label="b", reason="c"))', 'Ticket(text="a")', 'Ticket(text="a")'),
         ('text="a"', 'text=["a"]', '["a"]'),
         ("instruction =", "instructions =", "instructions"),
+        ("output_model = Sorted", "output_model = Ticket", "Ticket"),
         ("output_model =", "output_models =", "output_models"),
     ],
 )  # fmt: skip
@@ -118,6 +119,7 @@ def test_a_column_that_no_row_has_is_reported() -> None:
     assert found(PROGRAM) == []
     assert found(PROGRAM.replace('row["text"])}', 'row["txt"])}')) == ['"txt"']
     assert found(PROGRAM.replace('row["text"])}', 'row["locale"])}')) == ['"locale"']
+    assert found(PROGRAM.replace('row["text"])}', "row.text)}")) == [".text"]
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,11 @@ def test_a_critic_needs_a_definition() -> None:
 def test_the_metrics_of_an_evaluation_are_a_list_of_objects() -> None:
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "Faithfulness()")) == ["Faithfulness()"]
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "[Faithfulness, recall]")) == ["Faithfulness"]
+    assert found(PROGRAM.replace("[Faithfulness(), recall]", '["faithfulness"]')) == ['"faithfulness"']
+
+
+def test_a_misspelled_argument_of_a_dataset_is_found() -> None:
+    assert found(f"{PROGRAM}EvaluationDataset(sample=[one])\n") == ["sample"]
 
 
 def test_a_sample_without_a_column_of_the_others_is_found() -> None:

@@ -235,7 +235,16 @@ def _nested_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterat
         for node in own.body:
             if not (isinstance(node, ast.Assign) and node.targets[0] is stores[0]):
                 continue
-            for each in node.value.elts if isinstance(node.value, ast.List) else ():
+            items = node.value.elts if isinstance(node.value, ast.List) else []
+            for each in items if len(items) == 1 else ():
+                operands = [part for part in ast.walk(each) if isinstance(part, ast.Name)]
+                is_sum = isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add)
+                if is_sum and any(isinstance(names.get(part.id), list) for part in operands):
+                    span, inner = places.span(node.value), places.span(each)
+                    fix = Fix("Remove the brackets", (Edit(span, places.text[inner.start : inner.end]),))
+                    message = f"this sum is a list, and `{key}` a list of mappings"
+                    yield Finding(span, message, (fix,), severity="error")
+            for each in items:
                 value = names.get(each.id) if isinstance(each, ast.Name) else None
                 is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
                 if isinstance(each, ast.Name) and (is_list or (value is None and each.id in lists)):

@@ -61,6 +61,7 @@ def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     yield from _options(keywords, columns, places)
     yield from _lost_f(nodes, columns, places)
     yield from _lost_targets(nodes, columns, places)
+    yield from _quoted_names(nodes, places)
     yield from _unfilled_names(nodes, places)
     yield from _repeated_names(nodes, places)
 
@@ -95,10 +96,13 @@ def _classes(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces)
     """Yield the classes of OpenCompass that are written in place of a mapping with a `type`."""
     classes = _imported(own)
     for keyword in keywords:
-        if keyword.arg in _OF_CLASSES and isinstance(keyword.value, ast.Name) and keyword.value.id in classes:
-            span, name = places.span(keyword.value), keyword.value.id
+        value = keyword.value
+        if isinstance(value, ast.Call) and not value.args and not value.keywords:
+            value = value.func
+        if keyword.arg in _OF_CLASSES and isinstance(value, ast.Name) and value.id in classes:
+            span, name = places.span(keyword.value), value.id
             fix = Fix(f"Change to `dict(type={name})`", (Edit(span, f"dict(type={name})"),), preferred=True)
-            message = f"`{keyword.arg}` is a mapping with a `type`, and not the class itself"
+            message = f"`{keyword.arg}` is a mapping with a `type`, and no class or object"
             yield Finding(span, message, (fix,), severity="error")
 
 
@@ -271,6 +275,25 @@ def _lost_f(nodes: list[ast.AST], columns: list[ast.keyword], places: PythonPlac
             fixes = (Fix("Insert `f`", (edit,)),) if is_plain else ()
             message = f"without an `f` before this text, `{{{names[0]}}}` reaches the model as it is"
             yield Finding(span, message, fixes, severity="error")
+
+
+def _quoted_names(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the texts of prompts that are the name of a variable with a text that nothing reads."""
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    texts = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and not isinstance(node.value, ast.List | ast.Dict)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in nodes:
+        value = node.value if isinstance(node, ast.keyword) and node.arg in {"prompt", "template"} else None
+        name = value.value if isinstance(value, ast.Constant) else None
+        if value is not None and isinstance(name, str) and name in texts - read:
+            fix = Fix.change_to(places.span(value), name, preferred=True)
+            message = f"this text is the name of a variable, which nothing reads; did you mean `{name}`?"
+            yield Finding(places.span(value), message, (fix,), severity="error")
 
 
 def _doubled_names(text: ast.JoinedStr, names: set[str], places: PythonPlaces) -> Iterator[Finding]:

@@ -153,6 +153,7 @@ def _read_rows(program: Program, experiments: Mapping[str, Function]) -> Iterato
         for node in program.nodes
         if isinstance(node, ast.Attribute) and node.attr == "arun" and isinstance(node.value, ast.Name)
     }
+    has_model = "data_model" in program.text
     for name in experiments.keys() & run:
         function = experiments[name]
         arguments = [*function.args.posonlyargs, *function.args.args]
@@ -166,6 +167,12 @@ def _read_rows(program: Program, experiments: Mapping[str, Function]) -> Iterato
                 ):
                     if key not in columns:
                         yield _unknown_column(program, node.slice, key, columns)
+                case ast.Attribute(value=ast.Name(id=read), attr=key) if (
+                    read == row and key in columns and not hasattr(dict, key) and not has_model
+                ):
+                    span = Span(program.span(node.value).end, program.span(node).end)
+                    fix = Fix.change_to(span, f'["{key}"]', preferred=True)
+                    yield Finding(span, "a row of this program's dataset is a mapping", (fix,))
 
 
 def _unknown_column(program: Program, place: ast.expr, key: str, columns: Iterable[str]) -> Finding:

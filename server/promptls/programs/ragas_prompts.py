@@ -51,6 +51,7 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
         if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
             continue
         yield from _attributes(program, node)
+        yield from _other_models(program, node, base.slice, models)
         for examples in _examples(node):
             for example in examples.elts:
                 wrong = [*_pair(program, example, base.slice, models)]
@@ -79,6 +80,20 @@ def _attributes(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
         if meant is not None:
             message = f"Ragas does not read `{name}` of a prompt"
             yield Finding.suggest(program.span(place), message, meant, preferred=True)
+
+
+def _other_models(
+    program: Program, node: ast.ClassDef, types: ast.expr, models: Mapping[str, _Model]
+) -> Iterator[Finding]:
+    """Yield the models of a prompt class that are not those of its base class."""
+    expected = types.elts if isinstance(types, ast.Tuple) else []
+    pairs = dict(zip(("input_model", "output_model"), map(ast.unparse, expected), strict=False))
+    for each in node.body:
+        match each:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=given) as value):
+                if name in pairs and given != pairs[name] and {given, pairs[name]} <= models.keys():
+                    message = f"the base class has `{pairs[name]}` as its `{name}`"
+                    yield Finding(program.span(value), message)
 
 
 def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str, _Model]]:
@@ -268,12 +283,16 @@ def findings_in_braces(
 
 
 def _keys(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield `input_keys` that are no list, or a list without a comma."""
+    """Yield `input_keys` that are no list, or a list without a comma, and an `output_key` that is a list."""
     inputs = argument(call, "input_keys")
     if isinstance(inputs, ast.Constant) and isinstance(inputs.value, str):
         span = program.span(inputs)
         fix = Fix("Write a list", (Edit(span, f"[{ast.unparse(inputs)}]"),), preferred=True)
         yield Finding(span, "`input_keys` must be a list", (fix,))
+    output = argument(call, "output_key")
+    if isinstance(output, ast.List):
+        fixes = tuple(Fix.change_to(program.span(output), ast.unparse(each)) for each in output.elts)
+        yield Finding(program.span(output), "`output_key` must be a text", fixes if len(fixes) == 1 else ())
     for key in inputs.elts if isinstance(inputs, ast.List) else ():
         place = _missing_comma(program, key)
         if place is not None and isinstance(key, ast.Constant):

@@ -10,7 +10,7 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import Program, change_literal
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -46,6 +46,10 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
                     yield from samples.columns(row)
         if name == _DATASET:
             yield from samples.mixed(call)
+            for keyword in call.keywords:
+                if keyword.arg is not None and is_typo(keyword.arg, "samples"):
+                    message = f"`{name}` has no argument `{keyword.arg}`"
+                    yield Finding.suggest(program.span(keyword), message, "samples", preferred=True)
         yield from samples.arguments(call)
         yield from samples.parts(call)
         if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
@@ -273,6 +277,9 @@ class _Samples:
             yield from self._no_list(listed)
         columns = self._names(rows)
         yield from (found for metric in metrics for found in self._class(metric))
+        for metric in metrics:
+            if isinstance(metric, ast.Constant):
+                yield Finding(self._program.span(metric), "a metric is an object, and not its name")
         for metric in metrics if columns else ():
             missing = [each for each in self._needed(metric) if each not in columns | self._mentioned]
             if missing:
