@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import given_value, lacking, mismatch_by_name
+from promptls.semantic.types.assignability import Mismatch, given_value, lacking, mismatch_by_name
 from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.text.errors import UserError
 from promptls.text.positions import NOWHERE, Span
@@ -196,6 +196,18 @@ def _schema(values: list[Any], depth: int) -> dict[str, Any]:
     if all(isinstance(value, str) for value in values):
         return {"type": "string", "enum": list(dict.fromkeys(values))}
     return {}
+
+
+def texts_used_as_mappings(file: File, columns: Iterable[str]) -> Iterator[tuple[str, Mismatch]]:
+    """Yield the columns of a CSV file, whose cells are texts, that the template needs as mappings.
+
+    Cells of an input with a declared type are read as JSON.
+    """
+    declared = file.template.declarations.settings.input_types()
+    shapes = needed_shapes(file.snapshot, file.path)
+    needed = {name for name, shape in shapes.items() if shape.kind == "mapping" and not shape.optional}
+    texts = {name: Shape("text") for name in columns if name in needed and name not in declared}
+    yield from mismatch_by_name(shapes, texts)
 
 
 class SampleProblem(NamedTuple):

@@ -3,11 +3,12 @@
 ## What it does
 
 Reports an experiment whose dataset lacks a column for an input of the prompt, or for a parameter of a
-metric. Inputs with a `default`, and inputs that the template handles as optional, need no column. The
-columns are read from the beginning of the file; a JSON file of up to half a megabyte is searched for rows
-that have an input under a misspelled name. A metric's file is read but never run. Experiments in
-the project's settings can run any prompt: if their dataset has a column for some of the inputs but not
-for another one, that is a hint at the input.
+metric, or whose CSV file has texts in a column that the prompt needs as a mapping. Inputs with a
+`default`, and inputs that the template handles as optional, need no column. The columns are read from the
+beginning of the file; a JSON file of up to half a megabyte is searched for rows that have an input under a
+misspelled name. A metric's file is read but never run. Experiments in the project's settings can run any
+prompt: if their dataset has a column for some of the inputs but not for another one, that is a hint at the
+input.
 
 ## Why is this bad?
 
@@ -64,6 +65,7 @@ from promptls.lint.analysis.declared_experiments import (
     needed_columns,
     place_in_data,
 )
+from promptls.lint.analysis.sampled_values import texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.semantic.kind import Kind
@@ -81,6 +83,7 @@ def check(file: File) -> Iterator[Finding]:
         if columns is not None:
             missing = [*_without_inputs(file, experiment, columns)]
             missing += _in_rows(file, experiment, columns)
+            missing += _texts(file, experiment, columns)
             missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
             found += (_wrong_separator(file, experiment, columns) if is_one else []) or missing
@@ -163,6 +166,17 @@ def _in_rows(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...
             message = f"row {row.number} of `{experiment.declared.dataset}` lacks `{name}`; it has `{meant}`"
             place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
             yield Finding(span, message, severity="warning", related=(place,))
+
+
+def _texts(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield the columns of texts that the prompt needs as mappings."""
+    span = experiment.span(file, "dataset")
+    if span is None or experiment.dataset.suffix.lower() != ".csv":
+        return
+    for name, found in texts_used_as_mappings(file, columns):
+        remedy = f"declare `{name}: {{type: object}}` in `input_keys` to read its cells as JSON"
+        message = f"in `{experiment.declared.dataset}`, {found.message}; {remedy}"
+        yield Finding(span, message, related=_first_line(experiment))
 
 
 def _without_parameters(

@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from promptls.lint.analysis.sampled_values import sample_problems
+from promptls.lint.analysis.sampled_values import sample_problems, texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.rendering.file_rendering import describe_sample
@@ -201,9 +201,11 @@ def _is_known(file: File, span: Span) -> bool:
 
 
 def _is_wrong_sample(file: File, sample: Sample) -> bool:
-    """Return whether `invalid-sample` reports the sample, or `missing-dataset-column` a column that its row lacks."""
+    """Return whether `invalid-sample` reports the sample, or `missing-dataset-column` the dataset of its row."""
     if sample.kind == "row":
-        return bool(needed_inputs(file, frozenset(map(str, sample.data))))
+        texts = sample.data if sample.source.lower().endswith(".csv") else ()
+        lacks_input = bool(needed_inputs(file, frozenset(map(str, sample.data))))
+        return lacks_input or any(texts_used_as_mappings(file, texts))
     return sample.kind == "named" and any(sample_problems(file, sample))
 
 
