@@ -9,7 +9,7 @@ import { Compare } from "./compare";
 import { Overview } from "./overview";
 import { Rows } from "./rows";
 import { RunPicker } from "./runPicker";
-import { NotRun, notRun, RunQuestion, RunsGoingOn } from "./runs";
+import { NotRun, notRun, preparing, running, RunQuestion, RunsGoingOn } from "./runs";
 import { failure, isBusy, page, pages, run, source } from "./store";
 
 const VIEWS = { Overview, Rows, Compare, Classes } as const;
@@ -87,6 +87,9 @@ function Title() {
   if (shown === undefined) {
     return null;
   }
+  // A second run beside the first would ask the models, and cost, twice.
+  const isRunning =
+    preparing.value !== "" || running.value.some(({ experiment }) => experiment === shown.experiment);
   return (
     <div class="title">
       <h1>
@@ -128,6 +131,7 @@ function Title() {
               <button
                 type="button"
                 id="run-others"
+                disabled={isRunning}
                 title="Completes the run: asks about the rows that it left out, and keeps its answers"
                 onClick={() => {
                   live.runAgain(shown.prompt, { experiment: shown.experiment, complete: shown.path });
@@ -139,6 +143,7 @@ function Title() {
             <button
               type="button"
               id="run-again"
+              disabled={isRunning}
               onClick={() => {
                 live.runAgain(shown.prompt, { experiment: shown.experiment });
               }}
@@ -148,6 +153,7 @@ function Title() {
             <button
               type="button"
               id="run-fresh"
+              disabled={isRunning}
               title="Asks the models again, also where their answers are known"
               onClick={() => {
                 live.runAgain(shown.prompt, { experiment: shown.experiment, fresh: true });

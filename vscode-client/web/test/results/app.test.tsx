@@ -4,7 +4,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { App } from "../../src/results/app";
-import { notRun } from "../../src/results/runs";
+import { notRun, running } from "../../src/results/runs";
 import type { Live } from "../../src/results/source";
 import { current, fail, failure, show, source, view as shownView } from "../../src/results/store";
 import type { Notes, Row, Thumb } from "../../src/wire/results";
@@ -40,6 +40,7 @@ afterEach(() => {
   shownView.value = undefined;
   current.value = undefined;
   notRun.value = undefined;
+  running.value = [];
   failure.value = "";
 });
 
@@ -131,6 +132,14 @@ describe("what the reader asks for", () => {
       { experiment: "main" },
       { experiment: "main", fresh: true },
     ]);
+  });
+
+  it("is not run twice at the same time", async () => {
+    await act(() => {
+      running.value = [{ id: "1", experiment: "main", message: "1 of 4", share: 0.25, canCancel: false }];
+    });
+    await click(find("#run-fresh"));
+    expect(asked).not.toHaveBeenCalled();
   });
 
   it("is completed where it is partial", async () => {
