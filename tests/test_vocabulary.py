@@ -43,6 +43,7 @@ DENIED = {
     r"\b\w*[Oo]bjections?\b": "problem",
     r"\b\w*[Mm]isfits?\b": "mismatch",
     r"\b[Ss]teadily\b|\bSteady[A-Z]|\bPace\b": "retry, rate limit",
+    r"\b\w*[Dd]oubtful\b": "suspicious",
     r"\b[Ss]ilence[sd]?\b": "suppress",
     r"\bnone where\b|\bNone where\b": "none if",
     r"[Mm]isspelt|[Cc]olour|[Bb]ehaviour|[Nn]eighbour|[Aa]nalys(e|ed|ing)\b|[Ll]abelled(?!by)|[Aa]rtefact|\b[Cc]entre\b"

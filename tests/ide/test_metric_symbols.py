@@ -98,7 +98,7 @@ def test_a_metric_is_renamed_in_headers_and_programs(tmp_path: Path) -> None:
     assert texts["a.yml.j2"] == texts["b.yml.j2"] == PROMPT.replace("py:right", "py:exact")
     assert texts["metrics.py"] == METRICS.replace("right", "exact")
     assert texts["caller.py"] == CALLER.replace("right", "exact")
-    assert not any(edit.is_doubtful for edit in edits)
+    assert not any(edit.needs_review for edit in edits)
 
 
 @pytest.mark.parametrize(

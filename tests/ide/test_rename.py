@@ -259,7 +259,7 @@ def test_changes_of_data_and_calls_that_the_prompt_leads_to_are_certain(tmp_path
     edits = finish(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
 
     assert {"app.py", "rows.csv", "samples.yml"} < {Path(edit.path).name for edit in edits}
-    assert not any(edit.is_doubtful for edit in edits)
+    assert not any(edit.needs_review for edit in edits)
 
 
 ROWS_OF_TWO = """\
@@ -284,19 +284,19 @@ MORE
 
 
 @pytest.mark.parametrize(
-    ("more", "doubtful"),
+    ("more", "suspicious"),
     [
         ("", set()),
         ('others = Dataset.load(name="others", backend="local/csv", root_dir=".")', {"evals.py"}),
     ],
     ids=["one dataset", "two datasets"],
 )
-def test_rows_that_may_be_of_another_data_set_are_doubtful(
-    more: str, doubtful: set[str], tmp_path: Path
+def test_rows_that_may_be_of_another_data_set_need_a_review(
+    more: str, suspicious: set[str], tmp_path: Path
 ) -> None:
     snapshot, files = opened(ROWS_OF_TWO.replace("MORE", more), tmp_path)
 
     edits = finish(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
 
     assert {"evals.py", "rows.csv"} < {Path(edit.path).name for edit in edits}
-    assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == doubtful
+    assert {Path(edit.path).name for edit in edits if edit.needs_review} == suspicious

@@ -267,7 +267,7 @@ def test_every_place_gets_the_name_and_has_it_back(
     assert renamed == {name: marked.text for name, marked in parse(fixture.replace(mark, new)).items()}
     edits = finish(rename_steps(snapshot, path, offset, new))
     assert edits is not None
-    assert not any(edit.is_doubtful for edit in edits if edit.path == path)
+    assert not any(edit.needs_review for edit in edits if edit.path == path)
     first = min(edit.span.start for edit in edits if edit.path == path)
     back = applied(workspace_of(tmp_path, renamed), files, (path, first + 1), old)
     assert back == {name: marked.text for name, marked in files.items()}

@@ -270,12 +270,12 @@ class Renaming(NamedTuple):
 
 
 class RenameEdit(NamedTuple):
-    """An edit; `is_doubtful` if it may concern an unrelated name and should be reviewed."""
+    """An edit; `needs_review` if it may concern an unrelated name and should be reviewed."""
 
     path: str
     span: Span
     text: str
-    is_doubtful: bool
+    needs_review: bool
 
 
 def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming | None]:
@@ -309,7 +309,7 @@ def rename_steps(
             each.span,
             _text(snapshot, symbol, each, new),
             # Uncertain occurrences in the file where the renaming started are accepted.
-            is_doubtful=each.is_likely and each.path != path,
+            needs_review=each.is_likely and each.path != path,
         )
         for each in places
     )
@@ -499,7 +499,7 @@ def _include_edits(snapshot: Snapshot, path: str, template: Template, moves: _Mo
         for span, name in _literals(template, reference):
             new = _new_name(snapshot, path, name, moves)
             if new is not None and new != name:
-                yield RenameEdit(path, Span(span.start + 1, span.end - 1), new, is_doubtful=False)
+                yield RenameEdit(path, Span(span.start + 1, span.end - 1), new, needs_review=False)
 
 
 def _literals(template: Template, reference: TemplateReference) -> Iterator[tuple[Span, str]]:
@@ -543,7 +543,7 @@ def _header_edits(path: str, template: Template, moves: _Moves) -> Iterator[Rena
             continue
         new = Path(os.path.relpath(moves(target), new_folder)).as_posix()
         if new != Path(os.path.normpath(file)).as_posix():
-            yield RenameEdit(path, span, _quote(new + function, written), is_doubtful=False)
+            yield RenameEdit(path, span, _quote(new + function, written), needs_review=False)
 
 
 def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:

@@ -99,7 +99,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
         )
         shortest = _MIN_UNREAD if is_unread else _MIN_LENGTH
         near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
-        doubtful = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
+        suspicious = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
         singular = {*_singular_of_list(file, binding)} & unknown
         if is_unread:
             near |= {
@@ -109,18 +109,18 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
                 or (_is_abbreviation(name, binding.name) and not _is_plural(name, binding.name))
             }
             only = {*_only_mapping(file, binding)} & unknown
-            doubtful |= only
+            suspicious |= only
             near |= only & names.bound_names("for")
         if binding in read:
-            doubtful |= {name for name in unknown if _is_abbreviation(name, binding.name)}
+            suspicious |= {name for name in unknown if _is_abbreviation(name, binding.name)}
             near = {name for name in near if _is_misspelled_once(file, name, binding.name)}
-            doubtful = {name for name in doubtful if _is_misspelled_once(file, name, binding.name)}
-            doubtful |= {
+            suspicious = {name for name in suspicious if _is_misspelled_once(file, name, binding.name)}
+            suspicious |= {
                 name
                 for name in (f"{binding.name}s", f"{binding.name}es")
                 if name in looped_names(file.chunks) & unknown and _is_read_once(file, name)
             }
-        for name in sorted(near | doubtful | singular):
+        for name in sorted(near | suspicious | singular):
             references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
                 yield from (LoopTypo(reference, binding, name in near) for reference in references)
@@ -235,9 +235,9 @@ def singular_lists(file: File) -> Iterator[SingularList]:
     names = file.template.names
     if declared_names(file) is not None:
         return
-    doubtful = looped_names(file.chunks) & names.input_names - names_in_includers(file)
-    doubtful -= names_handed_on(file.snapshot, file.path) | given_names(file)
-    for name in sorted(doubtful):
+    suspicious = looped_names(file.chunks) & names.input_names - names_in_includers(file)
+    suspicious -= names_handed_on(file.snapshot, file.path) | given_names(file)
+    for name in sorted(suspicious):
         plural = next(
             (each for each in plurals(name) if each in names.bound_names("set") | names.input_names), None
         )

@@ -54,8 +54,10 @@ def unsampled_names(file: File) -> Iterator[UnsampledName]:
     schemas = sampled_schemas(file)
     shapes = used_shapes(file.template) if schemas else {}
     typed = {name: DeclaredInput(name, NOWHERE, schema) for name, schema in schemas.items()}
-    is_doubtful = any(_has_other_keys(schemas[name], shapes[name]) for name in schemas.keys() & shapes.keys())
-    if not is_doubtful and not (schemas and may_differ(file, typed)):
+    is_suspicious = any(
+        _has_other_keys(schemas[name], shapes[name]) for name in schemas.keys() & shapes.keys()
+    )
+    if not is_suspicious and not (schemas and may_differ(file, typed)):
         return
     uses = [use for use in resolved_uses(file.template) if use.path[0].key in schemas]
     optional = {_keys(use.path) for use in uses if any(step.optional for step in use.path)}

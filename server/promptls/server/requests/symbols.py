@@ -453,7 +453,7 @@ def workspace_edit(context: Context, edits: tuple[RenameEdit, ...]) -> types.Wor
         _document_edit(context, path, each) for path, each in by_file.items()
     ]
     annotations = None
-    if context.capabilities.change_annotations and any(edit.is_doubtful for edit in edits):
+    if context.capabilities.change_annotations and any(edit.needs_review for edit in edits):
         label = "Likely the same name"
         description = "Tick what is meant as well: these rows may be of another dataset."
         annotations = {
@@ -472,7 +472,7 @@ def _document_edit(context: Context, path: str, edits: list[RenameEdit]) -> type
 
 def _text_edit(context: Context, path: str, edit: RenameEdit) -> types.TextEdit | types.AnnotatedTextEdit:
     place = range_in(context, path, edit.span)
-    if edit.is_doubtful and context.capabilities.change_annotations:
+    if edit.needs_review and context.capabilities.change_annotations:
         return types.AnnotatedTextEdit(_LIKELY, place, edit.text)
     return types.TextEdit(place, edit.text)
 

@@ -169,7 +169,7 @@ def _close(text: str, at: int) -> tuple[_Close | None, int]:
     """Return where the tag closes, or None; and the offset up to which the text was read."""
     brackets: list[str] = []
     position = at + 2
-    doubtful = False
+    suspicious = False
     limit: int | None = None
     while match := _INSIDE.search(text, position, len(text) if limit is None else limit):
         if match.group() in "'\"":
@@ -181,9 +181,11 @@ def _close(text: str, at: int) -> tuple[_Close | None, int]:
         piece = match.group()
         position = match.end()
         if piece in _OPENINGS:
-            return (_close_on_line(text, at, limit) if doubtful else None), UNSEEN if doubtful else position
+            return (
+                _close_on_line(text, at, limit) if suspicious else None
+            ), UNSEEN if suspicious else position
         if piece[0] in "'\"":
-            doubtful = doubtful or len(piece) == 1 or bool(_DELIMITER.search(piece))
+            suspicious = suspicious or len(piece) == 1 or bool(_DELIMITER.search(piece))
         elif piece in {"(", "[", "{"}:
             brackets.append(piece)
         elif piece in {")", "]", "}"}:
@@ -193,10 +195,10 @@ def _close(text: str, at: int) -> tuple[_Close | None, int]:
             brackets.pop()
             position = match.end() - 1
         else:
-            if doubtful and not _is_accepted(text[at : match.end()], match.start() - at):
+            if suspicious and not _is_accepted(text[at : match.end()], match.start() - at):
                 return _close_on_line(text, at, limit), UNSEEN
-            return _Close(match.start(), match.end(), piece), UNSEEN if doubtful else position
-    return (_close_on_line(text, at, limit) if doubtful else None), UNSEEN
+            return _Close(match.start(), match.end(), piece), UNSEEN if suspicious else position
+    return (_close_on_line(text, at, limit) if suspicious else None), UNSEEN
 
 
 def _is_accepted(tag: str, inner_end: int) -> bool:

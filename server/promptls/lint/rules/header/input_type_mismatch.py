@@ -125,12 +125,12 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tupl
     if any(map(is_no_input, typed)):
         used = {**flow_of(file.template).shapes, **used}
     compared = may_differ(file, typed)
-    doubtful = {
-        name for name, key in typed.items() if name in used and (compared or _is_doubtful(key, used[name]))
+    suspicious = {
+        name for name, key in typed.items() if name in used and (compared or _is_suspicious(key, used[name]))
     }
-    if not doubtful:
+    if not suspicious:
         return
-    uses = [use for use in resolved_uses(file.template) if use.path[0].key in doubtful]
+    uses = [use for use in resolved_uses(file.template) if use.path[0].key in suspicious]
     tested = {_keys(use.path) for use in uses if use.shape.kind == "any" or use.shape.tested}
     for use in uses:
         if any(_keys(use.path)[: len(other)] == other for other in tested):
@@ -158,7 +158,7 @@ def _keys(path: Path) -> tuple[object, ...]:
     return tuple(step.key for step in path)
 
 
-def _is_doubtful(key: DeclaredInput, used: Shape) -> bool:
+def _is_suspicious(key: DeclaredInput, used: Shape) -> bool:
     """Return whether a use of an input may contradict its type; an input without a type allows anything."""
     return "type" in key.schema and _may_differ(shape_of_schema(key.schema), used, key.schema)
 

@@ -68,15 +68,15 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict an earlier one, at most one for each value."""
     declared = {key.name for key in file.template.declarations.inputs or () if "type" in key.schema}
     shapes = used_shapes(file.template)
-    doubtful = {name for name, shape in shapes.items() if name not in declared and _is_doubtful(shape)}
-    if not doubtful:
+    suspicious = {name for name, shape in shapes.items() if name not in declared and _is_suspicious(shape)}
+    if not suspicious:
         return
     known: dict[tuple[object, ...], list[CertainUse]] = {}
     reported = set()
     for each in certain_uses(file.template):
         path_keys = tuple(step.key for step in each.use.path)
         if (
-            path_keys[0] not in doubtful
+            path_keys[0] not in suspicious
             or path_keys in reported
             or _is_tested(shapes[str(path_keys[0])], path_keys[1:])
         ):
@@ -89,11 +89,11 @@ def check(file: File) -> Iterator[Finding]:
         earlier.append(each)
 
 
-def _is_doubtful(shape: Shape) -> bool:
+def _is_suspicious(shape: Shape) -> bool:
     """Return whether the uses of a value, or of something in it, match no single kind."""
     if shape.kind == "union":
         return True
-    return any(_is_doubtful(below) for _, below in shape.keys)
+    return any(_is_suspicious(below) for _, below in shape.keys)
 
 
 def _is_tested(shape: Shape, keys: tuple[object, ...]) -> bool:

@@ -123,18 +123,18 @@ _owners: Final = summary(lambda chunk: frozenset(name for name, *_ in _read_attr
 
 def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
     """Yield the attributes of a list that are read in its own loop, whose elements have attributes."""
-    doubtful = _owners(file.chunks) & looped_names(file.chunks)
+    suspicious = _owners(file.chunks) & looped_names(file.chunks)
     times = Counter(
         (name, attribute)
-        for located in (file.chunks.where(_owners) if doubtful else ())
+        for located in (file.chunks.where(_owners) if suspicious else ())
         for name, attribute, _ in _read_attributes(located.chunk)
     )
     for located in (
-        file.chunks.where(lambda piece: not doubtful.isdisjoint(_owners(piece))) if doubtful else ()
+        file.chunks.where(lambda piece: not suspicious.isdisjoint(_owners(piece))) if suspicious else ()
     ):
         for name, attribute, place in _read_attributes(located.chunk):
             span = place.shifted(located.start)
-            element = _element(file, name, span) if name in doubtful and span not in reported else None
+            element = _element(file, name, span) if name in suspicious and span not in reported else None
             if not element:
                 continue
             uses = [each for each in file.template.names.references_of(element) if each.binding is not None]
@@ -164,11 +164,11 @@ _owners_of_lists: Final = summary(_lists_inside, union)
 
 def _owners_in_loops(file: File) -> Iterator[Finding]:
     """Yield the tags in a loop that print the owner of its list, if nothing reads the variable of the loop."""
-    doubtful = _printed_names(file.chunks) & _owners_of_lists(file.chunks)
-    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
-        for name, place, *_ in _printed(located.chunk) if doubtful else ():
+    suspicious = _printed_names(file.chunks) & _owners_of_lists(file.chunks)
+    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
+        for name, place, *_ in _printed(located.chunk) if suspicious else ():
             span = place.shifted(located.start)
-            if name not in doubtful or _has_attribute(file, span):
+            if name not in suspicious or _has_attribute(file, span):
                 continue
             blocks = [each for each in file.template.branches.at(span.start) if each.keyword == "for"]
             statement = statement_at(file.template, blocks[-1].opening) if blocks else None
@@ -199,15 +199,15 @@ def check(file: File) -> Iterator[Finding]:
 def _inputs_for_fields(file: File) -> Iterator[Finding]:
     """Yield the inputs that a loop prints in place of a field of the same name, which it does not read."""
     names, branches = file.template.names, file.template.branches
-    doubtful = _printed_names(file.chunks) & names.input_names if looped_names(file.chunks) else frozenset()
-    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
-        for name, place, *_ in _printed(located.chunk) if doubtful else ():
+    suspicious = _printed_names(file.chunks) & names.input_names if looped_names(file.chunks) else frozenset()
+    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
+        for name, place, *_ in _printed(located.chunk) if suspicious else ():
             span = place.shifted(located.start)
             loops = [each for each in branches.at(span.start) if each.keyword == "for"]
             statement = statement_at(file.template, loops[-1].opening) if loops else None
             targets = [each.name for each in statement.targets if isinstance(each, Name)] if statement else []
             source = statement.expressions[0] if statement is not None and statement.expressions else None
-            if name not in doubtful or len(targets) != 1 or not isinstance(source, Name):
+            if name not in suspicious or len(targets) != 1 or not isinstance(source, Name):
                 continue
             inside = [
                 each
@@ -240,13 +240,13 @@ def _fields_of(file: File, name: str) -> set[str]:
 
 
 def _printed_lists(file: File) -> Iterator[Finding]:
-    doubtful = _printed_names(file.chunks) & looped_names(file.chunks)
-    if not doubtful:
+    suspicious = _printed_names(file.chunks) & looped_names(file.chunks)
+    if not suspicious:
         return
-    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
+    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
         for name, place, is_passed_on, may_be_of_list in _printed(located.chunk):
             span = place.shifted(located.start)
-            element = _element(file, name, span) if name in doubtful else None
+            element = _element(file, name, span) if name in suspicious else None
             if element is not None:
                 meant = f"; did you mean `{element}`?" if element else ""
                 fixes = (Fix.change_to(span, element),) if element else ()

@@ -110,12 +110,12 @@ _denied_names: Final = summary(
 
 def _printed_empty(file: File) -> Iterator[Finding]:
     """Yield the variables that a block prints whose condition is that they are empty or undefined."""
-    doubtful = _denied_names(file.chunks) & _printed_names(file.chunks)
+    suspicious = _denied_names(file.chunks) & _printed_names(file.chunks)
     found: dict[Span, Finding] = {}
-    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
-        for name, place in _printed(located.chunk) if doubtful else ():
+    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
+        for name, place in _printed(located.chunk) if suspicious else ():
             span = place.shifted(located.start)
-            reference = file.template.names.reference_at(span) if name in doubtful else None
+            reference = file.template.names.reference_at(span) if name in suspicious else None
             if reference is None or reference.binding is not None:
                 continue
             for block in file.template.branches.at(span.start):

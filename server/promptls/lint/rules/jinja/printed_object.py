@@ -181,13 +181,13 @@ def _element(statement: Statement | None, inputs: Mapping[str, dict[str, Any]]) 
 def _printed_macros(file: File) -> Iterator[Finding]:
     """Yield the macros that a tag prints instead of calling them."""
     names = file.template.names
-    doubtful = _whole_names(file.chunks) & (names.bound_names("macro") | names.bound_names("import"))
-    if not doubtful:
+    suspicious = _whole_names(file.chunks) & (names.bound_names("macro") | names.bound_names("import"))
+    if not suspicious:
         return
     targets = {file.snapshot.resolve(file.path, each) for each in file.template.references}
     templates = [file.snapshot.template(target) for target in targets if target is not None]
     imported = union([each.names.bound_names("macro") for each in templates if each is not None])
-    for name in sorted(doubtful):
+    for name in sorted(suspicious):
         for reference in names.references_of(name):
             binding = reference.binding
             is_macro = binding is not None and (

@@ -156,17 +156,17 @@ def _odd(file: File) -> Iterator[Finding]:
 def _names(file: File) -> Iterator[Finding]:
     names = file.template.names
     like = typos_among(names.read_names | names.all_bound_names)
-    doubtful = {
+    suspicious = {
         name: [other for other in like(name) if _is_like(name, other, _MIN_NAME_LENGTH)]
         for name in names.input_names
         if len(name) >= _MIN_NAME_LENGTH
     }
-    if not any(doubtful.values()):
+    if not any(suspicious.values()):
         return
     passed = _passed(file)
     of_loops = {each.reference.span for each in typos_of_loop_variables(file) if each.is_certain}
-    for name in sorted(doubtful.keys() - passed):
-        references = list(names.references_of(name)) if doubtful[name] else []
+    for name in sorted(suspicious.keys() - passed):
+        references = list(names.references_of(name)) if suspicious[name] else []
         if len(references) != 1 or binding_of(names, name) is not None:
             continue
         span = references[0].span
@@ -176,7 +176,7 @@ def _names(file: File) -> Iterator[Finding]:
         in_scope = names_in_scope(names, span.start)
         meant = [
             other
-            for other in doubtful[name]
+            for other in suspicious[name]
             if len(list(names.references_of(other))) + (other in names.bound_names("set"))
             >= (1 if _is_joined(name, other) else _MIN_USES)
             and (other in in_scope or other in names.input_names)
@@ -185,7 +185,7 @@ def _names(file: File) -> Iterator[Finding]:
         if len(meant) == 1:
             yield _finding(span, name, meant[0], f"nothing else is named `{name}`")
         elif not meant and not is_called:
-            yield from _once_each(file, name, span, [each for each in doubtful[name] if each not in passed])
+            yield from _once_each(file, name, span, [each for each in suspicious[name] if each not in passed])
 
 
 def _once_each(file: File, name: str, span: Span, similar: list[str]) -> Iterator[Finding]:
@@ -243,14 +243,14 @@ def _singulars(file: File) -> Iterator[Finding]:
     unread = names.bound_names("set") - names.read_names
     owners = {each.owner for each in uses_in(file)}
     namespaces = owners & names.bound_names("set")
-    doubtful = {
+    suspicious = {
         name
         for name in names.input_names
         if f"{name}s" in unread or (f"{name}s" in namespaces and name in owners)
     }
     looped = looped_names(file.chunks)
-    doubtful |= {name for name in names.input_names & looped if f"{name}s" in names.input_names - looped}
-    for name in sorted(doubtful - _passed(file)) if doubtful else ():
+    suspicious |= {name for name in names.input_names & looped if f"{name}s" in names.input_names - looped}
+    for name in sorted(suspicious - _passed(file)) if suspicious else ():
         references = list(names.references_of(name))
         span = references[0].span
         if (
@@ -509,14 +509,14 @@ def _hyphenated(file: File) -> Iterator[Finding]:
 def _dotted(file: File) -> Iterator[Finding]:
     """Yield the attributes where a name with `_` is meant, and printed pairs where an attribute is meant."""
     names = file.template.names
-    doubtful = {
+    suspicious = {
         each
         for each in uses_in(file)
         if each.owner in names.input_names
         and f"{each.owner}_{each.name}" in names.input_names - names.all_bound_names
     }
-    passed = _passed(file) if doubtful or _has_pairs(file.chunks) else frozenset()
-    for each in sorted(doubtful, key=lambda use: use.span):
+    passed = _passed(file) if suspicious or _has_pairs(file.chunks) else frozenset()
+    for each in sorted(suspicious, key=lambda use: use.span):
         if each.owner in passed or len(list(names.references_of(each.owner))) != 1:
             continue
         place = Span(each.span.start - 1 - len(each.owner), each.span.end)

@@ -205,8 +205,8 @@ def check(file: File) -> Iterator[Finding]:
                 fix = Fix.change_to(span, meant)
                 message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 # `${name}` may be a shell's or a price, and another name one for the model to fill in.
-                is_doubtful = located.chunk.text[span.start] == "$" or (is_guess and not is_half)
-                severity: Severity | None = "hint" if is_doubtful else None
+                is_suspicious = located.chunk.text[span.start] == "$" or (is_guess and not is_half)
+                severity: Severity | None = "hint" if is_suspicious else None
                 fixes = () if is_key else (fix,)
                 yield Finding(span, message, fixes, severity=severity).shifted(located.start)
 

@@ -56,7 +56,7 @@ _MAYBE: Final = frozenset({"lower", "upper"})
 
 
 @chunk_fact
-def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+def _suspicious(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the values with an uncalled method that may be a key, and the places of its name."""
     return tuple(
         (path, node.name_span.shifted(start))
@@ -85,7 +85,7 @@ def _attributes(chunk: Chunk) -> frozenset[tuple[str, str]]:
     )
 
 
-_doubtful_names: Final = summary(lambda chunk: frozenset(name for name, _ in _doubtful(chunk)), union)
+_suspicious_names: Final = summary(lambda chunk: frozenset(name for name, _ in _suspicious(chunk)), union)
 _with_keys: Final = summary(
     lambda chunk: frozenset(path for path, name in _attributes(chunk) if not hasattr(str, name)), union
 )
@@ -98,12 +98,12 @@ _read_methods: Final = summary(
 def check(file: File) -> Iterator[Finding]:
     """Yield the methods in the file's tags that are not called."""
     yield from _certain(file)
-    names = _doubtful_names(file.chunks) - _with_keys(file.chunks)
+    names = _suspicious_names(file.chunks) - _with_keys(file.chunks)
     names -= file.template.names.bound_names("set") | file.template.names.bound_names("import")
     read = _read_methods(file.chunks)
     names = frozenset(name for name in names if not {f"{name}.{each}" for each in _MAYBE} <= read)
-    for located in file.chunks.where(lambda piece: not names.isdisjoint(_doubtful_names(piece))):
-        for name, span in _doubtful(located.chunk) if names else ():
+    for located in file.chunks.where(lambda piece: not names.isdisjoint(_suspicious_names(piece))):
+        for name, span in _suspicious(located.chunk) if names else ():
             if name in names:
                 fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),))
                 message = "if this is a text, this is the method itself; `()` calls it"

@@ -186,13 +186,13 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
         return
     names = file.template.names
     others = ("for", "with", "parameter", "macro", "import")
-    doubtful = names.bound_names("set") & names.input_names - union(
+    suspicious = names.bound_names("set") & names.input_names - union(
         [names.bound_names(kind) for kind in others]
     )
-    if not doubtful or not names.bound_names("for"):
+    if not suspicious or not names.bound_names("for"):
         return
-    doubtful -= given_names(file)
-    for name in sorted(doubtful):
+    suspicious -= given_names(file)
+    for name in sorted(suspicious):
         bindings = [each for each in names.bindings_of("set") if each.name == name]
         references = [each for each in names.references_of(name) if each.binding is None]
         around = [file.template.branches.at(each.span.start) for each in bindings]
@@ -215,14 +215,14 @@ def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
         return
     names = file.template.names
     others = ("set", "with", "parameter", "macro", "import")
-    doubtful = names.bound_names("for") & names.input_names - union(
+    suspicious = names.bound_names("for") & names.input_names - union(
         [names.bound_names(kind) for kind in others]
     )
-    doubtful -= misspelled
-    if not doubtful:
+    suspicious -= misspelled
+    if not suspicious:
         return
-    doubtful -= given_names(file)
-    for name in sorted(doubtful):
+    suspicious -= given_names(file)
+    for name in sorted(suspicious):
         bindings = [each for each in names.bindings_of("for") if each.name == name]
         chunks = {file.template.source.located(each.span.start).start for each in bindings}
         references = [each for each in names.references_of(name) if each.binding is None]
@@ -252,11 +252,11 @@ def _before_set(file: File) -> Iterator[Finding]:
     Yield nothing in a file that declares inputs, and for variables whose own value is read to set them.
     """
     names = file.template.names
-    doubtful = names.bound_names("set") & names.input_names
-    if not doubtful or declared_names(file) is not None or file.snapshot.includers(file.path):
+    suspicious = names.bound_names("set") & names.input_names
+    if not suspicious or declared_names(file) is not None or file.snapshot.includers(file.path):
         return
-    doubtful -= given_names(file)
-    for name in sorted(doubtful):
+    suspicious -= given_names(file)
+    for name in sorted(suspicious):
         bindings = _bindings(file, name)
         blocks = {file.template.branches.at(each.span.start) for each in bindings}
         references = list(names.references_of(name))
@@ -285,11 +285,11 @@ def _before_import(file: File) -> Iterator[Finding]:
     Yield nothing in a file that declares inputs.
     """
     names = file.template.names
-    doubtful = names.bound_names("import") & names.input_names
-    if not doubtful or declared_names(file) is not None:
+    suspicious = names.bound_names("import") & names.input_names
+    if not suspicious or declared_names(file) is not None:
         return
-    doubtful -= names_in_includers(file) | given_names(file)
-    for name in sorted(doubtful):
+    suspicious -= names_in_includers(file) | given_names(file)
+    for name in sorted(suspicious):
         bindings = _bindings(file, name)
         free = [each for each in names.references_of(name) if each.binding is None]
         is_outside = not file.template.branches.at(bindings[0].span.start)
@@ -428,12 +428,12 @@ def _unset_attributes(file: File) -> Iterator[Finding]:
 def _bare_counters(file: File) -> Iterator[Finding]:
     """Yield `index` in a loop, in a file that reads `loop.index` elsewhere."""
     names = file.template.names
-    doubtful = _COUNTERS & names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
-    if not doubtful or file.snapshot.includers(file.path):
+    suspicious = _COUNTERS & names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
+    if not suspicious or file.snapshot.includers(file.path):
         return
-    doubtful -= given_names(file)
-    doubtful &= {each.name for each in uses_in(file) if each.owner == "loop"} if doubtful else set()
-    for name in sorted(doubtful):
+    suspicious -= given_names(file)
+    suspicious &= {each.name for each in uses_in(file) if each.owner == "loop"} if suspicious else set()
+    for name in sorted(suspicious):
         references = list(names.references_of(name))
         if all("loop" in names_in_scope(names, each.span.start) and not each.how for each in references):
             for each in references:

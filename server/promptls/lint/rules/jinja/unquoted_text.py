@@ -174,19 +174,19 @@ _pairs_of: Final = summary(lambda chunk: frozenset(_pairs(chunk)), union)
 def check(file: File) -> Iterator[Finding]:
     """Yield the variables in the place of a role or key."""
     names = file.template.names
-    doubtful = _names(file.chunks) & names.input_names - names.all_bound_names
+    suspicious = _names(file.chunks) & names.input_names - names.all_bound_names
     is_included = bool(file.snapshot.includers(file.path))
     if is_included:
-        doubtful -= names_in_includers(file)
+        suspicious -= names_in_includers(file)
         chains = include_chains(file.snapshot, file.path)
-        doubtful -= {
+        suspicious -= {
             key for each in chains for call in calls_to(file.snapshot, each.entry) for key in call.keys
         }
-    if not doubtful:
+    if not suspicious:
         return
-    doubtful -= declared_names(file) or frozenset()
-    doubtful -= given_names(file)
-    for located in file.chunks.where(_names) if doubtful else ():
+    suspicious -= declared_names(file) or frozenset()
+    suspicious -= given_names(file)
+    for located in file.chunks.where(_names) if suspicious else ():
         for name, span, use, owner in _ambiguous(located.chunk):
             known = _attributes(file.chunks) if use.endswith("key") else file.project.roles
             is_likely = use in {"value", "result"} or name in known
@@ -197,13 +197,13 @@ def check(file: File) -> Iterator[Finding]:
                 is_likely = f"{owner}.{name}" in _pairs_of(file.chunks)
             is_element = use == "key" and owner in names.bound_names("for")
             is_likely = is_likely or (is_element and _is_labeled(located.chunk.text, name, span))
-            if name in doubtful and use == "test":
+            if name in suspicious and use == "test":
                 yield _as_test(span, owner).shifted(located.start)
                 continue
             is_possible = is_likely or is_element or use == "dict key"
             if is_included and use not in {"role", "value"}:
                 continue
-            if name in doubtful and is_possible and _has_no_other_use(file, names, name):
+            if name in suspicious and is_possible and _has_no_other_use(file, names, name):
                 constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
                 meant = constant or f"'{name}'"
                 message = f"Jinja reads `{name}` as a variable"
