@@ -124,6 +124,7 @@ def test_the_metrics_of_an_evaluation_are_a_list_of_objects() -> None:
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "Faithfulness()")) == ["Faithfulness()"]
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "[Faithfulness, recall]")) == ["Faithfulness"]
     assert found(PROGRAM.replace("[Faithfulness(), recall]", '["faithfulness"]')) == ['"faithfulness"']
+    assert found(PROGRAM.replace("[Faithfulness(), recall]", "[...]")) == []
 
 
 def test_a_misspelled_argument_of_a_dataset_is_found() -> None:

@@ -278,7 +278,7 @@ class _Samples:
         columns = self._names(rows)
         yield from (found for metric in metrics for found in self._class(metric))
         for metric in metrics:
-            if isinstance(metric, ast.Constant):
+            if isinstance(metric, ast.Constant) and isinstance(metric.value, str):
                 yield Finding(self._program.span(metric), "a metric is an object, and not its name")
         for metric in metrics if columns else ():
             missing = [each for each in self._needed(metric) if each not in columns | self._mentioned]
