@@ -48,10 +48,11 @@ from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import element_of, keys_of
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
@@ -162,24 +163,42 @@ def _lists_inside(chunk: Chunk) -> frozenset[str]:
 _owners_of_lists: Final = summary(_lists_inside, union)
 
 
+class _Loop(NamedTuple):
+    """A loop with one variable: its block, the variable, and what it iterates over."""
+
+    block: OpenBlock
+    variable: str
+    source: Expression
+
+
+def _loop_around(file: File, span: Span) -> _Loop | None:
+    """Return the innermost loop around a place; None without one, or if it has several variables."""
+    blocks = [each for each in file.template.branches.at(span.start) if each.keyword == "for"]
+    statement = statement_at(file.template, blocks[-1].opening) if blocks else None
+    if statement is None or not statement.expressions:
+        return None
+    variables = [each.name for each in statement.targets if isinstance(each, Name)]
+    return _Loop(blocks[-1], variables[0], statement.expressions[0]) if len(variables) == 1 else None
+
+
 def _owners_in_loops(file: File) -> Iterator[Finding]:
     """Yield the tags in a loop that print the owner of its list, if nothing reads the variable of the loop."""
     suspicious = _printed_names(file.chunks) & _owners_of_lists(file.chunks)
     for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
         for name, place, *_ in _printed(located.chunk) if suspicious else ():
             span = place.shifted(located.start)
-            if name not in suspicious or _has_attribute(file, span):
+            loop = _loop_around(file, span) if name in suspicious else None
+            owner = loop.source.target if loop is not None and isinstance(loop.source, Attribute) else None
+            if (
+                loop is None
+                or not isinstance(owner, Name)
+                or owner.name != name
+                or _has_attribute(file, span)
+            ):
                 continue
-            blocks = [each for each in file.template.branches.at(span.start) if each.keyword == "for"]
-            statement = statement_at(file.template, blocks[-1].opening) if blocks else None
-            targets = [each.name for each in statement.targets if isinstance(each, Name)] if statement else []
-            source = statement.expressions[0] if statement is not None and statement.expressions else None
-            owner = source.target if isinstance(source, Attribute) else None
-            if len(targets) != 1 or not isinstance(owner, Name) or owner.name != name:
-                continue
-            element = targets[0]
+            element = loop.variable
             uses = file.template.names.references_of(element)
-            if not any(blocks[-1] in file.template.branches.at(each.span.start) for each in uses):
+            if not any(loop.block in file.template.branches.at(each.span.start) for each in uses):
                 message = f"each iteration of the loop prints all of `{name}`, and nothing reads `{element}`"
                 yield Finding.suggest(span, message, element)
 
@@ -198,33 +217,38 @@ def check(file: File) -> Iterator[Finding]:
 
 def _inputs_for_fields(file: File) -> Iterator[Finding]:
     """Yield the inputs that a loop prints in place of a field of the same name, which it does not read."""
-    names, branches = file.template.names, file.template.branches
-    suspicious = _printed_names(file.chunks) & names.input_names if looped_names(file.chunks) else frozenset()
-    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
-        for name, place, *_ in _printed(located.chunk) if suspicious else ():
+    lists = looped_names(file.chunks)
+    printed = _printed_names(file.chunks) & file.template.names.input_names if lists else frozenset()
+    fields = {each: _fields_of(file, each) for each in lists} if printed else {}
+    suspicious = printed & frozenset().union(*fields.values())
+    for located in (
+        file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece)))
+        if suspicious
+        else ()
+    ):
+        for name, place, *_ in _printed(located.chunk):
             span = place.shifted(located.start)
-            loops = [each for each in branches.at(span.start) if each.keyword == "for"]
-            statement = statement_at(file.template, loops[-1].opening) if loops else None
-            targets = [each.name for each in statement.targets if isinstance(each, Name)] if statement else []
-            source = statement.expressions[0] if statement is not None and statement.expressions else None
-            if name not in suspicious or len(targets) != 1 or not isinstance(source, Name):
+            loop = _loop_around(file, span) if name in suspicious else None
+            if loop is None or not isinstance(loop.source, Name) or name not in fields.get(loop.source.name, ()):
                 continue
-            inside = [
-                each
-                for each in (*names.references_of(targets[0]), *names.references_of(name))
-                if loops[-1] in branches.at(each.span.start)
-            ]
-            is_only_printed = [each.span for each in inside if each.name == name] == [span]
-            read = [
-                attribute
-                for owner, attribute, at in _read_attributes(located.chunk)
-                if owner == targets[0] and loops[-1] in branches.at(at.start + located.start)
-            ]
-            if not is_only_printed or name in read or not len(read) == len(inside) - 1 > 0:
-                continue
-            if name in _fields_of(file, source.name) and not _has_attribute(file, span):
+            if _reads_only_other_fields(file, located, loop, name) and not _has_attribute(file, span):
                 message = f"each iteration of the loop prints the same `{name}`"
-                yield Finding.suggest(span, message, f"{targets[0]}.{name}")
+                yield Finding.suggest(span, message, f"{loop.variable}.{name}")
+
+
+def _reads_only_other_fields(file: File, located: Located, loop: _Loop, name: str) -> bool:
+    """Return whether a loop reads fields of its variable, but not this one, and the name `name` once."""
+    names, branches = file.template.names, file.template.branches
+    reads = [
+        each for each in names.references_of(loop.variable) if loop.block in branches.at(each.span.start)
+    ]
+    times = sum(loop.block in branches.at(each.span.start) for each in names.references_of(name))
+    fields = [
+        field
+        for owner, field, at in _read_attributes(located.chunk)
+        if owner == loop.variable and loop.block in branches.at(at.start + located.start)
+    ]
+    return times == 1 and name not in fields and len(fields) == len(reads) > 0
 
 
 def _fields_of(file: File, name: str) -> set[str]:
