@@ -93,7 +93,7 @@ def _other_models(
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=given) as value):
                 if name in pairs and given != pairs[name] and {given, pairs[name]} <= models.keys():
                     message = f"the base class has `{pairs[name]}` as its `{name}`"
-                    yield Finding(program.span(value), message)
+                    yield Finding(program.span(value), message, severity="warning")
 
 
 def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str, _Model]]:
