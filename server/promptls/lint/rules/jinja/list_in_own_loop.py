@@ -229,7 +229,11 @@ def _inputs_for_fields(file: File) -> Iterator[Finding]:
         for name, place, *_ in _printed(located.chunk):
             span = place.shifted(located.start)
             loop = _loop_around(file, span) if name in suspicious else None
-            if loop is None or not isinstance(loop.source, Name) or name not in fields.get(loop.source.name, ()):
+            if (
+                loop is None
+                or not isinstance(loop.source, Name)
+                or name not in fields.get(loop.source.name, ())
+            ):
                 continue
             if _reads_only_other_fields(file, located, loop, name) and not _has_attribute(file, span):
                 message = f"each iteration of the loop prints the same `{name}`"
