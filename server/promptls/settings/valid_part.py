@@ -86,6 +86,12 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
             message = f"Input should be a list: `[{found['input']}]`"
         if path == ("samples",) and isinstance(found["input"], dict | list):
             message = "Input should be the path of a JSON or YAML file, and not the data itself"
+        if (
+            path[:1] == ("input_keys",)
+            and found["type"] == "string_type"
+            and isinstance(found["input"], dict)
+        ):
+            message = "Input should be a name; types belong to a mapping: `input_keys: {name: {type: array}}`"
         if found["type"] == "string_pattern_mismatch":
             message = _PATTERNS.get(str(path[-1]), message)
         messages.setdefault(path, []).append(message)
