@@ -280,6 +280,8 @@ class RenderProcess:
                 reading.cancel()
                 # After a partially read message, the stream is unusable, so a new process is needed.
                 await self.stop()
+            elif not reading.cancelled():
+                reading.exception()  # asyncio logs one that a cancelled caller has not looked at
         raise RenderTimeoutError(place)
 
     def _forget_mark(self) -> None:
