@@ -18,6 +18,7 @@ from promptls.workspace.workspace import Workspace
     [
         ("{{ shorten(text) }}", "<text>"),
         ("{{ now() }}", "<now>"),
+        ("{{ shorten(shorten) }}", "<shorten>"),
         ("{{ shorten(text).strip() | upper }}", "<TEXT>"),
         ("{% for m in fitting(history, 3) %}{{ m.author }}: {{ m['text'] }} {% endfor %}",
          "<history 1.author>: <history 1.text> <history 2.author>: <history 2.text> "),

@@ -25,7 +25,7 @@ from promptls.dialects.prompt_poet.template_rendering import RenderedParts, Rend
 from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import load_json, ragas_text, read_ragas
 from promptls.rendering.error_places import exit_failure, failure_of, placed_failure, stopped_failure
-from promptls.rendering.functions_file import load_functions, stand_in
+from promptls.rendering.functions_file import StandIn, load_functions
 from promptls.rendering.job import RenderJob, RowMessages, RowsRendered, as_text, is_boundless, plain
 from promptls.rendering.outcome import (
     PackedMap,
@@ -169,7 +169,7 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     functions = load_functions(job.functions, job.unsaved)
     if isinstance(functions, RenderFailure):
         return functions
-    stand_ins = {name: stand_in(name) for name in job.stand_ins}
+    stand_ins = {name: StandIn(name) for name in job.stand_ins}
     data = {**stand_ins, **functions, **job.data}
     try:
         if job.kind == "evaluation prompt":

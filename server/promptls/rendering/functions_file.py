@@ -19,15 +19,20 @@ _LOOKED_UP_ON_ALL: Final = frozenset({"unsafe_callable", "alters_data", "jinja_p
 """Attributes that Jinja and its sandbox look up on callables, and those with `_` on every object."""
 
 
-def stand_in(name: str) -> Callable[..., Any]:
-    """Return a function that returns its first argument, or its own name if called without arguments."""
+class StandIn:
+    """A function in place of a missing one, which is printed with its name and without its address."""
 
-    def answer(*arguments: Any, **keywords: Any) -> Any:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the first argument, or the name of the function if there is none."""
         given = [*arguments, *keywords.values()]
-        first = given[0] if given else f"<{name}>"
+        first = given[0] if given else repr(self)
         return Answer(first) if type(first) is str else first
-
-    return answer
 
 
 class Answer(str):

@@ -11,7 +11,7 @@ from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.prompt_parts import PromptPart, count_part
 from promptls.dialects.prompt_poet.template_rendering import RenderOptions, render
-from promptls.rendering.functions_file import load_functions, stand_in
+from promptls.rendering.functions_file import StandIn, load_functions
 from promptls.rendering.job import LabChat, LabRequest, RenderJob
 from promptls.rendering.outcome import RenderFailure
 from promptls.tokens import count, load
@@ -114,7 +114,7 @@ def explore_turns(request: LabRequest, notify: Notify) -> LabJson | RenderFailur
     functions = load_functions(job.functions, job.unsaved)
     if isinstance(functions, RenderFailure):
         return functions
-    renderer = _Renderer(job, {**{name: stand_in(name) for name in job.stand_ins}, **functions})
+    renderer = _Renderer(job, {**{name: StandIn(name) for name in job.stand_ins}, **functions})
     try:
         growth = _growth(request, renderer)
         chats = [_grow(each, growth, request, renderer, notify) for each in request.chats]
