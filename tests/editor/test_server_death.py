@@ -63,7 +63,7 @@ def test_a_preview_follows_a_server_that_was_started_again(
     workbench.focus_editor()
     for process in list(servers_of(code_server)):
         os.kill(process, signal.SIGKILL)
-    # The panel asks for the new text while the client restarts the server by itself.
+    # The panel asks for the new text while the client restarts the server.
     workbench.page.keyboard.press("ArrowUp")
     workbench.page.keyboard.press("End")
     workbench.type(" of today")

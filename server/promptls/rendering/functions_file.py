@@ -29,7 +29,7 @@ class StandIn:
         return f"<{self._name}>"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return the first argument, or the name of the function if there is none."""
+        """Return the first argument, or without arguments the name of the function."""
         given = [*arguments, *keywords.values()]
         first = given[0] if given else repr(self)
         return Answer(first) if type(first) is str else first

@@ -277,7 +277,7 @@ def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
 
 
 def _written(node: ast.expr | None, scope: Scope) -> tuple[ast.expr | None, Scope]:
-    """Return the expression that a variable, or a function of the module, stands for, and its scope.
+    """Return the value of a variable, or what a call of a function of the module returns, and its scope.
 
     The function must have no decorator, and one `return`. None if nothing is known of the variable.
     """

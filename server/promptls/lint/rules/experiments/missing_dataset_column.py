@@ -7,8 +7,7 @@ metric, or whose CSV file has texts in a column that the prompt needs as a mappi
 `default`, and inputs that the template handles as optional, need no column. The columns are read from the
 beginning of the file; a JSON file of up to half a megabyte is searched for rows that have an input under a
 misspelled name. A metric's file is read but never run. Experiments in the project's settings can run any
-prompt: if their dataset has a column for some of the inputs but not for another one, that is a hint at the
-input.
+prompt: if their dataset has columns for some of the inputs only, the others have a hint.
 
 ## Why is this bad?
 

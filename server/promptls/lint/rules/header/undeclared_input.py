@@ -59,7 +59,14 @@ from promptls.lint.rules.jinja import unquoted_text
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the references of undeclared variables that are not similar to a known name."""
+    """Yield the references of undeclared variables that are not similar to a known name.
+
+    If `input_keys` itself has a problem, the variables are its consequence.
+    """
+    declared = file.template.declarations.value_span("input_keys")
+    problems = file.template.declarations.problems
+    if declared is not None and any(declared.contains(each.span.start) for each in problems):
+        return
     texts = {found.span for found in unquoted_text.check(file)}
     texts |= {each.reference.span for each in typos_of_loop_variables(file)}
     undeclared = [
