@@ -26,7 +26,7 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.problems import expressions_in
 
-_OF_TEXTS: Final = frozenset(
+TEXT_FILTERS: Final = frozenset(
     {
         "capitalize", "center", "e", "escape", "filesizeformat", "forceescape", "format", "indent", "join", "lower",
         "pprint", "replace", "safe", "string", "striptags", "title", "tojson", "trim", "truncate", "upper",
@@ -142,7 +142,7 @@ class LiteralTypes:
 
 
 def _type_of_filter(name: str) -> type | None:
-    if name in _OF_TEXTS:
+    if name in TEXT_FILTERS:
         return Markup
     if name in LAZY:
         return GeneratorType

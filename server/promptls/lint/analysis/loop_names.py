@@ -20,7 +20,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Name, walk
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import loops_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import contract_of, names_handed_on
@@ -33,12 +33,8 @@ _MIN_UNREAD: Final = 3
 
 def _looped(chunk: Chunk) -> frozenset[str]:
     """Return the names that loops of the chunk iterate over."""
-    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
-    return frozenset(
-        statement.expressions[0].name
-        for statement in statements
-        if statement.keyword == "for" and statement.expressions and isinstance(statement.expressions[0], Name)
-    )
+    sources = (loop.expressions[0] for _, loop in loops_in(chunk))
+    return frozenset(source.name for source in sources if isinstance(source, Name))
 
 
 looped_names: Final = summary(_looped, union)

@@ -143,6 +143,14 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Expression]]:
                 yield start, node
 
 
+def loops_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Statement]]:
+    """Yield the `for` tags of the chunk that iterate over something, each with its start."""
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is not None and statement.keyword == "for" and statement.expressions:
+            yield tag.span.start, statement
+
+
 def uncalled_attributes(
     chunk: Chunk, names: Container[str], tests: Container[str]
 ) -> Iterator[tuple[int, nodes.Attribute]]:

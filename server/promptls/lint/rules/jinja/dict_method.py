@@ -44,7 +44,7 @@ from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Name
-from promptls.syntax.jinja.problems import tag_tree, uncalled_attributes
+from promptls.syntax.jinja.problems import loops_in, uncalled_attributes
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
@@ -81,16 +81,13 @@ _VALUES: Final = frozenset({"value", "val", "v"})
 
 def _loops(chunk: Chunk) -> Iterator[Finding]:
     """Yield the loops over pairs of a mapping that do not call `items`, and misspelled methods in loops."""
-    for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
-        if statement is None or statement.keyword != "for" or not statement.expressions:
-            continue
+    for start, statement in loops_in(chunk):
         target, source = next(iter(statement.targets), None), statement.expressions[0]
         items = target.items if isinstance(target, Collection) else ()
         names = [item for item in items if isinstance(item, Name)]
         is_pair = len(items) == len(names) == _PAIR
         if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
-            place = source.function.name_span.shifted(tag.span.start)
+            place = source.function.name_span.shifted(start)
             yield from _misspelled_method(source.function.name, place)
             if source.function.name == "keys" and len(items) == _PAIR:
                 fix = Fix.change_to(place, "items", preferred=True)
@@ -98,14 +95,14 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
                 yield Finding(place, message, (fix,), severity="warning")
             is_of_pairs = source.function.name == "items" and is_pair
             if is_of_pairs and names[0].name in _VALUES and names[1].name in _KEYS:
-                yield _swapped(names[0], names[1], tag.span.start)
+                yield _swapped(names[0], names[1], start)
         elif isinstance(source, Attribute) and source.name == "items" and len(items) == _PAIR:
-            place = source.name_span.shifted(tag.span.start)
+            place = source.name_span.shifted(start)
             fix = Fix("Insert `()`", (Edit(Span(place.end, place.end), "()"),), preferred=True)
             message = "this loop needs the keys and values of the mapping; did you mean `items()`?"
             yield Finding(place, message, (fix,), severity="warning")
         elif isinstance(source, Name | Attribute) and source.name not in METHODS and is_pair:
-            place = source.span.shifted(tag.span.start)
+            place = source.span.shifted(start)
             if names[0].name in _KEYS and names[1].name in _VALUES:
                 fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
                 message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"

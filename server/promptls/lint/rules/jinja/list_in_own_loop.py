@@ -53,7 +53,7 @@ from promptls.semantic.types.shape import element_of, keys_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, loops_in, tag_tree
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
 
@@ -79,9 +79,10 @@ def _printed(chunk: Chunk) -> tuple[_Printed, ...]:
     found = []
     for tag in chunk.tags:
         statement = tag_tree(tag).statement
-        expressions = statement.expressions if tag.kind == "output" or statement.keyword == "for" else ()
+        is_loop = tag.kind == "statement" and statement.keyword == "for"
+        expressions = statement.expressions if tag.kind == "output" or is_loop else ()
         node = expressions[0] if len(expressions) == 1 else None
-        if statement.keyword == "for" and not isinstance(node, Attribute):
+        if is_loop and not isinstance(node, Attribute):
             continue
         may_be_of_list = isinstance(node, Attribute) and node.name in _OF_OBJECTS
         if isinstance(node, Attribute) and node.name not in _OF_LISTS - _OF_OBJECTS:
@@ -153,8 +154,7 @@ _OF_LISTS: Final = frozenset({"count", "index", "length"}) | _OF_OBJECTS
 
 def _lists_inside(chunk: Chunk) -> frozenset[str]:
     """Return the names of the objects whose attributes loops iterate over."""
-    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
-    sources = [each.expressions[0] for each in statements if each.keyword == "for" and each.expressions]
+    sources = [loop.expressions[0] for _, loop in loops_in(chunk)]
     return frozenset(
         each.target.name for each in sources if isinstance(each, Attribute) and isinstance(each.target, Name)
     )

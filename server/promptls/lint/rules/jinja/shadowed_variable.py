@@ -61,7 +61,7 @@ from promptls.semantic.names.scopes import (
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, summary, union
 from promptls.syntax.jinja.nodes import Name
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import loops_in
 from promptls.text.positions import Span
 
 _WORDS: Final = {"for": "this loop variable", "with": "this `with`", "parameter": "this parameter"}
@@ -208,13 +208,10 @@ def _lost(
 def _own_lists(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the variables of loops that iterate over a value of the same name."""
     found = []
-    for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
-        if statement is None or statement.keyword != "for" or len(statement.targets) != 1:
-            continue
-        target, source = statement.targets[0], statement.expressions[0]
-        if isinstance(target, Name) and isinstance(source, Name) and target.name == source.name:
-            found.append((target.name, target.span.shifted(tag.span.start)))
+    for start, loop in loops_in(chunk):
+        match loop.targets, loop.expressions[0]:
+            case (Name(name=name) as target,), Name(name=source) if name == source:
+                found.append((name, target.span.shifted(start)))
     return tuple(found)
 
 
