@@ -20,7 +20,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Name, walk
-from promptls.syntax.jinja.problems import loops_in, tag_tree
+from promptls.syntax.jinja.problems import loops_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import contract_of, names_handed_on
@@ -43,15 +43,11 @@ looped_names: Final = summary(_looped, union)
 
 def _paths(chunk: Chunk) -> frozenset[str]:
     """Return the attributes of variables that loops with one variable iterate over, as they are written."""
-    statements = [(tag, tag_tree(tag).statement) for tag in chunk.tags if tag.kind == "statement"]
+    loops = [(start, loop.targets, loop.expressions[0]) for start, loop in loops_in(chunk)]
     return frozenset(
-        tag.text[source.span.start : source.span.end]
-        for tag, statement in statements
-        if statement.keyword == "for"
-        and len(statement.targets) == 1
-        and isinstance(statement.targets[0], Name)
-        for source in statement.expressions
-        if isinstance(source, Attribute)
+        chunk.text[start + source.span.start : start + source.span.end]
+        for start, targets, source in loops
+        if len(targets) == 1 and isinstance(targets[0], Name) and isinstance(source, Attribute)
     )
 
 
@@ -85,41 +81,54 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
         return
     unread_variables = set(unread(file, "for"))
     read = {each.binding for each in names.references if each.binding is not None}
-    may_be_read_elsewhere = _names_read_elsewhere(file)
+    read_elsewhere = _names_read_elsewhere(file)
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
-        is_unread = binding in unread_variables or (
-            binding not in read
-            and not binding.name.startswith("_")
-            and binding.name not in may_be_read_elsewhere
-        )
+        is_private = binding.name.startswith("_") or binding.name in read_elsewhere
+        is_unread = binding in unread_variables or (binding not in read and not is_private)
         shortest = _MIN_UNREAD if is_unread else _MIN_LENGTH
-        near = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
-        suspicious = ({f"{binding.name}s", f"{binding.name}es"} & unknown) - looped_names(file.chunks)
-        singular = {*_singular_of_list(file, binding)} & unknown
-        if is_unread:
-            near |= {
-                name
-                for name in unknown
-                if _is_short_for(file, name, binding.name)
-                or (_is_abbreviation(name, binding.name) and not _is_plural(name, binding.name))
-            }
-            only = {*_only_mapping(file, binding)} & unknown
-            suspicious |= only
-            near |= only & names.bound_names("for")
+        similar = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
         if binding in read:
-            suspicious |= {name for name in unknown if _is_abbreviation(name, binding.name)}
-            near = {name for name in near if _is_misspelled_once(file, name, binding.name)}
-            suspicious = {name for name in suspicious if _is_misspelled_once(file, name, binding.name)}
-            suspicious |= {
-                name
-                for name in (f"{binding.name}s", f"{binding.name}es")
-                if name in looped_names(file.chunks) & unknown and _is_read_once(file, name)
-            }
-        for name in sorted(near | suspicious | singular):
+            certain, possible = _typos_of_read(file, binding, unknown, similar)
+        else:
+            certain, possible = similar, _plurals_of_element(binding, unknown) - looped_names(file.chunks)
+        if is_unread:
+            only = _only_mapping(file, binding) & unknown
+            certain |= _abbreviations(file, binding, unknown) | (only & names.bound_names("for"))
+            possible |= only
+        possible |= _singulars_of_list(file, binding) & unknown
+        for name in sorted(certain | possible):
             references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
-                yield from (LoopTypo(reference, binding, name in near) for reference in references)
+                yield from (LoopTypo(each, binding, name in certain) for each in references)
+
+
+def _typos_of_read(
+    file: File, binding: Binding, unknown: frozenset[str], similar: set[str]
+) -> tuple[set[str], set[str]]:
+    """Return the certain and the possible typos of a variable that the loop reads under its name, too."""
+    looped = looped_names(file.chunks)
+    plurals_of_it = _plurals_of_element(binding, unknown)
+    possible = {name for name in unknown if _is_abbreviation(name, binding.name)} | (plurals_of_it - looped)
+    certain, possible = (
+        {name for name in names if _is_misspelled_once(file, name, binding.name)}
+        for names in (similar, possible)
+    )
+    return certain, possible | {name for name in plurals_of_it & looped if _is_read_once(file, name)}
+
+
+def _plurals_of_element(binding: Binding, unknown: frozenset[str]) -> set[str]:
+    return {f"{binding.name}s", f"{binding.name}es"} & unknown
+
+
+def _abbreviations(file: File, binding: Binding, unknown: frozenset[str]) -> set[str]:
+    """Return the names that abbreviate a variable that nothing reads, or that it abbreviates."""
+    return {
+        name
+        for name in unknown
+        if _is_short_for(file, name, binding.name)
+        or (_is_abbreviation(name, binding.name) and not _is_plural(name, binding.name))
+    }
 
 
 def _names_read_elsewhere(file: File) -> frozenset[str]:
@@ -147,32 +156,39 @@ def _is_read_once(file: File, name: str) -> bool:
     return name not in given_names(file) and len(list(file.template.names.references_of(name))) == 1
 
 
-def _only_mapping(file: File, binding: Binding) -> list[str]:
+def _only_mapping(file: File, binding: Binding) -> set[str]:
     """Return the only input whose attributes are read in the loop of a binding, if they are read only there.
 
     The loop must be one over an input, with one variable.
     """
-    statement = statement_at(file.template, binding.span.start)
-    if statement is None or len(statement.targets) != 1 or not isinstance(statement.expressions[0], Name):
-        return []
-    found = [
+    looped = _looped_input(file, binding)
+    if looped is None:
+        return set()
+    found = {
         name
         for name, shape in used_shapes(file.template).items()
         if shape.kind == "mapping"
-        and name != statement.expressions[0].name
+        and name != looped
         and any(_is_inside(file, each, binding) for each in file.template.names.references_of(name))
-    ]
-    return found if len(found) == 1 else []
+    }
+    return found if len(found) == 1 else set()
 
 
-def _singular_of_list(file: File, binding: Binding) -> Iterator[str]:
-    """Yield the names whose plural the loop of a binding iterates over, and whose attributes are read."""
+def _singulars_of_list(file: File, binding: Binding) -> set[str]:
+    """Return the names whose plural the loop of a binding iterates over, and whose attributes are read."""
+    looped = _looped_input(file, binding)
+    if looped is None:
+        return set()
+    shapes = used_shapes(file.template).items()
+    return {name for name, shape in shapes if shape.kind == "mapping" and looped in plurals(name)}
+
+
+def _looped_input(file: File, binding: Binding) -> str | None:
+    """Return the name that the loop of a binding iterates over, if it has one variable."""
     statement = statement_at(file.template, binding.span.start)
     if statement is None or len(statement.targets) != 1 or not isinstance(statement.expressions[0], Name):
-        return
-    for name, shape in used_shapes(file.template).items():
-        if shape.kind == "mapping" and statement.expressions[0].name in plurals(name):
-            yield name
+        return None
+    return statement.expressions[0].name
 
 
 def _is_misspelled_once(file: File, name: str, known: str) -> bool:

@@ -1,0 +1,191 @@
+"""Keys and attributes that are probably typos of others of the same value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.namespaces import (
+    MIN_LENGTH,
+    AttributeUse,
+    attributes_around,
+    has_attribute_uses,
+    sets_attributes,
+    unmatched_attributes,
+    uses_in,
+)
+from promptls.lint.analysis.similar_names import COMMON_KEYS, MIN_COMMON, is_like, misspells_common_key
+from promptls.lint.analysis.unmatched_names import names_in_includers
+from promptls.lint.rule import File, Finding, Severity
+from promptls.semantic.flow.shapes import resolved_uses, used_shapes
+from promptls.semantic.types.shape import Shape
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo, typos_among
+
+_MIN_LENGTH: Final = 4
+_MIN_USES: Final = 2
+"""The minimum number of uses of a key for another key to be considered a typo of it."""
+
+
+def typos_of_keys(file: File) -> Iterator[Finding]:
+    """Yield the keys of inputs that are read once and are typos of others of the same value."""
+    if not any(map(_has_similar_keys, used_shapes(file.template).values())):
+        return
+    values: dict[tuple[object, ...], dict[str, set[Span]]] = {}
+    for use in resolved_uses(file.template):
+        path = tuple(step.key for step in use.path)
+        for index, key in enumerate(path):
+            if index and isinstance(key, str):
+                values.setdefault(path[:index], {}).setdefault(key, set()).add(use.span)
+    for typo in _typos(list(values.values())):
+        if file.template.source.slice(typo.span).endswith(f".{typo.key}"):
+            place = Span(typo.span.end - len(typo.key), typo.span.end)
+            yield typo.finding("value", place)
+
+
+def typos_of_bound_keys(file: File) -> Iterator[Finding]:
+    """Yield the attributes of variables that the file binds, each read once and a typo of another."""
+    bound = file.template.names.all_bound_names
+    if not bound or not has_attribute_uses(file.chunks):
+        return
+    values: dict[str, dict[str, set[Span]]] = {}
+    for use in uses_in(file):
+        if use.owner in bound and not use.is_set and not use.is_initial:
+            values.setdefault(use.owner, {}).setdefault(use.name, set()).add(use.span)
+    for typo in _typos(list(values.values())):
+        yield typo.finding("variable", typo.span)
+
+
+class _KeyTypo(NamedTuple):
+    """A key that is read once, and the key that is meant, which the same value may have."""
+
+    key: str
+    span: Span
+    meant: str
+    is_of_value: bool
+    severity: Severity | None
+
+    def finding(self, owner: str, place: Span) -> Finding:
+        """Return the finding at the place of the key; `owner` is what has the key that is meant."""
+        same = f", and the same {owner} has `{self.meant}`" if self.is_of_value else ""
+        message = f"`{self.key}` is not used anywhere else{same}"
+        return Finding.suggest(place, message, self.meant, severity=self.severity)
+
+
+def _typos(values: list[dict[str, set[Span]]]) -> Iterator[_KeyTypo]:
+    """Yield the typos among the keys of each value, given with the places where they are read."""
+    times = Counter(key for keys in values for key in keys)
+    for keys in values:
+        like = typos_among(frozenset(keys))
+        for key, spans in keys.items():
+            if len(spans) > 1 or times[key] > 1 or key in COMMON_KEYS:
+                continue
+            (span,) = spans
+            similar = [other for other in like(key) if is_like(key, other, _MIN_LENGTH)]
+            established = [
+                other
+                for other in similar
+                if len(keys[other]) >= _MIN_USES or times[other] >= _MIN_USES or other in COMMON_KEYS
+            ]
+            earlier = [other for other in similar if len(key) >= MIN_COMMON and min(keys[other]) < span]
+            meant = established or earlier or _common_keys_like(key, keys)
+            if len(meant) == 1:
+                severity: Severity | None = "hint" if earlier and not established else None
+                yield _KeyTypo(key, span, meant[0], bool(established or earlier), severity)
+
+
+def _common_keys_like(key: str, keys: Mapping[str, object]) -> list[str]:
+    """Return the common keys that a key misspells, if its value has other keys, but not these."""
+    if len(keys) == 1:
+        return []
+    return [common for common in sorted(COMMON_KEYS - keys.keys()) if misspells_common_key(key, common)]
+
+
+def _has_similar_keys(shape: Shape) -> bool:
+    names = frozenset(name for name, _ in shape.keys)
+    like = typos_among(names)
+    if any(is_like(one, other, _MIN_LENGTH) for one in names for other in like(one)):
+        return True
+    if len(names) > 1 and any(misspells_common_key(one, common) for one in names for common in COMMON_KEYS):
+        return True
+    inside = [below for _, below in shape.keys] + [*shape.alternatives, *filter(None, [shape.element])]
+    return any(map(_has_similar_keys, inside))
+
+
+def typos_of_attributes(file: File) -> Iterator[Finding]:
+    """Yield the attributes of variables that are not set, and are a typo of one that is."""
+    if not has_attribute_uses(file.chunks):
+        return
+    private = set()
+    for each in unmatched_attributes(file):
+        private.add(each.owner)
+        for use, meant in each.misspelled:
+            yield _unset(use, meant)
+    is_alone = not file.template.references and not file.snapshot.includers(file.path)
+    if is_alone and not sets_attributes(file.chunks):
+        return
+    uses = [*uses_in(file)]
+    yield from _misspelled_owners(file, uses)
+    yield from _misspelled_attributes(file, uses, private)
+
+
+def _unset(use: AttributeUse, meant: str) -> Finding:
+    return Finding.suggest(use.span, f"nothing sets `{use.owner}.{use.name}`", meant)
+
+
+def _misspelled_attributes(file: File, uses: list[AttributeUse], private: set[str]) -> Iterator[Finding]:
+    """Yield the attributes that are read once, and of which this file or one around it sets a similar one.
+
+    The attributes of `private` variables are left out. If a file around this one sets the attribute that is read, the
+    similar one is the typo.
+    """
+    names = file.template.names
+    times = Counter((each.owner, each.name) for each in uses)
+    assigned = {(each.owner, each.name) for each in uses if each.is_set}
+    no_namespaces = names.all_bound_names - names.bound_names("set")
+    around = {
+        (owner, name)
+        for owner in {each.owner for each in uses} - private - no_namespaces
+        for name in attributes_around(file, owner)
+    }
+    for use in uses:
+        own = (use.owner, use.name)
+        if use.owner in private or own in assigned or times[own] != 1:
+            continue
+        known = assigned - around if own in around else assigned | around
+        similar = [
+            name
+            for owner, name in sorted(known)
+            if owner == use.owner and len(name) >= MIN_LENGTH and is_typo(use.name, name)
+        ]
+        if len(similar) != 1:
+            continue
+        (meant,) = similar
+        setters = [each for each in uses if each.is_set and (each.owner, each.name) == (use.owner, meant)]
+        is_set_here_only = len(setters) == 1 and (use.owner, meant) not in around
+        if is_set_here_only and use.owner not in names.all_bound_names:
+            # Another file makes the namespace, and may set what is read here.
+            yield Finding.suggest(setters[0].span, f"nothing reads `{use.owner}.{meant}`", use.name)
+        elif own not in around:
+            yield _unset(use, meant)
+
+
+def _misspelled_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding]:
+    """Yield the unbound names of which an attribute is set, and that are a typo of a variable."""
+    names = file.template.names
+    times = Counter(each.owner for each in uses)
+    known = names.all_bound_names | names_in_includers(file)
+    for use in uses:
+        name, span = use.owner, use.span
+        if not use.is_set or name in known or times[name] > 1:
+            continue
+        meant = [
+            other
+            for other in sorted(names.bound_names("set") | names.bound_names("parameter"))
+            if is_typo(name, other) and times[other]
+        ]
+        if len(meant) == 1 and file.template.source.slice(Span(span.start - 1, span.end)) == f".{use.name}":
+            place = Span(span.start - 1 - len(name), span.start - 1)
+            if file.template.source.slice(place) == name:
+                yield Finding.suggest(place, f"nothing else is named `{name}`", meant[0])
