@@ -58,7 +58,6 @@ Path: TypeAlias = tuple[int | str, ...]
 
 _USER_NAME: Final = "NAME"
 """The placeholder for a name that the user chooses."""
-_MISSING: Final = "Field required"
 
 
 def names_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ def is_of_project(name: str, model: type[BaseModel]) -> bool:
 
 def wrong_value_message(found: Invalid, key: str, said: str) -> str:
     """Return the message about an invalid value; `said` describes a value that is present and wrong."""
-    if found.message == _MISSING:
+    if found.kind == "missing":
         return f"`{key}` is missing"
     return f"{said}: {found.message[:1].lower()}{found.message[1:]}"
 
@@ -142,7 +141,6 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-_NEEDS_LIST: Final = "Input should be a list: `["
 _LISTS: Final[dict[tuple[Any, ...], frozenset[str]]] = {
     (): frozenset({"input_keys"}),
     ("experiments",): frozenset({"models", "metrics"}),
@@ -211,7 +209,7 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
     is_value = isinstance(node, Scalar) and not node.span.is_empty() and said is None
     if node is None or not shown or is_value:
         span = node.span if node else tree.span
-        is_listed = node is not None and shown == path and found.message.startswith(_NEEDS_LIST)
+        is_listed = node is not None and shown == path and found.kind == "text_for_list"
         return HeaderProblem("invalid-value", span, message, listed=span if is_listed else None)
     owner = node_at(tree, shown[:-1])
     entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None

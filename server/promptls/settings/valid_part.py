@@ -26,11 +26,19 @@ _CLASS = re.compile(r" or instance of \w+")
 
 
 class Invalid(NamedTuple):
-    """An invalid value: the keys that lead to it, and pydantic's error message."""
+    """An invalid value: the keys that lead to it, and pydantic's error message.
+
+    `kind` is pydantic's type of the error, or `text_for_list` for a text that must be in a list.
+    """
 
     path: tuple[str | int, ...]
     message: str
-    is_unknown_key: bool
+    kind: str
+
+    @property
+    def is_unknown_key(self) -> bool:
+        """Whether the last key of the path does not exist."""
+        return self.kind == "extra_forbidden"
 
 
 def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tuple[Invalid, ...]]:
@@ -78,30 +86,25 @@ def _without(values: Mapping[str, Any], paths: Iterable[tuple[str | int, ...]]) 
 def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
     """Return each error once; for a union, only those of the branch that matches the value best."""
     messages: dict[tuple[str | int, ...], list[str]] = {}
-    unknown: set[tuple[str | int, ...]] = set()
+    kinds: dict[tuple[str | int, ...], str] = {}
     for found in error.errors(include_url=False, include_context=False):
         path = _path(values, found["loc"])
-        message = found["msg"]
-        if found["type"] == "list_type" and isinstance(found["input"], str):
+        message, kind = found["msg"], found["type"]
+        if kind == "list_type" and isinstance(found["input"], str):
+            kind = "text_for_list"
             message = f"Input should be a list: `[{found['input']}]`"
         if path == ("samples",) and isinstance(found["input"], dict | list):
             message = "Input should be the path of a JSON or YAML file, and not the data itself"
-        if (
-            path[:1] == ("input_keys",)
-            and found["type"] == "string_type"
-            and isinstance(found["input"], dict)
-        ):
+        if path[:1] == ("input_keys",) and kind == "string_type" and isinstance(found["input"], dict):
             message = "Input should be a name; types belong to a mapping: `input_keys: {name: {type: array}}`"
-        if found["type"] == "string_pattern_mismatch":
+        if kind == "string_pattern_mismatch":
             message = _PATTERNS.get(str(path[-1]), message)
         messages.setdefault(path, []).append(message)
-        if found["type"] == "extra_forbidden":
-            unknown.add(path)
+        if kind == "extra_forbidden" or path not in kinds:
+            kinds[path] = kind
     parents = {path[:length] for path in messages for length in range(len(path))}
     return tuple(
-        Invalid(path, _join(texts), path in unknown)
-        for path, texts in messages.items()
-        if path not in parents
+        Invalid(path, _join(texts), kinds[path]) for path, texts in messages.items() if path not in parents
     )
 
 

@@ -490,7 +490,7 @@ def _message(found: Invalid, file: Path | None) -> str:
         return f"in `{file.name}`, settings belong at the top, not below `[{key}]`"
     if found.is_unknown_key:
         return f"there is no setting `{key}`{unknown_key_message(found, Project)}"
-    if found.message == "Input should be a mapping" and names_at(Project, (*found.path, "")):
+    if found.kind == "dict_type" and names_at(Project, (*found.path, "")):
         return f"the setting `{key}` is wrong: input should be tables with names: `[{key}.NAME]`"
     said = wrong_value_message(found, key, f"`{key}` is wrong")
     return f"the setting {_UNQUOTED_LIST.sub(_LIST_OF_TEXT, said)}"

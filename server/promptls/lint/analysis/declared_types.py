@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, File, Finding, Fix
@@ -50,14 +50,22 @@ _WORDS: Final = {
 }
 
 
-OF_KEYS: Final = ": a loop over it gives its keys, which are texts"
-"""The end of a message about a loop over a mapping whose variable is used like a value of it."""
 _ELEMENTS: Final = frozenset({Each.ELEMENT, Each.VALUE})
 _MIN_LENGTH: Final = 3
 """The minimum length of a name that can be recognized as a typo."""
 
 
-def wrong_use(schema: Any, use: Use) -> str | None:
+class WrongUse(NamedTuple):
+    """What is wrong with a use of a value.
+
+    `is_of_keys` is whether the variable of a loop over a mapping is used like a value of it.
+    """
+
+    message: str
+    is_of_keys: bool = False
+
+
+def wrong_use(schema: Any, use: Use) -> WrongUse | None:
     """Return what is certainly wrong with a use of a value, or None.
 
     `schema` is the schema of the variable at the start of the use's path.
@@ -66,29 +74,37 @@ def wrong_use(schema: Any, use: Use) -> str | None:
         types = declared_types(schema)
         if types is None:
             return None
+        above, inside = use.path[:index], use.path[index + 1 :]
         if isinstance(step.key, str):
             if not _has_key(schema, types, step.key):
-                if any(each.key in _ELEMENTS for each in use.path[index + 1 :]):
-                    return None  # reported at the start of the loop
-                return f"{declared_as(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
-        elif step.key is Each.ELEMENT and types == {"object"} and _is_key_of_text(use.path[index + 1 :]):
-            return f"{declared_as(use.path[:index], types)}{OF_KEYS}"
+                is_reported = any(each.key in _ELEMENTS for each in inside)  # at the start of the loop
+                return None if is_reported else _without_key(above, types, schema, step.key)
+        elif step.key is Each.ELEMENT and types == {"object"} and _is_key_of_text(inside):
+            message = f"{declared_as(above, types)}: a loop over it gives its keys, which are texts"
+            return WrongUse(message, is_of_keys=True)
         elif not types <= _element_types(step.key):
             # A loop over a value without elements is reported at the start of the loop.
-            is_reported = step.key is not Each.INDEX or types & _element_types(step.key)
-            return None if is_reported else f"{declared_as(use.path[:index], types)}, which has no elements"
+            is_reported = step.key is not Each.INDEX or bool(types & _element_types(step.key))
+            return None if is_reported else WrongUse(f"{declared_as(above, types)}, which has no elements")
         schema = below(schema, types, step.key)
     types = declared_types(schema)
-    if types is None or not use.need:
-        return None
+    return _unmet_need(schema, types, use) if types is not None and use.need else None
+
+
+def _unmet_need(schema: Any, types: frozenset[str], use: Use) -> WrongUse | None:
     if use.need.startswith("."):
         attribute = use.need[1:]
-        if _has_key(schema, types, attribute):
-            return None
-        return f"{declared_as(use.path, types)}, which has no `{attribute}`{_meant(schema, attribute)}"
+        is_met = _has_key(schema, types, attribute)
+        return None if is_met else _without_key(use.path, types, schema, attribute)
     if types & _ALLOWED[use.need]:
         return None
-    return f"{declared_as(use.path, types)}, {_WORDS[use.need]}"
+    return WrongUse(f"{declared_as(use.path, types)}, {_WORDS[use.need]}")
+
+
+def _without_key(path: Path, types: frozenset[str], schema: Any, key: str) -> WrongUse:
+    meant = typo_of(schema, key)
+    advice = f"; did you mean `{meant}`?" if meant else ""
+    return WrongUse(f"{declared_as(path, types)}, which has no `{key}`{advice}")
 
 
 def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:
@@ -101,11 +117,6 @@ def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:
         return None
     meant = typo_of(schema, key)
     return (key, meant) if meant is not None and lacks_property(schema, key) else None
-
-
-def _meant(schema: Any, key: str) -> str:
-    meant = typo_of(schema, key)
-    return f"; did you mean `{meant}`?" if meant else ""
 
 
 def declared_types(schema: Any) -> frozenset[str] | None:

@@ -43,11 +43,11 @@ input_keys:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from promptls.lint.analysis.declared_types import (
-    OF_KEYS,
     lacks_property,
     may_differ,
     meant_key,
@@ -72,23 +72,26 @@ _RESTRICTING: Final = frozenset({"type", "enum"})
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict a declared type."""
-    found: dict[tuple[int, str], Finding] = {}
+    found: dict[tuple[int, str], _Mismatch] = {}
     for path, typed, where in _declarations(file):
         declared = {each.span: each.name for root, each in typed.items() if not is_no_input(root)}
-        for key, said in _mismatches(file, typed):
-            related = RelatedInformation(path, key.span, f"`{declared[key.span]}` is declared here")
-            each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
+        for each in _mismatches(file, typed):
+            span, message = each.finding.span, each.finding.message
             # If both a value and its filtered value mismatch, the value is reported.
-            known = found.setdefault((said.span.start, said.message), each)
-            if said.span.end < known.span.end:
-                found[said.span.start, said.message] = each
+            known = found.get((span.start, message))
+            if known is None or span.end < known.finding.span.end:
+                related = RelatedInformation(
+                    path, each.key.span, f"`{declared[each.key.span]}` is declared here"
+                )
+                finding = replace(each.finding, message=f"{message}{where}", related=(related,))
+                found[span.start, message] = each._replace(finding=finding)
     seen: set[Span | str] = set()
-    for each in found.values():
+    for _, finding, is_of_keys in found.values():
         # A loop over the keys of a mapping is reported once, although each use of its variable is wrong.
-        about = each.message if OF_KEYS in each.message else each.span
+        about = finding.message if is_of_keys else finding.span
         if about not in seen:
             seen.add(about)
-            yield each
+            yield finding
 
 
 def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput], str]]:
@@ -117,8 +120,16 @@ def _typed(inputs: tuple[DeclaredInput, ...], bound: frozenset[str]) -> dict[str
     }
 
 
-def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tuple[DeclaredInput, Finding]]:
-    """Yield the uses of inputs and parameters that contradict their types, with a description of the problem."""
+class _Mismatch(NamedTuple):
+    """A use of an input or parameter that contradicts its type; `is_of_keys` as in `WrongUse`."""
+
+    key: DeclaredInput
+    finding: Finding
+    is_of_keys: bool = False
+
+
+def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[_Mismatch]:
+    """Yield the uses of inputs and parameters that contradict their types."""
     if not typed:
         return
     used = used_shapes(file.template)
@@ -138,9 +149,10 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tupl
         key = typed[str(use.path[0].key)]
         named = use._replace(path=(use.path[0]._replace(key=key.name), *use.path[1:]))
         if use.compared:
-            yield from ((key, found) for found in never_equal(key.schema, named))
-        elif (said := wrong_use(key.schema, named)) is not None:
-            yield key, Finding(use.span, said, _fixes(file, key.schema, named))
+            yield from (_Mismatch(key, found) for found in never_equal(key.schema, named))
+        elif (wrong := wrong_use(key.schema, named)) is not None:
+            finding = Finding(use.span, wrong.message, _fixes(file, key.schema, named))
+            yield _Mismatch(key, finding, wrong.is_of_keys)
 
 
 def _fixes(file: File, schema: Any, use: Use) -> tuple[Fix, ...]:
