@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from string import Formatter
 from typing import Final
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.programs.metric_results import Classes
 from promptls.programs.program import Program, argument, is_open
 from promptls.programs.ragas_prompts import findings_in_braces
@@ -94,11 +94,9 @@ def findings_in_metric_prompts(program: Program) -> Iterator[Finding]:
             continue
         is_default = argument(call, "allowed_values") is None
         allows = f"{'without `allowed_values`, ' if is_default else ''}the metric allows"
-        classes = _DEFAULT_CLASSES if is_default else classes_of(call)
-        limits = _DEFAULT_LIMITS if is_default else limits_of(call)
-        if made == "DiscreteMetric" and classes:
+        if made == "DiscreteMetric" and (classes := _DEFAULT_CLASSES if is_default else classes_of(call)):
             yield from _other_values(program, prompt, prompt.value, classes, allows)
-        elif made == "NumericMetric" and limits:
+        elif made == "NumericMetric" and (limits := _DEFAULT_LIMITS if is_default else limits_of(call)):
             yield from _other_scale(program, prompt, prompt.value, limits, allows)
     yield from _filled_early(program)
 
@@ -106,25 +104,25 @@ def findings_in_metric_prompts(program: Program) -> Iterator[Finding]:
 def _other_values(
     program: Program, prompt: ast.expr, text: str, classes: Classes, allows: str
 ) -> Iterator[Finding]:
-    """Yield the values that a prompt asks for in place of allowed ones, which it does not mention."""
-    absent = [
-        str(each) for each in classes if not re.search(rf"(?i)(?<!\w){re.escape(str(each))}(?!\w)", text)
-    ]
-    for found in _ANSWERS.finditer(text) if absent else ():
-        items = [each[0] for each in re.finditer(_ITEM, found["items"])]
-        others = [
-            item for item in items if item[1:-1].casefold() not in {str(each).casefold() for each in classes}
-        ]
-        is_renamed = len(others) == len(absent) < len(items)
-        if others and (is_renamed or len(absent) == len(classes)):
-            item, known = others[0], in_code(classes)
-            at = program.text.find(item, *program.span(prompt))
-            meant = nearest(item[1:-1], absent) or (absent[0] if is_renamed and len(absent) == 1 else None)
-            span = program.span(prompt) if at < 0 else Span(at + 1, at + len(item) - 1)
-            fixes = (Fix.change_to(span, meant),) if meant and at >= 0 else ()
-            message = f"{allows} {known}, and not `{item[1:-1]}`"
-            yield Finding(span, message, fixes, severity="warning")
-            return
+    """Yield the first value that a prompt asks for in place of an allowed one, which it does not mention."""
+    allowed = [str(each) for each in classes]
+    unmentioned = [each for each in allowed if not re.search(rf"(?i)(?<!\w){re.escape(each)}(?!\w)", text)]
+    folded = {each.casefold() for each in allowed}
+    for request in _ANSWERS.finditer(text) if unmentioned else ():
+        items = re.findall(_ITEM, request["items"])
+        others = [item[1:-1] for item in items if item[1:-1].casefold() not in folded]
+        are_renamed = len(others) == len(unmentioned) < len(items)
+        if not others or not (are_renamed or len(unmentioned) == len(allowed)):
+            continue
+        only = unmentioned[0] if are_renamed and len(unmentioned) == 1 else None
+        meant = nearest(others[0], unmentioned) or only
+        quoted = next(item for item in items if item[1:-1] == others[0])
+        place = _written(program, prompt, quoted)
+        span = Span(place.start + 1, place.end - 1) if place else program.span(prompt)
+        fixes = (Fix.change_to(span, meant),) if meant and place else ()
+        message = f"{allows} {in_code(classes)}, and not `{others[0]}`"
+        yield Finding(span, message, fixes, severity="warning")
+        return
 
 
 def _other_scale(
@@ -132,13 +130,20 @@ def _other_scale(
 ) -> Iterator[Finding]:
     """Yield the only range of scores in a prompt, if the metric does not allow all of it."""
     found = {each["range"]: (float(each[2]), float(each[3])) for each in _SCALE.finditer(text)}
+    if len(found) != 1:
+        return
+    ((written, (first, last)),) = found.items()
     low, high = limits
-    for written, (first, last) in found.items() if len(found) == 1 else ():
-        if first < last and (first < low or last > high):
-            at = program.text.find(written, *program.span(prompt))
-            span = program.span(prompt) if at < 0 else Span(at, at + len(written))
-            message = f"{allows} {low:g} to {high:g}, and not {first:g} to {last:g}"
-            yield Finding(span, message, severity="warning")
+    if first < last and (first < low or last > high):
+        span = _written(program, prompt, written) or program.span(prompt)
+        message = f"{allows} {low:g} to {high:g}, and not {first:g} to {last:g}"
+        yield Finding(span, message, severity="warning")
+
+
+def _written(program: Program, prompt: ast.expr, text: str) -> Span | None:
+    """Return where a text is in the source of a prompt; None if it has escapes or line breaks there."""
+    start = program.text.find(text, *program.span(prompt))
+    return Span(start, start + len(text)) if start >= 0 else None
 
 
 def _filled_early(program: Program) -> Iterator[Finding]:
@@ -149,18 +154,22 @@ def _filled_early(program: Program) -> Iterator[Finding]:
             case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
                 scored.setdefault(name, set()).update(keyword.arg for keyword in call.keywords)
     for name, call in program.assigned_calls():
-        prompt = prompt_of(program, call) if program.library_name(call.func) in PROMPTED else None
+        if program.library_name(call.func) not in PROMPTED:
+            continue
         given = scored.get(name, set())
-        if isinstance(prompt, ast.JoinedStr):
-            parts = [each.value for each in prompt.values if isinstance(each, ast.FormattedValue)]
-            for field in [each.id for each in parts if isinstance(each, ast.Name)]:
-                if field in given or (not given and _is_unbound(program, field)):
-                    yield _in_f_string(program, prompt, field)
-        elif isinstance(prompt, ast.Call) and ast.unparse(prompt.func).endswith(".format"):
-            for keyword in prompt.keywords:
-                if keyword.arg in given:
-                    message = f"`format` fills `{{{keyword.arg}}}` here: `{name}.score` cannot"
-                    yield Finding(program.span(keyword), message)
+        match prompt_of(program, call):
+            case ast.JoinedStr(values=values) as prompt:
+                for value in values:
+                    match value:
+                        case ast.FormattedValue(value=ast.Name(id=field)) if (
+                            field in given if given else _is_unbound(program, field)
+                        ):
+                            yield _in_f_string(program, prompt, field)
+            case ast.Call(func=ast.Attribute(attr="format"), keywords=keywords):
+                for keyword in keywords:
+                    if keyword.arg in given:
+                        message = f"`format` fills `{{{keyword.arg}}}` here: `{name}.score` cannot"
+                        yield Finding(program.span(keyword), message)
 
 
 def _is_unbound(program: Program, name: str) -> bool:
@@ -170,12 +179,9 @@ def _is_unbound(program: Program, name: str) -> bool:
 
 
 def _in_f_string(program: Program, prompt: ast.expr, field: str) -> Finding:
-    written = re.compile(rf"(?<!\{{)\{{{field}\}}").search(program.text, *program.span(prompt))
-    span = Span(*written.span()) if written else program.span(prompt)
-    fixes = (
-        (Fix(f"Change to `{{{{{field}}}}}`", (Edit(span, f"{{{{{field}}}}}"),), preferred=True),)
-        if written
-        else ()
-    )
     message = f"the f-string fills `{{{field}}}` where the metric is made, before `score` can"
-    return Finding(span, message, fixes)
+    written = re.compile(rf"(?<!\{{)\{{{field}\}}").search(program.text, *program.span(prompt))
+    if written is None:
+        return Finding(program.span(prompt), message)
+    span = Span(*written.span())
+    return Finding(span, message, (Fix.change_to(span, f"{{{{{field}}}}}", preferred=True),))
