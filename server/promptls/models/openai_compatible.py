@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from promptls.models.model import Completion, EmbeddingResult, Messages, ModelError, PromptScore, count_of
+from promptls.models.reported_usage import cost_in_headers, reported_cost, token_details
 from promptls.models.retrying import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ class OpenAiCompatible:
             vectors = [[float(number) for number in each["embedding"]] for each in ordered]
             usage = answer.get("usage") or {}
             tokens = count_of(usage.get("prompt_tokens"))
-            cost = _cost(usage) if cost is None else cost
+            cost = reported_cost(usage) if cost is None else cost
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             vectors, tokens = [], None
         if len(vectors) != len(texts):
@@ -365,7 +366,7 @@ class OpenAiCompatible:
             status = _status_in(content) or status
         if status != httpx.codes.OK:
             raise self._refusal(status, response.headers.get("retry-after"), content)
-        return content, seconds, _cost_in(response.headers)
+        return content, seconds, cost_in_headers(response.headers)
 
     async def _read(self, response: httpx.Response, on_bytes: Callable[[bytes], None] | None = None) -> bytes:
         content = bytearray()
@@ -386,7 +387,7 @@ class OpenAiCompatible:
             choice = answer["choices"][0]
             text = _text_of(choice["message"].get("content"))
             usage = answer.get("usage") or {}
-            cached, written, reasoning = _parts_of(usage)
+            cached, written, reasoning = token_details(usage)
             return Completion(
                 text=self._without_key(text),
                 input_tokens=count_of(usage.get("prompt_tokens")),
@@ -397,7 +398,7 @@ class OpenAiCompatible:
                 cached_tokens=cached,
                 written_tokens=written,
                 reasoning_tokens=reasoning,
-                cost=_cost(usage) if cost is None else cost,
+                cost=reported_cost(usage) if cost is None else cost,
             )
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
@@ -553,55 +554,3 @@ def _scores_of(content: bytes) -> list[float] | None:
         return [float(each) for each in found[1:tokens]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, StopIteration):
         return None
-
-
-def _parts_of(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
-    """Return the tokens read from the prefix cache, written to it, and spent on reasoning."""
-
-    def details(name: str) -> Mapping[str, Any]:
-        found = usage.get(name)
-        return found if isinstance(found, dict) else {}
-
-    prompt, answer = details("prompt_tokens_details"), details("completion_tokens_details")
-    cached = (
-        prompt.get("cached_tokens"),  # OpenAI, Azure, OpenRouter, Groq, Mistral, vLLM
-        usage.get("prompt_cache_hit_tokens"),  # DeepSeek
-        usage.get("num_cached_tokens"),  # Mistral, for some models
-        usage.get("cached_tokens"),  # Together AI
-    )
-    return (
-        next((count for each in cached if (count := count_of(each)) is not None), None),
-        count_of(prompt.get("cache_write_tokens")),  # OpenRouter
-        count_of(answer.get("reasoning_tokens")),
-    )
-
-
-def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Return the US dollars that the server charged for the answer, if it reports them."""
-    cost = _number(usage.get("cost"))  # OpenRouter and other gateways
-    if cost is not None:
-        details = usage.get("cost_details")
-        if usage.get("is_byok") is True and isinstance(details, dict):
-            # With the user's own key at the provider, OpenRouter charges its fee and the provider the rest.
-            cost += _number(details.get("upstream_inference_cost")) or 0.0
-        return cost
-    ticks = _number(usage.get("cost_in_usd_ticks"))  # xAI
-    return ticks / _TICKS if ticks is not None else _number(usage.get("estimated_cost"))  # DeepInfra
-
-
-def _cost_in(headers: Mapping[str, str]) -> float | None:
-    """Return the cost in the headers of LiteLLM's proxy; None for 0, which it also sends if it knows none."""
-    try:
-        return float(headers["x-litellm-response-cost"]) or None
-    except (LookupError, ValueError):
-        return None
-
-
-_TICKS: Final = 10_000_000_000
-"""The number of xAI's ticks in a US dollar."""
-
-
-def _number(value: Any) -> float | None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    return float(value)

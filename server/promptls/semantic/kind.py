@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES
 from promptls.dialects.ragas.prompt_object import NEWER_FILE_KEYS, PROMPT_KEYS
-from promptls.dialects.ragas.saved_prompt import is_metric_file, saved_keys
+from promptls.dialects.ragas.saved_prompt import is_metric_file
+from promptls.dialects.ragas.saved_prompt_keys import saved_keys
 from promptls.semantic.header import begins_header
 from promptls.semantic.parts import Part, chunk_items
 from promptls.settings.header import HEADER_KEYS

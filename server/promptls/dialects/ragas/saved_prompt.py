@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from promptls.dialects import KeyFact, optional, required_key, table
-from promptls.dialects.ragas.odd_keys import keys_in, odd_keys
 from promptls.dialects.ragas.prompt_object import (
     ObjectProblem,
     PromptObject,
@@ -24,7 +19,7 @@ from promptls.dialects.ragas.prompt_object import (
     read_prompt_object,
     release_of,
 )
-from promptls.text.suggest import is_typo, nearest
+from promptls.text.suggest import is_typo
 
 Form: TypeAlias = Literal["pydantic prompt", "simple prompt", "metric"]
 
@@ -32,15 +27,8 @@ SAVING_RELEASE: Final = "0.4.3"
 """The release of Ragas whose files are read and written."""
 UNKNOWN_SCHEMA: Final = "(the JSON Schema of the output model, which the file does not hold)"
 SIMPLE_TYPES: Final = ("Prompt", "DynamicFewShotPrompt")
-METRIC_TYPES: Final = {
-    "DiscreteMetric": "a list of values",
-    "NumericMetric": "the lowest and the highest value, in a list",
-    "RankingMetric": "the length of the ranking, a whole number",
-}
-"""The metrics that can be loaded, with descriptions of their `allowed_values`."""
 _METRIC_MARKS: Final = frozenset({"format_version", "prompt", "config", "response_model_info"})
 """Keys of which the file of a metric has at least two."""
-_MAX_HASH: Final = 2**61 - 1
 _MAX_SIMILAR: Final = 3
 
 
@@ -94,26 +82,7 @@ def _is_simple(mapping: Mapping[str, Any]) -> bool:
     return "format_version" in mapping and "response_model_info" in mapping
 
 
-def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
-    """Yield the problems that make loading a saved file, or using its prompt, fail."""
-    form = form_of(mapping)
-    own, path = _prompt_in(mapping)
-    yield from _load_problems(mapping)
-    if form != "pydantic prompt" and isinstance(own.get("instruction"), str):
-        yield from _brace_problems(own["instruction"], (*path, "instruction"))
-        yield from _field_problems(own, path)
-    if form == "metric":
-        yield from _metric_problems(mapping)
-    yield from _key_problems(own.get("examples"), (*path, "examples"), has_models=form == "pydantic prompt")
-    if form == "pydantic prompt":
-        yield from _unfilled(mapping)
-        value = mapping.get("original_hash")
-        if value is not None and (not isinstance(value, int) or not 0 <= value < _MAX_HASH):
-            message = "Ragas never computes this hash, so that loading the file warns of another prompt."
-            yield ObjectProblem(message, ("original_hash",), "information")
-
-
-def _prompt_in(mapping: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+def prompt_in(mapping: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return the mapping with the prompt, and its path in the file."""
     if form_of(mapping) != "metric":
         return mapping, ()
@@ -121,10 +90,10 @@ def _prompt_in(mapping: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str
     return own if isinstance(own, Mapping) else {}, ("prompt",)
 
 
-def _load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
+def load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     """Yield the problems that make loading the prompt of a file fail."""
     form = form_of(mapping)
-    own, path = _prompt_in(mapping)
+    own, path = prompt_in(mapping)
     if form == "metric" and not isinstance(mapping.get("prompt"), Mapping):
         yield ObjectProblem("The metric has no `prompt`, a mapping.", ("prompt",))
         return
@@ -175,245 +144,12 @@ def _example_problems(examples: Any, path: tuple[str, ...]) -> Iterator[ObjectPr
                 yield ObjectProblem(f"The `{key}` of {name} must be a mapping.", (*path, index, key))
 
 
-def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectProblem]:
-    try:
-        names = field_names(instruction)
-    except ValueError as error:
-        reason = str(error)
-    else:
-        # Names with quotes and line breaks come from JSON that is meant as text.
-        wrong = [name for name in names if not name or name.isdigit() or set(name) & set("\"'\n{}:,%")]
-        if not wrong:
-            return
-        reason = f"`{{{wrong[0]}}}` is not a field with a name"
-    message = (
-        f"These braces fail when the prompt is used: {reason}. Write braces in text as `{{{{` and `}}}}`."
-    )
-    yield ObjectProblem(message, path)
-
-
-_JINJA_NAME: Final = re.compile(r"(\{\{[ ]*(\w+)[ ]*\}\})")
-_BRACED_NAME: Final = re.compile(r"(\{\{?[ ]*(\w+)[ ]*\}?\})")
-
-
-def _unfilled(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
-    """Yield the first input in braces in an instruction, which Ragas does not fill in."""
-    instruction, examples = mapping.get("instruction"), mapping.get("examples")
-    if not isinstance(instruction, str) or not isinstance(examples, list):
-        return
-    inputs = [each.get("input") for each in examples if isinstance(each, Mapping)]
-    shown = {key for each in inputs if isinstance(each, Mapping) for key in each}
-    for written, name in _BRACED_NAME.findall(instruction):
-        if name in shown:
-            message = (
-                f"Ragas does not fill in this instruction: `{written}` reaches the model as it is, "
-                "and all inputs follow as JSON."
-            )
-            yield ObjectProblem(message, ("instruction",), "warning")
-            return
-
-
-def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[ObjectProblem]:
-    """Yield the fields and the inputs of examples that are typos of each other.
-
-    The examples of a simple prompt may have other inputs than the prompt.
-    """
-    examples = own.get("examples")
-    inputs = {
-        index: each["input"]
-        for index, each in enumerate(examples if isinstance(examples, list) else ())
-        if isinstance(each, Mapping) and isinstance(each.get("input"), Mapping)
-    }
-    try:
-        fields = field_names(own["instruction"])
-    except ValueError:
-        return
-    shown = {str(key) for each in inputs.values() for key in each}
-    for written, name in _JINJA_NAME.findall(own["instruction"]):
-        if name in shown - set(fields) or not (fields or shown):
-            message = f"`{written}` is text, and no input: braces are written once around an input."
-            yield ObjectProblem(message, (*path, "instruction"), "warning")
-    for field in fields:
-        meant = next((name for name in sorted(shown - set(fields)) if is_typo(field, name)), None)
-        if meant is not None and field not in shown:
-            message = f"No example has the field `{{{field}}}`; did you mean `{{{meant}}}`?"
-            yield ObjectProblem(message, (*path, "instruction"), "warning")
-    for index, each in inputs.items():
-        for name in sorted(str(key) for key in each if key not in fields):
-            missing = (field for field in fields if field in shown and field not in each)
-            meant = next((field for field in missing if is_typo(name, field)), None)
-            if meant is not None:
-                message = f"The instruction has no field `{{{name}}}`."
-                place: tuple[str | int, ...] = (*path, "examples", index, "input", name)
-                yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
-
-
-def _key_problems(examples: Any, path: tuple[str, ...], *, has_models: bool) -> Iterator[ObjectProblem]:
-    """Yield the keys of one example that differ from those of all others.
-
-    Of a prompt with models, all inputs are of one model, and so are all outputs; when Ragas saves them, each
-    has every field.
-    """
-    for side in ("input", "output"):
-        shown = {
-            index: each[side]
-            for index, each in enumerate(examples if isinstance(examples, list) else ())
-            if isinstance(each, Mapping) and isinstance(each.get(side), Mapping)
-        }
-        others = len(shown) - 1
-        if not others:
-            continue
-        counts = Counter(key for each in shown.values() for key in each)
-        usual = [key for key, count in counts.items() if count == others]
-        inner = [(index, keys) for index, own in shown.items() for keys in keys_in(own) if keys.path]
-        for index, keys, name, meant in odd_keys(inner):
-            place = (*path, index, side, *keys.path, name)
-            message = f"No other {side} has `{name}` here."
-            yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
-        yield from _kind_problems(shown, side) if has_models else ()
-        for index, own in shown.items():
-            missing = [key for key in usual if key not in own]
-            for field in missing:
-                strange = [key for key in own if counts[key] == 1]
-                typo = next((key for key in strange if is_typo(str(key), str(field))), None)
-                if len(missing) == len(strange) == 1:
-                    typo = strange[0]
-                if typo is None and others > 1 and has_models:
-                    message = (
-                        f"Example {index + 1} has no `{field}`, which the {side} of all others has: "
-                        "Ragas fails to load the file if the model requires it."
-                    )
-                    yield ObjectProblem(message, ("examples", index, side, field), "information")
-                elif typo is not None and others + has_models > 1 and (others > 1 or index):
-                    # Of two, the second is reported.
-                    is_similar = is_typo(str(typo), str(field))
-                    instead = "" if is_similar else f", and this one has no `{field}`"
-                    message = f"No other example has `{typo}`{instead}."
-                    place = (*path, index, side, str(typo))
-                    yield ObjectProblem(message, place, "warning", known=(str(field),), at_key=True)
-
-
-def _kind_problems(shown: Mapping[int, Mapping[str, Any]], side: str) -> Iterator[ObjectProblem]:
-    """Yield the only value of a field that its model cannot read, if it can read those of all others."""
-    for field in dict.fromkeys(key for own in shown.values() for key in own):
-        numbers = [isinstance(own.get(field), int | float) for own in shown.values()]
-        quoted = [
-            index
-            for index, own in shown.items()
-            if isinstance(own.get(field), str) and _NUMBER.fullmatch(own[field].strip())
-        ]
-        if len(quoted) == 1 and len(numbers) > _MIN_AGREEING and sum(numbers) == len(numbers) - 1:
-            message = f"`{field}` is a text here, and a number in all other examples."
-            yield ObjectProblem(message, ("examples", quoted[0], side, field), "hint")
-        kinds = {index: kind for index, own in shown.items() if (kind := _kind(own.get(field))) is not None}
-        times = Counter(kinds.values())
-        if len(times) != _MIN_AGREEING or len(kinds) <= _MIN_AGREEING or min(times.values()) > 1:
-            continue
-        usual = times.most_common(1)[0][0]
-        index = next(index for index, kind in kinds.items() if kind != usual)
-        message = f"`{field}` is {kinds[index]} here, and {usual} in all other examples."
-        yield ObjectProblem(message, ("examples", index, side, field), "warning")
-
-
-_MIN_AGREEING: Final = 2
-"""The minimum number of examples that show a value to be wrong."""
-_BOOLEAN_TEXTS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n"})
-"""Texts that Pydantic reads as a boolean."""
-
-
-def _kind(value: Any) -> str | None:
-    """Return the kind of a value that no field of another kind accepts; None if it may be of several."""
-    match value:
-        case int() | float():
-            return "a number"
-        case list():
-            return "a list"
-        case Mapping():
-            return "a mapping"
-        case str():
-            text = value.strip().lower()
-            return None if text in _BOOLEAN_TEXTS or _NUMBER.fullmatch(text) else "a text"
-    return None
-
-
-_NUMBER: Final = re.compile(r"[-+.\d]+(?:e[-+]?\d+)?")
-
-
-def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
-    kind, config = mapping["metric_type"], mapping.get("config")
-    if isinstance(kind, str) and kind not in METRIC_TYPES and nearest(kind, METRIC_TYPES):
-        # Other names can be user-defined classes, unless they look like a typo.
-        message = f"Ragas cannot load a metric of the type `{kind}`."
-        yield ObjectProblem(message, ("metric_type",), known=tuple(METRIC_TYPES))
-    if "name" not in mapping:
-        yield ObjectProblem("The metric has no `name`.", ("name",))
-    if not isinstance(config, Mapping) or "allowed_values" not in config or kind not in tuple(METRIC_TYPES):
-        return
-    allowed = config["allowed_values"]
-    if not _allows(kind, allowed):
-        message = f"The allowed values of a {kind} are {METRIC_TYPES[kind]}."
-        yield ObjectProblem(message, ("config", "allowed_values"))
-    elif kind == "NumericMetric" and allowed[0] >= allowed[1]:
-        message = f"No score is between {allowed[0]} and {allowed[1]}: the first is the minimum."
-        yield ObjectProblem(message, ("config", "allowed_values"))
-    elif kind == "DiscreteMetric" and all(isinstance(each, str) for each in allowed):
-        yield from _choice_problems(mapping, allowed)
-
-
-def _choice_problems(mapping: Mapping[str, Any], allowed: Sequence[str]) -> Iterator[ObjectProblem]:
-    """Yield the values of a DiscreteMetric that occur twice, are typos, or are only in an example."""
-    saved = _saved_choices(mapping)
-    for index, value in enumerate(allowed):
-        place = ("config", "allowed_values", index)
-        if value in allowed[:index]:
-            yield ObjectProblem(f"`{value}` is allowed twice.", place, "warning")
-        meant = next((each for each in saved if each not in allowed and is_typo(value, each)), None)
-        if meant is not None and value not in saved:
-            message = f"The saved schema does not have the value `{value}`."
-            yield ObjectProblem(message, place, "warning", known=(meant,))
-        elif value not in saved and not {*saved} <= {*allowed}:
-            message = f"The saved schema does not have the value `{value}`: one of the two was changed."
-            yield ObjectProblem(message, place, "hint")
-    own, path = _prompt_in(mapping)
-    examples = own.get("examples")
-    for index, each in enumerate(examples if isinstance(examples, list) else ()):
-        output = each.get("output") if isinstance(each, Mapping) else None
-        shown = output.get("value") if isinstance(output, Mapping) else None
-        if isinstance(shown, str) and shown not in allowed:
-            message = f"The metric does not allow the value `{shown}`."
-            yield ObjectProblem(
-                message, (*path, "examples", index, "output", "value"), "warning", known=tuple(allowed)
-            )
-
-
-def _saved_choices(mapping: Mapping[str, Any]) -> Sequence[str]:
-    """Return the values that the saved JSON Schema of the answer allows; empty if it has no `enum`."""
-    found: Any = mapping
-    for key in ("response_model_info", "schema", "properties", "value", "enum"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else ()
-
-
-def _allows(metric: str, allowed: Any) -> bool:
-    if metric == "DiscreteMetric":
-        return isinstance(allowed, list) and bool(allowed)
-    if metric == "RankingMetric":
-        return isinstance(allowed, int) and not isinstance(allowed, bool)
-    match allowed:
-        case [bool(), _] | [_, bool()]:
-            return False
-        case [int() | float(), int() | float()]:  # minimum and maximum
-            return True
-        case _:
-            return False
-
-
 def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
     """Return the content of the file. Raises PromptObjectError if Ragas cannot load it."""
     form = form_of(mapping)
     assert form is not None
-    raise_first(_load_problems(mapping))
-    own, _ = _prompt_in(mapping)
+    raise_first(load_problems(mapping))
+    own, _ = prompt_in(mapping)
     instruction = own["instruction"]
     examples = tuple((each["input"], each["output"]) for each in own.get("examples", []))
     if form == "pydantic prompt":
@@ -519,129 +255,6 @@ def _without_nulls(value: Any) -> Any:
 
 def _lines(values: Mapping[str, Any]) -> str:
     return "\n".join(f"{key}: {value}" for key, value in values.items())
-
-
-_FORMAT: Final = required_key("format_version", "text", "`1.0`.")
-_MODEL: Final = optional(
-    "response_model_info",
-    "mapping",
-    (
-        "Model of the answer: class, module and JSON Schema. It is not loaded from here: pass the class "
-        "when you load the file."
-    ),
-)
-_EXAMPLE: Final = table(
-    required_key("input", "mapping", "The inputs of the example."),
-    required_key("output", "mapping", "The answer of the example."),
-)
-_WITH_MODELS: Final = table(
-    required_key(
-        "ragas_version", "text", "Ragas version that saved the file. Other versions warn when they load it."
-    ),
-    optional(
-        "original_hash",
-        "integer",
-        (
-            "Hash of the class when the prompt was saved. Ragas warns if it differs from the hash of the "
-            "current class. It has up to 19 digits, which JavaScript rounds."
-        ),
-    ),
-    required_key("language", "text", "Language of the examples. The file name ends with it."),
-    required_key(
-        "instruction",
-        "text",
-        "The task, followed by the schema of the answer, the examples and the input. Braces are text.",
-    ),
-    required_key(
-        "examples", "list of mappings", "Each has `input` and `output`, shown to the model as JSON."
-    ),
-)
-_SIMPLE: Final = table(
-    _FORMAT,
-    required_key(
-        "type", "text", "`Prompt`, or `DynamicFewShotPrompt`, which shows examples similar to the input."
-    ),
-    required_key("instruction", "text", "The task. `{name}` is an input; double a brace to use it as text."),
-    optional(
-        "examples",
-        "list of mappings",
-        "Each has `input` and `output`. They follow the instruction, line by line.",
-    ),
-    _MODEL,
-    optional(
-        "max_similar_examples",
-        "integer",
-        "Maximum number of examples. Without an embedding model, the last ones are used. Default: 3.",
-    ),
-    optional(
-        "similarity_threshold",
-        "number",
-        "Minimum similarity of an example to the input. Default: 0.7.",
-    ),
-    optional(
-        "embedding_model_info",
-        "mapping",
-        "Class of the embedding model. Pass the model when you load the file.",
-    ),
-    optional("embeddings", "list", "Vectors of the examples, in the same order."),
-)
-_METRIC: Final = table(
-    _FORMAT,
-    required_key(
-        "metric_type",
-        "text",
-        "`DiscreteMetric`, `NumericMetric` or `RankingMetric`. Only this class can load the file.",
-    ),
-    required_key("name", "text", "Name of the metric."),
-    required_key(
-        "prompt", "mapping", "Prompt for the judge: a simple prompt whose fields are the metric's inputs."
-    ),
-    required_key("config", "mapping", "Settings of the metric."),
-    _MODEL,
-)
-_CONFIG: Final = table(
-    required_key(
-        "allowed_values",
-        "list or integer",
-        (
-            "Allowed scores: a list of texts for a discrete metric, minimum and maximum for a numeric "
-            "metric, or the length of the ranking for a ranking metric."
-        ),
-    ),
-)
-_RESPONSE_MODEL: Final = table(
-    required_key("class_name", "text", "Class of the model."),
-    required_key("module", "text", "Module of the class."),
-    required_key("schema", "mapping", "JSON Schema of the answer."),
-    optional("note", "text", "Note for whoever loads the file."),
-)
-_TABLES: Final[Mapping[Form, Mapping[tuple[str, ...], Mapping[str, KeyFact]]]] = {
-    "pydantic prompt": {(): _WITH_MODELS, ("examples", "-"): _EXAMPLE},
-    "simple prompt": {(): _SIMPLE, ("examples", "-"): _EXAMPLE, ("response_model_info",): _RESPONSE_MODEL},
-    "metric": {
-        (): _METRIC,
-        ("prompt",): _SIMPLE,
-        ("prompt", "examples", "-"): _EXAMPLE,
-        ("config",): _CONFIG,
-        ("response_model_info",): _RESPONSE_MODEL,
-    },
-}
-
-
-def saved_key(form: Form, keys: tuple[str, ...]) -> KeyFact | None:
-    """Return the facts about the key at the path `keys`, with `-` for the items of lists."""
-    return saved_keys(form, keys[:-1]).get(keys[-1]) if keys else None
-
-
-def saved_keys(form: Form, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
-    """Return the keys of the mapping at `path`; empty if they are user-defined."""
-    return _TABLES[form].get(path, {})
-
-
-@lru_cache
-def has_keys_below(form: Form, path: tuple[str, ...]) -> bool:
-    """Return whether there are keys, other than user-defined ones, at or below `path`."""
-    return any(known[: len(path)] == path for known in _TABLES[form])
 
 
 def saved_prompt_in(data: Any) -> SavedPrompt | None:

@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.dialects.ragas.saved_prompt import METRIC_TYPES, SIMPLE_TYPES, form_of, saved_keys
+from promptls.dialects.ragas.saved_prompt import SIMPLE_TYPES, form_of
+from promptls.dialects.ragas.saved_prompt_checks import METRIC_TYPES
+from promptls.dialects.ragas.saved_prompt_keys import saved_keys
 from promptls.ide.completion.items import CompletionItem, CompletionList, Request, made
 from promptls.ide.completion.yaml_values import value_items
 from promptls.ide.hover.markdown import fact_text

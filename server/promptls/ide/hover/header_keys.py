@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptls.datasets.dataset_files import known_columns, row_lines
-from promptls.dialects.ragas.saved_prompt import form_of, saved_key
+from promptls.dialects.ragas.saved_prompt import form_of
+from promptls.dialects.ragas.saved_prompt_keys import saved_key
 from promptls.ide.code_lenses import scores_text
 from promptls.ide.experiments import ExperimentRuns, change_text
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text

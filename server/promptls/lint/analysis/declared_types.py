@@ -55,7 +55,7 @@ _MIN_LENGTH: Final = 3
 """The minimum length of a name that can be recognized as a typo."""
 
 
-class WrongUse(NamedTuple):
+class UseProblem(NamedTuple):
     """What is wrong with a use of a value.
 
     `is_of_keys` is whether the variable of a loop over a mapping is used like a value of it.
@@ -65,7 +65,7 @@ class WrongUse(NamedTuple):
     is_of_keys: bool = False
 
 
-def wrong_use(schema: Any, use: Use) -> WrongUse | None:
+def wrong_use(schema: Any, use: Use) -> UseProblem | None:
     """Return what is certainly wrong with a use of a value, or None.
 
     `schema` is the schema of the variable at the start of the use's path.
@@ -81,30 +81,30 @@ def wrong_use(schema: Any, use: Use) -> WrongUse | None:
                 return None if is_reported else _without_key(above, types, schema, step.key)
         elif step.key is Each.ELEMENT and types == {"object"} and _is_key_of_text(inside):
             message = f"{declared_as(above, types)}: a loop over it gives its keys, which are texts"
-            return WrongUse(message, is_of_keys=True)
+            return UseProblem(message, is_of_keys=True)
         elif not types <= _element_types(step.key):
             # A loop over a value without elements is reported at the start of the loop.
             is_reported = step.key is not Each.INDEX or bool(types & _element_types(step.key))
-            return None if is_reported else WrongUse(f"{declared_as(above, types)}, which has no elements")
+            return None if is_reported else UseProblem(f"{declared_as(above, types)}, which has no elements")
         schema = below(schema, types, step.key)
     types = declared_types(schema)
     return _unmet_need(schema, types, use) if types is not None and use.need else None
 
 
-def _unmet_need(schema: Any, types: frozenset[str], use: Use) -> WrongUse | None:
+def _unmet_need(schema: Any, types: frozenset[str], use: Use) -> UseProblem | None:
     if use.need.startswith("."):
         attribute = use.need[1:]
         is_met = _has_key(schema, types, attribute)
         return None if is_met else _without_key(use.path, types, schema, attribute)
     if types & _ALLOWED[use.need]:
         return None
-    return WrongUse(f"{declared_as(use.path, types)}, {_WORDS[use.need]}")
+    return UseProblem(f"{declared_as(use.path, types)}, {_WORDS[use.need]}")
 
 
-def _without_key(path: Path, types: frozenset[str], schema: Any, key: str) -> WrongUse:
+def _without_key(path: Path, types: frozenset[str], schema: Any, key: str) -> UseProblem:
     meant = typo_of(schema, key)
     advice = f"; did you mean `{meant}`?" if meant else ""
-    return WrongUse(f"{declared_as(path, types)}, which has no `{key}`{advice}")
+    return UseProblem(f"{declared_as(path, types)}, which has no `{key}`{advice}")
 
 
 def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:

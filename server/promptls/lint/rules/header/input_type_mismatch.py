@@ -121,7 +121,7 @@ def _typed(inputs: tuple[DeclaredInput, ...], bound: frozenset[str]) -> dict[str
 
 
 class _Mismatch(NamedTuple):
-    """A use of an input or parameter that contradicts its type; `is_of_keys` as in `WrongUse`."""
+    """A use of an input or parameter that contradicts its type; `is_of_keys` as in `UseProblem`."""
 
     key: DeclaredInput
     finding: Finding

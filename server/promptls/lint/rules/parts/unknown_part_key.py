@@ -70,7 +70,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 yield _swapped(chunk, entry, marked["key"], marked["mark"])
                 continue
             found = _found(entry.key.span, key)
-            is_taken = any(f"`{meant}`?" in found.message and part.entry(meant) for meant in PART_KEYS)
+            is_taken = any(part.entry(edit.text) for fix in found.fixes for edit in fix.edits)
             yield replace(found, fixes=()) if is_taken else found
         sections = part.value("sections")
         for item in sections.items if isinstance(sections, Sequence) else ():

@@ -47,7 +47,8 @@ from promptls.dialects.ragas.prompt_object import (
     object_problems,
     release_of,
 )
-from promptls.dialects.ragas.saved_prompt import form_of, saved_problems
+from promptls.dialects.ragas.saved_prompt import form_of
+from promptls.dialects.ragas.saved_prompt_checks import saved_problems
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, added_entry, colon_end
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule

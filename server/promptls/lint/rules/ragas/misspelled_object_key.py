@@ -38,7 +38,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.dialects.ragas.saved_prompt import Form, form_of, has_keys_below, saved_keys
+from promptls.dialects.ragas.saved_prompt import Form, form_of
+from promptls.dialects.ragas.saved_prompt_keys import has_keys_below, saved_keys
 from promptls.lint.rule import OBJECT_KINDS, File, Finding, Rule, Severity
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
