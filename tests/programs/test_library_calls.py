@@ -221,7 +221,7 @@ def test_the_prompt_of_a_metric_asks_for_its_values(
     text = (
         "from ragas.metrics import DiscreteMetric\n"
         'PROMPT = """Is {a} fine?\nAnswer only "yes" or "no"."""\n'
-        f"judge = DiscreteMetric(name='n', allowed_values={allowed}, prompt={prompt})\njudge.score(a='b')\n"
+        f"judge = DiscreteMetric(name='n', allowed_values={allowed}, prompt={prompt})\njudge.score(a='b', llm=llm)\n"
     )
     assert found(tmp_path, text) == places
 

@@ -13,7 +13,10 @@ from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import RULE
 from promptls.lint.runner import severity_of
+from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.experiments import experiments_of, findings_in_experiments
+from promptls.programs.imported_names import findings_in_imports
+from promptls.programs.judges import findings_in_judges
 from promptls.programs.metric_calls import findings_in_metrics, metrics_of
 from promptls.programs.metric_results import Results, findings_in_results
 from promptls.programs.poet_calls import findings_in_poet_calls
@@ -33,6 +36,7 @@ from promptls.security.files import is_file
 from promptls.settings.project import Project
 from promptls.text.format import in_code
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
@@ -51,15 +55,17 @@ KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
 """The keyword arguments of functions of promptls that accept no others."""
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
-_CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str] | None]]] = {
+_CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
     "MetricResult": (("value",), frozenset({"reason", "traces"})),
-    "AspectCritic": (("name", "definition"), None),
-    "SimpleCriteriaScore": (("name", "definition"), None),
-    "DiscreteMetric": (("name",), None),
-    "NumericMetric": (("name",), None),
-    "RankingMetric": (("name",), None),
+    "AspectCritic": (("name", "definition"), frozenset({"llm", "strictness"})),
+    "SimpleCriteriaScore": (("name", "definition"), frozenset({"llm", "strictness"})),
+    "DiscreteMetric": (("name",), frozenset({"allowed_values", "prompt", "llm"})),
+    "NumericMetric": (("name",), frozenset({"allowed_values", "prompt", "llm"})),
+    "RankingMetric": (("name",), frozenset({"allowed_values", "prompt", "llm"})),
 }
-"""The required arguments of classes in their order, and the others if there are no more."""
+"""The required arguments of classes in their order, and others."""
+_CLOSED: Final = frozenset({"MetricResult"})
+"""The classes that have no more arguments."""
 
 
 def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[Finding, ...]:
@@ -89,13 +95,16 @@ def imports_library(text: str, path: str) -> bool:
 
 def _findings(program: Program) -> Iterator[Finding]:
     """Yield the wrong uses of the libraries in a program."""
+    yield from findings_in_imports(program)
     yield from findings_in_poet_calls(program)
     yield from findings_in_prompt_classes(program)
     yield from findings_in_prompt_objects(program)
     yield from findings_in_samples(program)
     metrics, experiments = metrics_of(program), experiments_of(program)
     yield from findings_in_metrics(program, metrics)
+    yield from findings_in_datasets(program, experiments)
     yield from findings_in_experiments(program, experiments)
+    yield from findings_in_judges(program)
     yield from findings_in_results(Results(program, metrics.classes, experiments))
     for call in program.calls:
         yield from _keywords(program, call)
@@ -131,8 +140,10 @@ def _constructor(program: Program, call: ast.Call) -> Iterator[Finding]:
     required, optional = known
     missing = [each for each in required[len(call.args) :] if each not in given]
     for key, keyword in given.items():
-        if optional is not None and key not in {*required, *optional}:
-            yield unknown_argument(program, keyword, f"`{name}` has no argument `{key}`", missing or optional)
+        others = {*required, *optional} - given.keys()
+        is_wrong = name in _CLOSED or any(is_typo(key or "", each) for each in others)
+        if is_wrong and key not in {*required, *optional}:
+            yield unknown_argument(program, keyword, f"`{name}` has no argument `{key}`", missing or others)
             return
     if missing:
         yield Finding(program.span(call.func), f"`{name}` needs {in_code(missing)}")

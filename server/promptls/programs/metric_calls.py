@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from promptls.programs.metric_prompts import (
 )
 from promptls.programs.metric_results import RESULT_FIELDS, Classes, assigned_in
 from promptls.programs.program import (
+    COLLECTIONS,
     Function,
     Program,
     argument,
@@ -48,6 +49,13 @@ _ALLOWED: Final[Mapping[str, str]] = {
     "ranking_metric": "the number of items",
 }
 _RESULT_ATTRIBUTES: Final = RESULT_FIELDS | {"to_dict", "validate"}
+_VALUES: Final = (str, float, int, list)
+"""The types of the values of results, whose attributes a result has too."""
+_SYNONYMS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("score", "result", "label", "verdict"), "value"),
+    **dict.fromkeys(("explanation", "feedback", "rationale", "reasoning"), "reason"),
+}
+"""What results of other libraries call these attributes."""
 
 
 class _Metric(NamedTuple):
@@ -63,6 +71,8 @@ class _Prompt(NamedTuple):
 
     node: ast.expr
     fields: list[str]
+    needs_judge: bool
+    """Whether each score must be given the judge."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,8 @@ class Metrics:
     """The literal prompts of those that have one."""
     classes: Mapping[str, Classes | None]
     """The values that each of all metrics allows; None if they are not known."""
+    collected: Collection[str]
+    """The names of the classes of metrics of `ragas.metrics.collections`."""
 
 
 def metrics_of(program: Program) -> Metrics:
@@ -90,8 +102,9 @@ def metrics_of(program: Program) -> Metrics:
             classes[name] = classes_of(call) if made == "DiscreteMetric" else None
             prompt = prompt_of(program, call)
             if prompt is not None and (fields := fields_of(prompt)) is not None:
-                prompts[name] = _Prompt(prompt, fields)
-    return Metrics(decorated, prompts, classes)
+                needs_judge = program.meaning(call.func)[0] == "ragas" and argument(call, "llm") is None
+                prompts[name] = _Prompt(prompt, fields, needs_judge and not is_open(call))
+    return Metrics(decorated, prompts, classes, program.imported_from(COLLECTIONS).keys())
 
 
 def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]:
@@ -101,28 +114,30 @@ def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]
         yield from _score(program, call, metrics)
         yield from _prompted_score(program, call, metrics)
     yield from findings_in_metric_prompts(program)
+    for scope in (program.tree, *program.functions):
+        yield from _attributes(program, scope, metrics)
     for function in program.functions:
-        yield from _attributes(program, function, metrics)
-    own = {id(function) for function in program.own_functions}
-    for metric in metrics.decorated.values():
-        if id(metric.function) in own:
+        metric = _metric(program, function)
+        if metric is not None:
             yield from _values(program, metric)
 
 
 # -- definitions ----------------------------------------------------------------------
 
 
+def _metric(program: Program, function: Function) -> _Metric | None:
+    """Return the metric that a decorated function is."""
+    decorator = program.decorator(function, METRIC_DECORATORS)
+    called = program.library_name(decorator.func) if isinstance(decorator, ast.Call) else ""
+    classes = classes_of(decorator) if decorator is not None and called == "discrete_metric" else None
+    limits = limits_of(decorator) if decorator is not None and called == "numeric_metric" else None
+    return None if decorator is None else _Metric(function, classes, limits)
+
+
 def _decorated(program: Program) -> dict[str, _Metric]:
-    found = {}
-    for function in program.own_functions:
-        decorator = program.decorator(function, METRIC_DECORATORS)
-        if decorator is None:
-            continue
-        called = program.library_name(decorator.func) if isinstance(decorator, ast.Call) else ""
-        classes = classes_of(decorator) if called == "discrete_metric" else None
-        limits = limits_of(decorator) if called == "numeric_metric" else None
-        found[function.name] = _Metric(function, classes, limits)
-    return found
+    """Return the metrics at the top level of a program by their names."""
+    made = ((function.name, _metric(program, function)) for function in program.own_functions)
+    return {name: metric for name, metric in made if metric is not None}
 
 
 def _imported(node: ast.ImportFrom, program: Program) -> dict[str, _Metric]:
@@ -252,6 +267,8 @@ def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Itera
         return
     given = [keyword.arg for keyword in call.keywords]
     unread = {each.arg or "": each for each in call.keywords if each.arg not in {*prompt.fields, "llm"}}
+    if prompt.needs_judge and "llm" not in given:
+        yield Finding(program.span(call.func), f"`{ast.unparse(call.func)}` needs `llm`, the judge")
     for field in (field for field in prompt.fields if field not in given):
         meant = nearest(field, unread)
         message = f"the prompt of the metric needs `{field}`"
@@ -289,15 +306,16 @@ def _place(program: Program, prompt: ast.expr, field: str) -> Span | None:
 # -- attributes of results ------------------------------------------------------------
 
 
-def _attributes(program: Program, function: Function, metrics: Metrics) -> Iterator[Finding]:
+def _attributes(program: Program, scope: ast.Module | Function, metrics: Metrics) -> Iterator[Finding]:
     """Yield the attributes and keys that the result of a metric does not have."""
+    nodes = [*(own_nodes(scope) if isinstance(scope, ast.Module) else ast.walk(scope))]
     results: set[str] = set()
     others: set[str] = set()
-    for each in ast.walk(function):
+    for each in nodes:
         if isinstance(each, ast.Assign):
             names = {target.id for target in each.targets if isinstance(target, ast.Name)}
             (results if _is_result(program, each.value, metrics) else others).update(names)
-    for each in ast.walk(function):
+    for each in nodes:
         if not isinstance(each, ast.Attribute | ast.Subscript):
             continue
         is_named = isinstance(each.value, ast.Name) and each.value.id in results - others
@@ -307,11 +325,12 @@ def _attributes(program: Program, function: Function, metrics: Metrics) -> Itera
             yield from _key(program, each)
         elif not each.attr.startswith("_") and each.attr not in _RESULT_ATTRIBUTES:
             end = program.span(each).end
-            meant = nearest(each.attr, _RESULT_ATTRIBUTES)
+            span, message = Span(end - len(each.attr), end), f"the result of a metric has no `{each.attr}`"
+            meant = _SYNONYMS.get(each.attr) or nearest(each.attr, _RESULT_ATTRIBUTES)
             if meant is not None:
-                span = Span(end - len(each.attr), end)
-                message = f"the result of a metric has no `{each.attr}`"
                 yield Finding.suggest(span, message, meant, preferred=True)
+            elif not any(hasattr(kind, each.attr) for kind in _VALUES):
+                yield Finding(span, message)
 
 
 def _key(program: Program, node: ast.Subscript) -> Iterator[Finding]:
@@ -328,6 +347,9 @@ def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
     """Return whether an expression is the result of a metric."""
     node = node.value if isinstance(node, ast.Await) else node
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in SCORES:
-            return _scored(program, node, metrics) is not None or name in metrics.prompts
+        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in SCORES:
+            made = program.value_of(owner.id) if isinstance(owner, ast.Name) else owner
+            is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in metrics.collected
+            is_prompted = isinstance(owner, ast.Name) and owner.id in metrics.prompts
+            return is_collected or is_prompted or _scored(program, node, metrics) is not None
     return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Function, Program, binds, change_literal
+from promptls.programs.program import Function, Program, binds, change_literal, own_nodes
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -169,6 +169,40 @@ def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
     return {name: tuple(dict.fromkeys(each for row in rows for each in row[name])) for name in common}
 
 
+def _keys(experiment: Function) -> set[str]:
+    """Return the keys of an experiment's results, if it returns nothing but literal mappings."""
+    assigned = assigned_in(experiment)
+    keys: set[str] = set()
+    for node in own_nodes(experiment):
+        if not isinstance(node, ast.Return):
+            continue
+        values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
+        for value in values or [None]:
+            if not isinstance(value, ast.Dict) or not all(
+                isinstance(each, ast.Constant) for each in value.keys
+            ):
+                return set()
+            keys |= {str(each.value) for each in value.keys if isinstance(each, ast.Constant)}
+    return keys
+
+
+def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[str]) -> Iterator[Finding]:
+    """Yield a column of a result that the experiment does not return, and that nothing sets."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)) as place):
+            stores = (each for each in program.nodes if isinstance(each, ast.Subscript))
+            stored = {
+                each.slice.value
+                for each in stores
+                if isinstance(each.ctx, ast.Store) and isinstance(each.slice, ast.Constant)
+            }
+            meant = nearest(key, keys)
+            if name == row and key not in keys | stored and meant is not None:
+                fix = change_literal(program, place, meant, preferred=False)
+                message = f"the experiment returns no `{key}`; did you mean `{meant}`?"
+                yield Finding(program.span(place), message, (fix,))
+
+
 def _column_of(node: ast.expr, row: str, columns: Mapping[str, Classes]) -> tuple[str, Classes] | None:
     """Return an expression's text and the values that it may have, if it is such a column of a row."""
     match node:
@@ -206,12 +240,14 @@ def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[F
                 continue
             made = {_run(each) for each in assigned.get(loop.iter.id, [])}
             experiment = results.experiments.get(made.pop()) if len(made) == 1 else None
-            columns = _columns(results, experiment) if experiment is not None else {}
             bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
-            if not columns or len(bound) != 1:
+            if experiment is None or len(bound) != 1:
                 continue
+            columns, keys = _columns(results, experiment), _keys(experiment)
             for each in ast.walk(node):
-                if isinstance(each, ast.Compare):
+                if isinstance(each, ast.Subscript) and keys:
+                    yield from _unknown_column(results.program, each, loop.target.id, keys)
+                if isinstance(each, ast.Compare) and columns:
                     sides = (each.left, each.comparators[0])
                     known = [_column_of(side, loop.target.id, columns) for side in sides]
                     yield from _compared(results, each, known)
@@ -248,7 +284,7 @@ def _may_await(node: ast.AST, name: str) -> bool:
 
 
 def _uses_results(node: ast.AST, name: str) -> bool:
-    """Return whether a node reads a variable as a list or an object with results."""
+    """Return whether a node reads a variable as a list or an object with results, or prints it."""
     match node:
         case ast.For(iter=ast.Name(id=other)) | ast.comprehension(iter=ast.Name(id=other)):
             return other == name
@@ -256,6 +292,8 @@ def _uses_results(node: ast.AST, name: str) -> bool:
             return other == name
         case ast.Attribute(value=ast.Name(id=other), attr=attribute):
             return other == name and attribute not in {"send", "throw", "close"}
+        case ast.Call(func=ast.Name(id="print"), args=printed):
+            return any(isinstance(each, ast.Name) and each.id == name for each in printed)
         case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=other)]):
             return other == name and function in _MEASURING
     return False

@@ -16,6 +16,8 @@ from promptls.text.suggest import nearest
 from promptls.workspace.python_experiments import PACKAGES
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+COLLECTIONS: Final = "ragas.metrics.collections"
+"""The module of the metrics of Ragas whose results are objects."""
 _LIBRARIES: Final = (*PACKAGES, "prompt_poet")
 
 
@@ -86,6 +88,25 @@ class Program:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                     if self.bindings[name] == 1:
                         yield name, call
+
+    def imported_from(self, module: str) -> dict[str, str]:
+        """Return the names there of what the program imports from a module, by its own names."""
+        return {
+            alias.asname or alias.name: alias.name
+            for node in self.nodes
+            if isinstance(node, ast.ImportFrom) and node.module == module and not node.level
+            for alias in node.names
+        }
+
+    def value_of(self, name: str) -> ast.expr | None:
+        """Return the value of a variable that the program binds once, by an assignment."""
+        if self.bindings[name] != 1:
+            return None
+        for node in self.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == name:
+                    return value
+        return None
 
     def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
         """Return the first decorator of a function that is one of the libraries' `names`."""

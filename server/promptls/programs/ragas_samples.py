@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Program, change_literal
+from promptls.programs.program import COLLECTIONS, Program, change_literal
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
@@ -82,12 +82,7 @@ class _Samples:
             and isinstance(node.ctx, ast.Store)
             and isinstance(node.slice, ast.Constant)
         }
-        self._collected = {
-            alias.asname or alias.name: alias.name
-            for node in nodes
-            if isinstance(node, ast.ImportFrom) and node.module == "ragas.metrics.collections"
-            for alias in node.names
-        }
+        self._collected = program.imported_from(COLLECTIONS)
         self._appended: dict[str, list[ast.expr]] = {}
         self._mentioned: set[str | None] = set()
         for node in nodes:

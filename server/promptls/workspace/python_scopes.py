@@ -39,33 +39,30 @@ class Scope:
         """The scope of the module."""
         return _chain(self)[-1]
 
+    def scope_of(self, name: str) -> Scope | None:
+        """Return the scope that binds a name; the names of a class are not visible in its methods."""
+        for scope in _chain(self):
+            if name in scope.values and (scope is self or not isinstance(scope.node, ast.ClassDef)):
+                return scope
+        return None
+
     def value_of(self, name: str) -> ast.expr | None:
         """Return the value of a name if it is bound once, else None."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.values:
-                values = scope.values[name]
-                return values[0] if len(values) == 1 else None
-            scope = scope.outer
-        return None
+        scope = self.scope_of(name)
+        values = scope.values[name] if scope is not None else []
+        return values[0] if len(values) == 1 else None
 
     def constant_of(self, name: str) -> ast.expr | None:
         """Return the value of a name if it is bound once and nothing can change the value.
 
         Otherwise None.
         """
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.values:
-                return None if name in scope.touched else self.value_of(name)
-            scope = scope.outer
-        return None
+        scope = self.scope_of(name)
+        return None if scope is None or name in scope.touched else self.value_of(name)
 
     def annotation_of(self, name: str) -> ast.expr | None:
         """Return the annotation of a parameter that is not bound again and is not None by default."""
-        scope: Scope | None = self
-        while scope is not None and name not in scope.values:
-            scope = scope.outer
+        scope = self.scope_of(name)
         node = scope.node if scope is not None else None
         if scope is None or scope.values[name] != [None] or not isinstance(node, _FUNCTIONS):
             return None
@@ -81,16 +78,12 @@ class Scope:
 
     def class_of(self, name: str) -> ast.ClassDef | None:
         """Return the class of the module that a name refers to."""
-        scope: Scope | None = self
-        while scope is not None and name not in scope.values:
-            scope = scope.outer
+        scope = self.scope_of(name)
         return _named_class(scope, name) if scope is not None and scope.outer is None else None
 
     def function_of(self, name: str) -> ast.FunctionDef | None:
         """Return the function that a name is bound to, if it is bound once and has no decorators."""
-        scope: Scope | None = self
-        while scope is not None and name not in scope.values:
-            scope = scope.outer
+        scope = self.scope_of(name)
         if scope is None or len(scope.values[name]) != 1 or not isinstance(scope.node, ast.Module):
             return None
         for node in scope.node.body:

@@ -1,0 +1,357 @@
+"""Diagnostics for datasets in a program: how they are made, their rows, and the columns that are read."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from promptls.datasets.backends import BACKENDS, backend_names
+from promptls.datasets.dataset import Dataset
+from promptls.lint.fixes.misspellings import near_file
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.program import Function, Program, binds, change_literal, own_nodes
+from promptls.security.files import is_file
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, nearest
+from promptls.workspace.python_paths import literal_path
+
+_MIN_ROWS: Final = 3
+"""How many rows are compared with one another."""
+_MAKERS: Final = ("load", "stream", "from_pandas")
+"""The methods of the class that return a dataset."""
+_ATTRIBUTES: Final = frozenset({"name", "backend", "data_model"})
+"""The attributes of an instance."""
+_SYNONYMS: Final[Mapping[str, str]] = dict.fromkeys(
+    ("add", "add_row", "add_rows", "append_row", "insert", "push"), "append"
+)
+"""What other classes call the methods of a dataset."""
+
+
+def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
+    """Yield the wrong backends, methods, rows and columns of datasets."""
+    yield from _appended_rows(program)
+    yield from _read_rows(program, experiments)
+    for call in _datasets(program):
+        yield from _backend(program, call)
+        yield from _file(program, call)
+    for node in program.nodes:
+        if isinstance(node, ast.Attribute):
+            yield from _method(program, node)
+
+
+def is_dataset(program: Program, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> bool:
+    """Return whether an expression is a dataset, also in variables and from functions of the program.
+
+    `seen` are the names that it is the value of.
+    """
+    match node:
+        case ast.Call(func=function) if program.library_name(function) == "Dataset":
+            return True
+        case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr in _MAKERS:
+            return program.library_name(owner) == "Dataset"
+        case ast.Call(func=ast.Name(id=name)) | ast.Name(id=name) if name in seen:
+            return True
+        case ast.Call(func=ast.Name(id=name)) if program.definitions.get(name) == 1:
+            made = next(each for each in program.own_functions if each.name == name)
+            if program.bindings[name] or not isinstance(made, ast.FunctionDef) or made.decorator_list:
+                return False
+            found = [each.value for each in own_nodes(made) if isinstance(each, ast.Return)]
+            return bool(found) and all(is_dataset(program, each, seen | {name}) for each in found)
+        case ast.Name(id=name):
+            values = [
+                each.value
+                for each in program.nodes
+                if isinstance(each, ast.Assign) and [ast.unparse(target) for target in each.targets] == [name]
+            ]
+            is_bound = bool(values) and len(values) == program.bindings[name]
+            return is_bound and all(is_dataset(program, each, seen | {name}) for each in values)
+    return False
+
+
+def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
+    """Yield the method that a dataset does not have."""
+    if node.attr.startswith("_") or node.attr in _ATTRIBUTES or hasattr(Dataset, node.attr):
+        return
+    meant = _SYNONYMS.get(node.attr) or nearest(node.attr, [each for each in dir(Dataset) if each[0] != "_"])
+    if meant is not None and isinstance(node.value, ast.Name) and is_dataset(program, node.value):
+        end = program.span(node).end
+        span = Span(end - len(node.attr), end)
+        yield Finding.suggest(span, f"a dataset has no `{node.attr}`", meant, preferred=True)
+
+
+def _arguments(call: ast.Call) -> Mapping[str, ast.expr]:
+    """Return the arguments of a call that makes a dataset by their names."""
+    is_table = isinstance(call.func, ast.Attribute) and call.func.attr == "from_pandas"
+    names = ("dataframe", "name", "backend") if is_table else ("name", "backend")
+    placed = dict(zip(names, call.args, strict=False))
+    return {**placed, **{each.arg: each.value for each in call.keywords if each.arg}}
+
+
+def _backend(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the wrong backend, name and folder of a dataset."""
+    given = _arguments(call)
+    backend = given.get("backend")
+    if not isinstance(backend, ast.Constant) or not isinstance(backend.value, str):
+        return
+    names = backend_names()
+    local = f"local/{backend.value}"
+    meant = local if local in names else nearest(backend.value, names)
+    if backend.value not in names and meant is not None:
+        message = f"there is no backend `{backend.value}`; did you mean `{meant}`?"
+        yield Finding(program.span(backend), message, (change_literal(program, backend, meant),))
+    name = given.get("name")
+    ending = f".{backend.value.removeprefix('local/')}"
+    if isinstance(name, ast.Constant) and str(name.value).endswith(ending) and backend.value in BACKENDS:
+        end = program.span(name).end - 1
+        fix = Fix(f"Remove `{ending}`", (Edit(Span(end - len(ending), end), ""),), preferred=True)
+        message = f"the backend adds `{ending}` to this name"
+        yield Finding(program.span(name), message, (fix,), severity="warning")
+    has_root = any(keyword.arg in {None, "root_dir"} for keyword in call.keywords)
+    if backend.value in BACKENDS and backend.value.startswith("local/") and not has_root:
+        yield Finding(program.span(backend), f"the backend `{backend.value}` needs a `root_dir`")
+
+
+def _loaded_file(program: Program, call: ast.Call) -> Path | None:
+    """Return the path of the CSV file that a dataset is loaded from; None if unsure.
+
+    A relative path counts from the program's folder.
+    """
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "load":
+        return None
+    given = _arguments(call)
+    name, backend, root = (given.get(each) for each in ("name", "backend", "root_dir"))
+    folder = None if root is None else literal_path(root, program.value_of, str(program.path))
+    match name, backend:
+        case ast.Constant(value=str(stem)), ast.Constant(value="local/csv"):
+            if folder is not None and stem.isidentifier():
+                return program.path.parent / folder / "datasets" / f"{stem}.csv"
+    return None
+
+
+def _file(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the name of a file that is missing, if one with a similar name is there."""
+    file = _loaded_file(program, call)
+    if file is None or is_file(file):
+        return
+    near = near_file(file, file.name, (".csv",))
+    name = _arguments(call)["name"]
+    meant = Path(near).stem if near is not None else ""
+    if is_close(file.stem, meant):
+        message = f"there is no file `{file.name}`; did you mean `{near}`?"
+        fix = change_literal(program, name, meant, preferred=False)
+        yield Finding(program.span(name), message, (fix,), severity="warning")
+
+
+def _read_rows(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
+    """Yield the columns that experiments read, if all rows of the program's only dataset lack them."""
+    columns = (
+        _appended_columns(program) or _loaded_columns(program) or _table_columns(program)
+        if experiments
+        else None
+    )
+    if not columns:
+        return
+    run = {
+        node.value.id
+        for node in program.nodes
+        if isinstance(node, ast.Attribute) and node.attr == "arun" and isinstance(node.value, ast.Name)
+    }
+    has_model = "data_model" in program.text
+    for name in experiments.keys() & run:
+        function = experiments[name]
+        arguments = [*function.args.posonlyargs, *function.args.args]
+        row = arguments[0].arg if arguments else ""
+        if any(_changes(node, row) for each in function.body for node in ast.walk(each)):
+            continue
+        for node in (node for each in function.body for node in ast.walk(each)):
+            match node:
+                case ast.Subscript(value=ast.Name(id=read), slice=ast.Constant(value=str() as key)) if (
+                    read == row
+                ):
+                    if key not in columns:
+                        yield _unknown_column(program, node.slice, key, columns)
+                case ast.Attribute(value=ast.Name(id=read), attr=key) if (
+                    read == row and key in columns and not hasattr(dict, key) and not has_model
+                ):
+                    span = Span(program.span(node.value).end, program.span(node).end)
+                    fix = Fix.change_to(span, f'["{key}"]', preferred=True)
+                    yield Finding(span, "a row of this program's dataset is a mapping", (fix,))
+
+
+def _unknown_column(program: Program, place: ast.expr, key: str, columns: Iterable[str]) -> Finding:
+    message = f"no row of this program's dataset has `{key}`"
+    meant = nearest(key, columns)
+    if meant is None:
+        return Finding(program.span(place), message, severity="warning")
+    fix = change_literal(program, place, meant, preferred=False)
+    return Finding(program.span(place), f"{message}; did you mean `{meant}`?", (fix,), severity="warning")
+
+
+def _appended_rows(program: Program) -> Iterator[Finding]:
+    """Yield the misspelled keys of literal rows that are appended to a dataset one after the other."""
+    made = {
+        node.targets[0].id
+        for node in program.nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and program.library_name(node.value.func) == "Dataset"
+    }
+    rows: dict[str, list[ast.Dict]] = {}
+    for node in program.nodes if made else ():
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[ast.Dict() as row]
+            ):
+                if owner in made:
+                    rows.setdefault(owner, []).append(row)
+            case ast.List(elts=items) if all(isinstance(each, ast.Dict) for each in items):
+                rows[f"the list {len(rows)}"] = [each for each in items if isinstance(each, ast.Dict)]
+    for group in rows.values():
+        yield from _different_keys(program, group)
+
+
+def _different_keys(program: Program, rows: list[ast.Dict]) -> Iterator[Finding]:
+    """Yield the keys that only one of several rows has, and that misspell the one that only it lacks."""
+    written = [_keys(row, program) or set() for row in rows]
+    if len(rows) < _MIN_ROWS or not all(written):
+        return
+    times = Counter(key for keys in written for key in keys)
+    lacked = {key for key, count in times.items() if count == len(rows) - 1}
+    for row, keys in zip(rows, written, strict=True):
+        for place in row.keys:
+            key = place.value if isinstance(place, ast.Constant) else None
+            if not isinstance(key, str) or place is None or times[key] != 1:
+                continue
+            meant = nearest(key, lacked - keys)
+            if meant is not None:
+                message = f"no other row has `{key}`; did you mean `{meant}`?"
+                fix = change_literal(program, place, meant)
+                yield Finding(program.span(place), message, (fix,), severity="warning")
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    """Return whether a node binds a variable or parameter, or sets an item of it."""
+    is_item = (
+        isinstance(node, ast.Subscript)
+        and ast.unparse(node.value) == name
+        and not isinstance(node.ctx, ast.Load)
+    )
+    return is_item or binds(node, name)
+
+
+def _appended_columns(program: Program) -> frozenset[str]:
+    """Return the keys of all rows that are appended to the only dataset of a program; nothing if unsure."""
+    nodes = program.nodes
+    mentioned = _datasets(program)
+    made = [
+        (node.targets[0].id, node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.value in mentioned
+    ]
+    if len(mentioned) != 1 or len(made) != 1 or program.library_name(mentioned[0].func) != "Dataset":
+        return frozenset()
+    if any(keyword.arg in {None, "data"} for keyword in mentioned[0].keywords):
+        return frozenset()
+    variable = made[0][0]
+    found: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr="extend" | "from_pandas") if owner == variable:
+                return frozenset()
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[row]) if (
+                owner == variable
+            ):
+                keys = _keys(row, program)
+                if keys is None:
+                    return frozenset()
+                found |= keys
+    return frozenset(found)
+
+
+def _loaded_columns(program: Program) -> frozenset[str]:
+    """Return the columns of the CSV file that the only dataset is loaded from; nothing if unsure."""
+    from promptls.datasets.dataset_files import known_columns
+
+    mentioned = _datasets(program)
+    file = _loaded_file(program, mentioned[0]) if len(mentioned) == 1 else None
+    known = known_columns(file) if file is not None else None
+    return frozenset() if known is None or known.failure else frozenset(known.columns)
+
+
+def _table_columns(program: Program) -> frozenset[str]:
+    """Return the columns of the literal table that the only dataset is made from; nothing if unsure."""
+    mentioned = _datasets(program)
+    call = mentioned[0] if len(mentioned) == 1 else None
+    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "from_pandas":
+        return frozenset()
+    table = _assigned(program, _arguments(call).get("dataframe"))
+    match table:
+        case ast.Call(func=ast.Attribute(attr="DataFrame"), args=[rows], keywords=[]):
+            names = {each.id for each in call.args if isinstance(each, ast.Name)}
+            if not any(_extends(node, names) for node in program.nodes):
+                return frozenset(_row_keys(rows, program) or ())
+    return frozenset()
+
+
+def _extends(node: ast.AST, names: Collection[str]) -> bool:
+    """Return whether a node may add columns to one of the tables or rows of these names."""
+    match node:
+        case (
+            ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=name)))
+        ):
+            return name in names
+    return False
+
+
+def _assigned(program: Program, node: ast.expr | None) -> ast.expr | None:
+    """Return an expression, or the value of the variable that it is."""
+    return program.value_of(node.id) if isinstance(node, ast.Name) else node
+
+
+def _row_keys(node: ast.expr, program: Program) -> set[str] | None:
+    """Return the keys of all rows of a literal list, also in a variable; None if unsure."""
+    rows = _assigned(program, node)
+    names = {node.id} if isinstance(node, ast.Name) else set[str]()
+    if not isinstance(rows, ast.List) or any(_extends(each, names) for each in program.nodes):
+        return None
+    found = [_keys(each, program) for each in rows.elts]
+    known = [each for each in found if each is not None]
+    return set[str]().union(*known) if len(known) == len(found) else None
+
+
+def _datasets(program: Program) -> list[ast.Call]:
+    """Return the calls of `Dataset`, `Dataset.load` and the like."""
+    found = []
+    for call in program.calls:
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        if "Dataset" in {program.library_name(call.func), program.library_name(owner)}:
+            found.append(call)
+    return found
+
+
+def _keys(row: ast.expr, program: Program) -> set[str] | None:
+    """Return the literal keys of a mapping, also in a variable or of each item of a list; None if unsure."""
+    if isinstance(row, ast.Name):
+        bound = [
+            node
+            for node in program.nodes
+            if (isinstance(node, ast.Assign) and any(_changes(each, row.id) for each in node.targets))
+            or (
+                isinstance(node, ast.For | ast.AsyncFor | ast.comprehension) and _changes(node.target, row.id)
+            )
+        ]
+        match bound:
+            case [ast.Assign(value=value)] if not isinstance(value, ast.Name):
+                return _keys(value, program)
+            case [ast.For(target=ast.Name(), iter=ast.Name() | ast.List() as rows)]:
+                return _row_keys(rows, program)
+        return None
+    if not isinstance(row, ast.Dict):
+        return None
+    keys = {each.value for each in row.keys if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return keys if len(keys) == len(row.keys) else None
