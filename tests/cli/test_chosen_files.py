@@ -83,6 +83,10 @@ def test_without_settings_the_root_is_the_repository(folder: Path) -> None:
     assert chosen.snapshot.roots == (str(folder),)
 
 
+def test_a_file_in_a_chosen_folder_adds_no_root(folder: Path) -> None:
+    assert choose([".", "prompts/triage.yml.j2"]).snapshot.roots == (str(folder),)
+
+
 def test_nobody_trusts_files_because_they_were_chosen() -> None:
     assert not choose_one("prompts/triage.yml.j2")[0].snapshot.trusted
 

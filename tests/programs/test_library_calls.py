@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import promptls
+from promptls.ide.code_actions import apply_edits
 from promptls.programs.library_calls import KEYWORDS, findings_in_library_calls
 from promptls.settings.project import Project
 
@@ -84,6 +85,36 @@ WRONG = {
         EXPERIMENT.replace('="main.yml.j2"', "") + "x = triage.arun([], 'main.yml.j2')",
         "triage.arun",
     ),
+    "an unknown method of an experiment": (EXPERIMENT + "triage.run([])", "run"),
+    "an experiment that is called with a dataset": (
+        EXPERIMENT + "def rows():\n    d = Dataset('d')\n    return d\nd = rows()\nx = triage(d)",
+        "triage",
+    ),
+    "a function in place of its dataset": (
+        EXPERIMENT + "def rows():\n    return Dataset('d')\nx = triage.arun(rows)",
+        "rows",
+    ),
+    "an unknown method of a dataset": ("d = Dataset('d')\nd.add({'id': 1})", "add"),
+    "a misspelled backend of a table": (
+        "Dataset.from_pandas(table, 'd', 'local/cvs', root_dir='.')",
+        "'local/cvs'",
+    ),
+    "a key that the rows of a table lack": (
+        EXPERIMENT + "r = [{'text': 'a', 'idd': 1}]\nt = pd.DataFrame(r)\n"
+        "x = triage.arun(Dataset.from_pandas(t, 'd', 'inmemory'))",
+        '"id"',
+    ),
+    "a key that the rows of a loop lack": (
+        EXPERIMENT + "d = Dataset('d')\nfor r in [{'idd': 1}, {'text': 2}]:\n    d.append(r)\n"
+        "x = triage.arun(d)",
+        '"id"',
+    ),
+    "a misspelled argument of a metric": ("DiscreteMetric(name='a', allowed_value=['b'])", "allowed_value"),
+    "a value of a metric in a function": (
+        "def make():\n"
+        + "\n".join(f"    {line}" for line in METRIC.replace('"bad",', '"bda",', 1).split("\n")),
+        '"bda"',
+    ),
     "a run with an unknown parameter": (EXPERIMENT + "x = triage.arun([], promptfile='a')", "promptfile"),
 }
 RIGHT = {
@@ -112,10 +143,19 @@ RIGHT = {
     "an experiment that is written twice": (
         EXPERIMENT + "x = triage.arun([], prompt_file='b')\n" + EXPERIMENT.replace("prompt_file=", "path=")
     ),
+    "a dataset that another function may change": (
+        EXPERIMENT
+        + "d = Dataset('d')\nr = [{'idd': 1}]\nr.append(more)\nfor each in r:\n    d.append(each)\n"
+        "x = triage.arun(d)"
+    ),
+    "an experiment that is called with a row": EXPERIMENT
+    + "d = Dataset('d')\nfor r in d:\n    x = triage(r)",
+    "a method of another object": "d = other()\nd.add({'id': 1})\nd = Dataset('d')",
     "a value that is computed": METRIC.replace('"good" if', 'f"{a}" if'),
 }
 IMPORTS = (
-    "from promptls import Dataset, MetricResult, Prompt, discrete_metric, experiment, load, numeric_metric\n"
+    "from promptls import Dataset, DiscreteMetric, MetricResult, Prompt, discrete_metric, experiment, load\n"
+    "from promptls import numeric_metric\n"
 )
 
 
@@ -221,7 +261,8 @@ def test_the_prompt_of_a_metric_asks_for_its_values(
     text = (
         "from ragas.metrics import DiscreteMetric\n"
         'PROMPT = """Is {a} fine?\nAnswer only "yes" or "no"."""\n'
-        f"judge = DiscreteMetric(name='n', allowed_values={allowed}, prompt={prompt})\njudge.score(a='b', llm=llm)\n"
+        f"judge = DiscreteMetric(name='n', allowed_values={allowed}, prompt={prompt})\n"
+        "judge.score(a='b', llm=llm)\n"
     )
     assert found(tmp_path, text) == places
 
@@ -243,6 +284,59 @@ def test_the_metrics_of_a_file_beside_the_program_are_known(tmp_path: Path) -> N
     (tmp_path / "scores.py").write_text(IMPORTS + METRIC)
     program = f"{IMPORTS}from scores import quality\nquality.score(response='a', expectd='b')"
     assert found(tmp_path, program) == ["expectd"]
+
+
+RAGAS = """
+from openai import AsyncOpenAI, OpenAI
+from ragas.llms import llm_factory
+from ragas.metrics import DiscreteMetric, faithfulness
+from ragas.metrics.collections import ContextRecall
+
+client = AsyncOpenAI()
+llm = llm_factory("gpt-4o-mini", client=client)
+recall = ContextRecall(llm=llm)
+quality = DiscreteMetric(name="q", prompt="Is {response} fine?")
+
+async def run(row):
+    result = await recall.ascore(user_input="a", retrieved_contexts=["b"], reference="c")
+    other = await quality.ascore(response="d", llm=llm)
+    return result.value, other.value.upper(), other.upper()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("result.value", "result.score", ["score"]),
+        ("result.value", "result.quality", ["quality"]),
+        ("client=client", "client", ["client"]),
+        ("client = Async", "client = ", ["recall.ascore", "quality.ascore"]),
+        (", llm=llm)\n    return", ")\n    return", ["quality.ascore"]),
+        ("import ContextRecall", "import ContextRecal as ContextRecall", ["ContextRecal"]),
+        ("faithfulness", "faithfullness", ["faithfullness"]),
+        ("faithfulness", "context_relevancy", []),
+        ("faithfulness", "my_own_metric", []),
+        ("client=client", "provider", []),
+    ],
+)
+def test_what_fails_with_metrics_of_ragas_is_reported(
+    tmp_path: Path, old: str, new: str, places: list[str]
+) -> None:
+    assert found(tmp_path, RAGAS) == []
+    assert found(tmp_path, RAGAS.replace(old, new)) == places
+
+
+def test_what_a_file_beside_the_program_defines_is_known(tmp_path: Path) -> None:
+    models = "from pydantic import BaseModel\n"
+    models += "".join(f"class {name}(BaseModel):\n    text: str\n" for name in ("A", "B"))
+    judge = "quality = DiscreteMetric(name='q', prompt='Is {response} fine?')\n"
+    (tmp_path / "shared.py").write_text(IMPORTS + EXPERIMENT + models + judge)
+    program = (
+        f"{IMPORTS}from ragas.prompt import PydanticPrompt\nfrom shared import A, B, quality, triage\n"
+        "class Ask(PydanticPrompt[A, B]):\n    examples = [(A(txt='a'), B(text='b'))]\n"
+        "x = triage.arun([], promptfile='a')\nquality.score(respons='a')\n"
+    )
+    assert found(tmp_path, program) == ["txt", "promptfile", "respons"]
 
 
 @pytest.mark.parametrize("function", KEYWORDS)
@@ -270,6 +364,7 @@ prompt.format(ticket="It broke")
         ('output_type="str"', 'output_type="JSON"', '"JSON"'),
         ('output_key="label"', 'output_key=["label"]', '["label"]'),
         ("format(ticket", "format(tickets", "tickets"),
+        ("Sort.", "", '""'),
         ("Sort.", "Sort {tiket}.", "tiket"),
         ("Sort.", "Sort as {bug}.", "{bug"),
         ("Sort.", "Sort as {.", '"Sort as {."'),
@@ -292,6 +387,12 @@ def test_a_declared_key_is_the_typo_if_all_examples_have_another(
     text = OBJECT.replace('{"ticket": "It broke", "label": "bug"}', examples).rpartition("prompt.format")[0]
     assert found(tmp_path, text) == []
     assert found(tmp_path, text.replace(old, new)) == [place]
+
+
+def test_keys_in_one_text_become_a_list(tmp_path: Path) -> None:
+    text = OBJECT.replace('["ticket"]', '"ticket, tone"')
+    (finding,) = findings_in_library_calls(text, str(tmp_path / "program.py"), Project())
+    assert apply_edits(text, finding.fixes[0].edits) == OBJECT.replace('["ticket"]', '["ticket", "tone"]')
 
 
 @pytest.mark.parametrize("module", ["ragas.llms.prompt", "ragas.prompt"])

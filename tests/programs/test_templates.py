@@ -68,6 +68,12 @@ def test_an_f_string_leaves_single_braces(tmp_path: Path) -> None:
     assert apply_edits(text, fix.edits) == text.replace("f'''", "'''")
 
 
+def test_an_attribute_of_a_class_does_not_hide_the_template_of_its_name(tmp_path: Path) -> None:
+    program = f"raw = '''{GOOD}'''\nclass Bot:\n    raw: str = raw\n    def ask(self):\n"
+    program += "        Prompt(raw_template=raw, template_data={'nmae': 'Ada'})\n"
+    assert [finding.rule for finding in checked(tmp_path, program)[1]] == ["missing-template-data"]
+
+
 FORMATTED = {
     "doubled twice": ("{title}: {{{{ name }}}}", "{'name': 1}"),
     "no data of that name": ("{{ id }}", "{'name': 1}"),

@@ -28,6 +28,8 @@ def test_a_message_ends_with_the_nearest_name() -> None:
         ("question", "question_type", False),
         ("contents", "content", True),
         ("extra", "text", False),
+        ("textD", "textC", False),
+        ("texTd", "textd", True),
     ],
 )
 def test_only_a_clear_misspelling_is_fixed_without_looking(word: str, meant: str, is_it: bool) -> None:

@@ -113,6 +113,10 @@ def _around(paths: Sequence[Path]) -> Workspace:
     """Return the projects around some paths, whose files are scanned for references."""
     roots = [folder_to_trust(path) for path in paths]
     whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or project_folder(path)}
+    # The folder of a single file is no project of its own if a folder around it is processed too.
+    roots = [
+        root for root in roots if root in whole or not any(Path(root).is_relative_to(each) for each in whole)
+    ]
     workspace = Workspace(dict.fromkeys(roots), shallow=set(roots) - whole)
     restrict_reading(lambda: workspace.snapshot.file_scope)
     workspace.scan()

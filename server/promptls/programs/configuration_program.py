@@ -16,7 +16,7 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.configuration_values import value_problems
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
+from promptls.text.suggest import is_close, is_typo
 
 KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 """The classes of OpenCompass that promptls knows."""
@@ -319,7 +319,10 @@ def missing_imports(
 def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     """Yield the imported names that a configuration does not set, if it sets a similar one."""
     for alias in (node for node in ast.walk(own) if isinstance(node, ast.alias)):
-        meant = [each for each in interpreter.absent.get(alias, ()) if is_typo(alias.name, each)]
+        known = interpreter.absent.get(alias, ())
+        typos = [each for each in known if is_typo(alias.name, each)]
+        close = [each for each in known if is_close(alias.name, each)]
+        meant = typos if len(typos) == 1 else close
         if len(meant) == 1:
             start = places.span(alias).start
             span = Span(start, start + len(alias.name))

@@ -75,11 +75,13 @@ def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
     """Yield the method that a dataset does not have."""
     if node.attr.startswith("_") or node.attr in _ATTRIBUTES or hasattr(Dataset, node.attr):
         return
-    meant = _SYNONYMS.get(node.attr) or nearest(node.attr, [each for each in dir(Dataset) if each[0] != "_"])
+    known = [each for each in dir(Dataset) if each[0] != "_" and each not in _MAKERS]
+    meant = _SYNONYMS.get(node.attr) or nearest(node.attr, known)
     if meant is not None and isinstance(node.value, ast.Name) and is_dataset(program, node.value):
+        is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant)
         end = program.span(node).end
         span = Span(end - len(node.attr), end)
-        yield Finding.suggest(span, f"a dataset has no `{node.attr}`", meant, preferred=True)
+        yield Finding.suggest(span, f"a dataset has no `{node.attr}`", meant, preferred=is_sure)
 
 
 def _arguments(call: ast.Call) -> Mapping[str, ast.expr]:

@@ -12,6 +12,7 @@ from promptls.programs.metric_results import RESULT_FIELDS
 from promptls.programs.program import (
     Function,
     Program,
+    imported_programs,
     is_open,
     own_nodes,
     parameters_of,
@@ -30,8 +31,12 @@ def experiments_of(program: Program) -> dict[str, Function]:
     return {node.name: node for node in own if program.decorator(node, ("experiment",)) is not None}
 
 
-def findings_in_experiments(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
-    """Yield the wrong runs and results of experiments."""
+def findings_in_experiments(program: Program, own: Mapping[str, Function]) -> Iterator[Finding]:
+    """Yield the wrong runs and results of a program's `own` experiments, and the runs of imported ones."""
+    experiments = {**own}
+    for other, names in imported_programs(program):
+        found = experiments_of(other)
+        experiments |= {name: found[there] for name, there in names.items() if there in found}
     for call in program.calls:
         yield from _run(program, call, experiments)
         yield from _called(program, call, experiments)
@@ -40,7 +45,7 @@ def findings_in_experiments(program: Program, experiments: Mapping[str, Function
     for node in program.nodes:
         if isinstance(node, ast.Expr):
             yield from _unawaited(program, [node.value], experiments)
-    for experiment in experiments.values():
+    for experiment in own.values():
         yield from _returns(program, experiment)
 
 
@@ -70,7 +75,7 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
     """Yield the wrong method of an experiment, and the wrong object in place of the row or the dataset."""
     match call:
         case ast.Call(func=ast.Name(id=name) as function, args=[first, *_]) if (
-            name in experiments and program.definitions[name] == 1 and is_dataset(program, first)
+            name in experiments and program.definitions.get(name, 1) == 1 and is_dataset(program, first)
         ):
             end = program.span(function).end
             fix = Fix("Insert `.arun`", (Edit(Span(end, end), ".arun"),), preferred=True)
@@ -79,7 +84,8 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id=name), attr="run" | "run_async" | "evaluate" as method)
         ):
-            if name in experiments and program.definitions[name] == 1 and not program.bindings[name]:
+            is_known = name in experiments and program.definitions.get(name, 1) == 1
+            if is_known and not program.bindings[name]:
                 end = program.span(call.func).end
                 span = Span(end - len(method), end)
                 message = f"the experiment `{name}` has no `{method}`"

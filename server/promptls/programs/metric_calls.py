@@ -25,17 +25,16 @@ from promptls.programs.program import (
     Program,
     argument,
     change_literal,
+    imported_programs,
     is_open,
     own_nodes,
     parameters_of,
-    parse_program,
     required_parameters,
     unknown_argument,
 )
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
-from promptls.workspace.disk import text_on_disk
 
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
@@ -67,8 +66,9 @@ class _Metric(NamedTuple):
 
 
 class _Prompt(NamedTuple):
-    """The prompt of a metric, and its fields."""
+    """The prompt of a metric, the program that writes it, and its fields."""
 
+    program: Program
     node: ast.expr
     fields: list[str]
     needs_judge: bool
@@ -91,9 +91,6 @@ class Metrics:
 def metrics_of(program: Program) -> Metrics:
     """Return the metrics of a program, with those that it imports from a file beside it."""
     decorated = _decorated(program)
-    for node in program.nodes if program.names else ():
-        if isinstance(node, ast.ImportFrom) and node.module and node.level <= 1:
-            decorated |= _imported(node, program)
     prompts: dict[str, _Prompt] = {}
     classes = {name: metric.classes for name, metric in decorated.items()}
     for name, call in program.assigned_calls():
@@ -103,7 +100,16 @@ def metrics_of(program: Program) -> Metrics:
             prompt = prompt_of(program, call)
             if prompt is not None and (fields := fields_of(prompt)) is not None:
                 needs_judge = program.meaning(call.func)[0] == "ragas" and argument(call, "llm") is None
-                prompts[name] = _Prompt(prompt, fields, needs_judge and not is_open(call))
+                prompts[name] = _Prompt(program, prompt, fields, needs_judge and not is_open(call))
+    for other, names in imported_programs(program) if program.names else ():
+        found = metrics_of(replace(other, nodes=()))  # What it imports itself is not followed.
+        for name, there in names.items():
+            if there in found.decorated:
+                decorated[name] = found.decorated[there]
+            if there in found.prompts:
+                prompts[name] = found.prompts[there]
+            if there in found.classes:
+                classes[name] = found.classes[there]
     return Metrics(decorated, prompts, classes, program.imported_from(COLLECTIONS).keys())
 
 
@@ -138,15 +144,6 @@ def _decorated(program: Program) -> dict[str, _Metric]:
     """Return the metrics at the top level of a program by their names."""
     made = ((function.name, _metric(program, function)) for function in program.own_functions)
     return {name: metric for name, metric in made if metric is not None}
-
-
-def _imported(node: ast.ImportFrom, program: Program) -> dict[str, _Metric]:
-    """Return the metrics that are imported from a file beside the program."""
-    path = program.path.parent / f"{(node.module or '').replace('.', '/')}.py"
-    text = text_on_disk(str(path))
-    other = parse_program(text, path) if text is not None and "_metric" in text else None
-    metrics = _decorated(other) if other is not None else {}
-    return {alias.asname or alias.name: metrics[alias.name] for alias in node.names if alias.name in metrics}
 
 
 def _allowed_values(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -275,7 +272,9 @@ def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Itera
         if meant is None:
             yield Finding(program.span(call.func), message)
         elif (
-            _reads(unread[meant].value, meant) and (place := _place(program, prompt.node, field)) is not None
+            prompt.program is program
+            and _reads(unread[meant].value, meant)
+            and (place := _place(program, prompt.node, field)) is not None
         ):
             # The value has the name of the argument, so that the field is the typo.
             message = f"no score of the metric is given `{field}`"

@@ -13,6 +13,7 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces, parse_python
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
+from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_experiments import PACKAGES
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -139,6 +140,18 @@ def parse_program(text: str, path: Path) -> Program | None:
             bindings[node.arg] += 1
     definitions = Counter(node.name for node in tree.body if isinstance(node, Function))
     return Program(tree, path, PythonPlaces(text), nodes, names, modules, bindings, definitions)
+
+
+def imported_programs(program: Program) -> Iterator[tuple[Program, Mapping[str, str]]]:
+    """Yield the programs in files beside a program that it imports, each with the names there by its own."""
+    for node in program.nodes:
+        if not isinstance(node, ast.ImportFrom) or not node.module or node.level > 1:
+            continue
+        path = program.path.parent / f"{node.module.replace('.', '/')}.py"
+        text = text_on_disk(str(path))
+        other = parse_program(text, path) if text is not None and may_use_library(text) else None
+        if other is not None:
+            yield other, {alias.asname or alias.name: alias.name for alias in node.names}
 
 
 def argument(call: ast.Call, name: str) -> ast.expr | None:

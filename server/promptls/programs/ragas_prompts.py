@@ -14,6 +14,7 @@ from promptls.programs.program import (
     Program,
     argument,
     change_literal,
+    imported_programs,
     is_open,
     literal_texts,
     unknown_argument,
@@ -45,7 +46,10 @@ class _Model(NamedTuple):
 def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
     """Yield the wrong attributes and examples of prompt classes, and the wrong inputs of their calls."""
     classes = [node for node in program.tree.body if isinstance(node, ast.ClassDef)]
-    models = dict(_models(program, classes))
+    models = _models(program, classes)
+    for other, names in imported_programs(program) if classes or "generate" in program.text else ():
+        found = _models(other, [node for node in other.tree.body if isinstance(node, ast.ClassDef)])
+        models |= {name: found[there] for name, there in names.items() if there in found}
     for node in classes:
         base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
         if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
@@ -96,8 +100,8 @@ def _other_models(
                     yield Finding(program.span(value), message, severity="warning")
 
 
-def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str, _Model]]:
-    """Yield the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
+def _models(program: Program, classes: list[ast.ClassDef]) -> dict[str, _Model]:
+    """Return the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
     bases = {
         alias.asname or alias.name: "v1" in (node.module or "")
         for node in program.tree.body
@@ -105,6 +109,7 @@ def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str
         for alias in node.names
         if alias.name == "BaseModel"
     }
+    found: dict[str, _Model] = {}
     for node in classes:
         if len(node.bases) != 1 or not isinstance(node.bases[0], ast.Name) or node.bases[0].id not in bases:
             continue
@@ -117,7 +122,8 @@ def _models(program: Program, classes: list[ast.ClassDef]) -> Iterator[tuple[str
         required = tuple(
             name for name, each in named.items() if _is_required(each, has_defaults=has_defaults)
         )
-        yield node.name, _Model({name: each.annotation for name, each in named.items()}, required)
+        found[node.name] = _Model({name: each.annotation for name, each in named.items()}, required)
+    return found
 
 
 def _is_required(field: ast.AnnAssign, *, has_defaults: bool) -> bool:
@@ -239,6 +245,9 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
         if name not in _KEYWORDS:
             message = f"`Prompt` ignores the argument `{name}`"
             yield unknown_argument(program, keyword, message, _KEYWORDS - given.keys())
+    instruction = argument(call, "instruction")
+    if isinstance(instruction, ast.Constant) and instruction.value == "":
+        yield Finding(program.span(instruction), "Ragas refuses a prompt without an instruction")
     kind = argument(call, "output_type")
     if isinstance(kind, ast.Constant) and (meant := nearest(str(kind.value), OUTPUT_TYPES)) not in {
         None,
@@ -249,7 +258,7 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
         yield Finding(program.span(kind), message, fixes, severity="warning")
     keys = literal_texts(argument(call, "input_keys"))
     if keys:
-        yield from findings_in_braces(program, argument(call, "instruction"), keys)
+        yield from findings_in_braces(program, instruction, keys)
     yield from _keys(program, call)
     yield from _literal_examples(program, call)
 
@@ -287,7 +296,8 @@ def _keys(program: Program, call: ast.Call) -> Iterator[Finding]:
     inputs = argument(call, "input_keys")
     if isinstance(inputs, ast.Constant) and isinstance(inputs.value, str):
         span = program.span(inputs)
-        fix = Fix("Write a list", (Edit(span, f"[{ast.unparse(inputs)}]"),), preferred=True)
+        names = ", ".join(f'"{each.strip()}"' for each in inputs.value.split(","))
+        fix = Fix("Write a list", (Edit(span, f"[{names}]"),), preferred=True)
         yield Finding(span, "`input_keys` must be a list", (fix,))
     output = argument(call, "output_key")
     if isinstance(output, ast.List):

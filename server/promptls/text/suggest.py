@@ -68,8 +68,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def is_close(word: str, meant: str) -> bool:
     """Return whether `word` is so similar to `meant` that it can be corrected without review.
 
-    Names with different digits, and names that contain one another, are often both correct.
+    Names with different digits, names such as `textA` and `textB`, and names that contain one another, are
+    often both correct.
     """
+    if len(word) == len(meant) and word[:-1] == meant[:-1] and word[-1:].isupper() and meant[-1:].isupper():
+        return False
     first, second = word.casefold(), meant.casefold()
     if [letter for letter in first if letter.isdigit()] != [letter for letter in second if letter.isdigit()]:
         return False

@@ -51,6 +51,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise, takewhile
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, DIALOGUE_ROLES, LABEL_INFERENCERS
@@ -71,6 +72,7 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
+_MIN_OPTIONS: Final = 2
 _TEMPLATE_KEYS: Final = frozenset({"ice_token", "sep_token", "type"})
 """The keys that belong next to the `template` key, not in it."""
 
@@ -108,6 +110,7 @@ def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Findin
         yield from _other_role(evaluation, evaluation.question_template)
         yield from _other_name(chunk, evaluation, evaluation.question_template)
         yield from _without_label(evaluation, evaluation.question_template, answers)
+        yield from _without_option(chunk, evaluation, evaluation.question_template)
     yield from _without_example(evaluation)
 
 
@@ -193,6 +196,25 @@ def _class_span(evaluation: Evaluation) -> Span:
     assert entry is not None
     kind = entry.value.merged("type") if isinstance(entry.value, Mapping) else None
     return kind.span if kind else entry.key.span
+
+
+_OPTION: Final = re.compile(r"(?:^|\n|\\n)[ ]*([A-Z])[.):\uff0e\u3001][ ]*\{\w")
+"""The letter of an option at the beginning of a line, in front of its field."""
+
+
+def _without_option(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the template whose texts show an option after those that are labels."""
+    labels = "".join(label.name for label in question.labels)
+    following = ascii_uppercase[len(labels) : len(labels) + 1]
+    if evaluation.inferencer_class not in LABEL_INFERENCERS or len(question.labels) < _MIN_OPTIONS:
+        return
+    if not following or labels != ascii_uppercase[: len(labels)]:
+        return
+    for scalar in (each for body in question.bodies for each in scalars_in(body)):
+        if {*labels, following} <= {*_OPTION.findall(chunk.text[scalar.span.start : scalar.span.end])}:
+            message = f"no label is `{following}`, which the text shows as an option: it is never the answer"
+            yield Finding(_key_of(question), message, severity="warning")
+            return
 
 
 def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
