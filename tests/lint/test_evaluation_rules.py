@@ -26,7 +26,11 @@ def test_a_byte_order_mark_hides_no_finding() -> None:
 
 # -- the real library ---------------------------------------------------------------------
 
-LOSES_WITHOUT_A_WORD = {"token-not-checked-in-dialogue-list", "dialogue-api-list-before-a-turn"}
+LOSES_WITHOUT_A_WORD = {
+    "token-not-checked-in-dialogue-list",
+    "dialogue-api-list-before-a-turn",
+    "dialogue-api-text-as-begin",
+}
 DEPENDS_ON_THE_ROWS = {"ppl-few-shot-label-missing-in-ice"}
 """A training row has an answer that no label names: nothing in the file is wrong."""
 DEPENDS_ON_THE_MODEL = {

@@ -189,6 +189,9 @@ def test_the_project_names_meta_templates(render: Render) -> None:
     assert (made.string, made.viewer["metaTemplate"]) == ("> Be brief.> three", "mine")
 
 
+API_ROLES = "[{role: HUMAN, api_role: HUMAN}, {role: BOT, api_role: BOT, generate: true}]"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -196,6 +199,7 @@ def test_the_project_names_meta_templates(render: Render) -> None:
         (FEW_SHOT.replace("[1, 0]", "[7]"), 7, "names the training row 7"),
         (READER + "prompt_template: {template: 5}\n", 1, "neither a text nor a mapping"),
         (DIALOGUE + "meta_template: {round: [{role: A}, {role: A}]}\n", 6, "the role `A` twice"),
+        (f"{DIALOGUE}meta_template:\n  round: {API_ROLES}\n  begin: Be brief.\n", 8, "is one message"),
     ],
 )
 def test_a_failure_is_reported_at_the_line_that_causes_it(

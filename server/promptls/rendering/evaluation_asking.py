@@ -24,6 +24,7 @@ from promptls.dialects.opencompass.evaluation_prompt import (
 from promptls.dialects.opencompass.meta_template import (
     LaidOut,
     MetaTemplate,
+    api_begin_problem,
     build_layout,
     build_meta_template,
     lay_out,
@@ -303,7 +304,14 @@ class Asking:
     def _laid_out(self, prompt: Prompt) -> LaidOut:
         if isinstance(prompt, Messages) and self.meta == MetaTemplate():
             return show_without_model(prompt)
-        return lay_out(prompt, self.meta, "ppl" if self.evaluation.weighs_labels else "gen")
+        laid = lay_out(prompt, self.meta, "ppl" if self.evaluation.weighs_labels else "gen")
+        if (
+            laid.messages
+            and self.meta.mapping
+            and (problem := api_begin_problem(self.meta.mapping.get("begin")))
+        ):
+            raise problem
+        return laid
 
     def _tokens(self, prompt: Prompt) -> int:
         made = self._laid_out(prompt)

@@ -138,6 +138,18 @@ def refused_list(key: str, at: prompt_list.ConfigPath = HERE) -> prompt_list.Ope
     )
 
 
+def api_begin_problem(begin: Any) -> prompt_list.OpenCompassError | None:
+    """Return why a model with an API fails on the `begin` of its meta template; None if it does not."""
+    if not begin or isinstance(begin, Mapping):
+        return None
+    return prompt_list.OpenCompassError(
+        "The `begin` of a meta template for an API is one message: a mapping with `role` and `prompt`.",
+        cause="TypeError",
+        said="string indices must be integers",
+        at=(*HERE, "begin"),
+    )
+
+
 def _wrong(message: str, said: str, *at: str | int, missing: str = "") -> prompt_list.OpenCompassError:
     return prompt_list.OpenCompassError(
         message, cause="AssertionError", said=said, at=(*HERE, *at), missing=missing
@@ -327,8 +339,15 @@ def _for_base_model(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mo
         elif open_sections[-1][0] in {"begin", "end"}:
             text, continues = _text_of(item, merged_roles(meta.roles, item), stops=False)
             made += text
-    begin: str = meta.mapping.get("begin", "")
-    return begin + made + (meta.mapping.get("end", "") if continues else "")
+    begin, end = meta.mapping.get("begin", ""), meta.mapping.get("end", "") if continues else ""
+    for key, text, types in (("begin", begin, ("list", "str")), ("end", end, ("str", "list"))):
+        if isinstance(text, list):
+            left, right = types
+            said = f'can only concatenate {left} (not "{right}") to {left}'
+            message = refused_list(key).message
+            raise prompt_list.OpenCompassError(message, cause="TypeError", said=said, at=(*HERE, key))
+    whole: str = begin + made + end
+    return whole
 
 
 def _rounds(

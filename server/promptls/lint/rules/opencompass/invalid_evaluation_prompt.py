@@ -10,7 +10,7 @@ without a name or with a list for `begin` or `end`.
 
 Also reports what OpenCompass refuses later: no template at all, no retriever or inferencer, a dialogue's
 `end` with a meta template, messages for a model without an API, and roles without the `api_role` that the
-model sends. Warns if the model writes none of the roles of a meta template.
+model sends. Warns if the model writes none of the roles of a meta template, or those of the person who asks.
 
 ## Why is this bad?
 
@@ -42,12 +42,13 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
-from promptls.dialects.opencompass.meta_template import meta_problems, refused_list
+from promptls.dialects.opencompass.meta_template import api_begin_problem, meta_problems, refused_list
 from promptls.dialects.opencompass.prompt_list import ConfigPath, OpenCompassError
 from promptls.dialects.opencompass.retriever import retriever_problems
 from promptls.dialects.opencompass.templates import dialogue_problems, reader_problems
@@ -69,6 +70,7 @@ from promptls.semantic.evaluation_file import (
     class_name,
     class_span,
     evaluation_of,
+    is_generated,
     meta_template_of,
 )
 from promptls.semantic.object_data import plain_data
@@ -371,13 +373,20 @@ def _when_laid_out(
             each = mapping.entry(key)
             if each is not None and isinstance(each.value, Sequence):
                 yield Finding(each.key.span, refused_list(key).clause, _alone(chunk, each.value))
+    begin = meta.mapping.entry("begin") if meta.is_api else None
+    if begin is not None and not (isinstance(begin.value, Scalar) and begin.value.dynamic):
+        problem = api_begin_problem(plain_data(begin.value))
+        if problem is not None:
+            yield Finding(begin.key.span, problem.clause, _as_message(chunk, begin.value))
     for turn in meta.rounds if meta.is_api else ():
         role, keys = turn.value("role"), [key_text(each) or "" for each in turn.entries]
         if role is not None and not any(key == "api_role" or is_typo(key, "api_role") for key in keys):
             name = role.text if isinstance(role, Scalar) and not role.dynamic else BLANK
             fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {name}")
             why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
-            yield Finding(role.span, f"this role has no `api_role`, {why}", fixes)
+            severity: Severity | None = None if meta.model else "warning"
+            yield Finding(role.span, f"this role has no `api_role`, {why}", fixes, severity=severity)
+    yield from _lost_turns(meta)
     keys = [key_text(each) or "generate" for turn in meta.rounds for each in turn.entries]
     rounds, is_own = meta.mapping.entry("round"), entry is evaluation.meta
     is_written = not is_own or evaluation.inferencer_class not in {None, *LABEL_INFERENCERS}
@@ -388,6 +397,31 @@ def _when_laid_out(
     if is_own and question and question.form is Form.MESSAGES and not meta.is_api and not meta.is_unsure:
         message = "messages go only to a model with an API, and no role here has an `api_role`"
         yield Finding(entry.key.span, message)
+
+
+def _as_message(chunk: Chunk, value: Node) -> tuple[Fix, ...]:
+    """Return the fix that writes a text on one line as the message of the system."""
+    written = chunk.text[value.span.start : value.span.end]
+    if not isinstance(value, Scalar) or value.style not in {"", '"', "'"} or "\n" in written:
+        return ()
+    text = f"{{role: SYSTEM, api_role: SYSTEM, prompt: {written if value.style else json.dumps(written)}}}"
+    return (Fix("Write it as a message", (Edit(value.span, text),)),)
+
+
+def _lost_turns(meta: DeclaredMetaTemplate) -> Iterator[Finding]:
+    """Yield texts in the `round` for an API, and that the model is to write the turns of the person who asks."""
+    rounds = meta.mapping.value("round")
+    for item in rounds.items if meta.is_api and isinstance(rounds, Sequence) else ():
+        if isinstance(item, Scalar) and not item.dynamic:
+            yield Finding(item.span, "a model with an API takes no text without a role in `round`")
+    generated = next((each for each in meta.rounds if is_generated(each)), None)
+    if (
+        generated is not None
+        and len(meta.round_roles) > 1
+        and (generated.text("role") or "").upper() in {"HUMAN", "USER"}
+    ):
+        message = "the model writes the turns of this role: the question is not sent"
+        yield Finding(generated.entries[generated.indexes["generate"]].key.span, message, severity="warning")
 
 
 RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

@@ -9,7 +9,8 @@ whose text does not contain the token:
   is shown (`ZeroRetriever`);
 - with both templates, `prompt_template` needs it;
 - a text, and every text of a mapping from labels, must contain the token that `ice_token` names;
-- so must a dialogue: OpenCompass does not check it, and silently loses the examples;
+- so must a dialogue: OpenCompass does not check its turns, and silently loses the examples;
+- so must a `begin` or `end` of a dialogue that is a text and not a list;
 - a `</E>` in a template without `ice_token` reaches the model unchanged.
 
 ## Why is this bad?
@@ -40,7 +41,7 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
@@ -105,6 +106,9 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     used = evaluation.used_bodies(template)
     problems = template_problems(template.name, plain_data(template.entry.value))
     refused = {each.at for each in problems if each.cause == "LookupError"}
+    if template.form is Form.DIALOGUE and isinstance(template.body, Mapping):
+        sections = [at[-1] for at in refused]
+        yield from _in_sections(chunk.text, template.body, mark, sections)
     bodies = template.located_bodies
     lacking = [
         body for at, _, body in bodies if at in refused and isinstance(body, Scalar) and not body.dynamic
@@ -138,6 +142,18 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
         ):
             message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
             yield Finding(place, message, _adding_item(chunk.text, body, mark))
+
+
+def _in_sections(text: str, dialogue: Mapping, mark: str, sections: Iterable[str | int]) -> Iterator[Finding]:
+    """Yield the sections of a dialogue that are texts without the token: only lists need none."""
+    for section in sections:
+        value = dialogue.value(str(section))
+        if isinstance(value, Scalar) and not value.dynamic:
+            message = f"`{mark}`, the `ice_token`, is not in this text: write `{section}` as a list"
+            written = text[value.span.start : value.span.end]
+            edit = Edit(value.span, f"[{written}]")
+            is_simple = value.style in {'"', "'"} or (not value.style and written.isidentifier())
+            yield Finding(value.span, message, (Fix("Write it as a list", (edit,)),) if is_simple else ())
 
 
 def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ from promptls.dialects.opencompass.vocabulary import (
     ROLE_SYNONYMS,
 )
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, Severity, each_chunk
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
     Evaluation,
@@ -97,7 +97,8 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                         own_roles.add(turn.text("role"))
                     if _lacks_role(turn):
                         message = "this turn has no `role`: OpenCompass fails with any meta template"
-                        yield Finding(turn.entries[0].key.span, message, severity="warning")
+                        severity: Severity = "error" if meta is not None and is_reached else "warning"
+                        yield Finding(turn.entries[0].key.span, message, severity=severity)
                     if meta is None:
                         yield from _by_custom(turn, evaluation.meta is not None)
                         continue

@@ -67,4 +67,4 @@ def _is_null(entry: Entry) -> bool:
     return isinstance(value, Scalar) and value.tag == "null" and not value.dynamic
 
 
-RULE = Rule(check, severity="information", kinds=PARTS_KINDS)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
