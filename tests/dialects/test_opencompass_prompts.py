@@ -10,8 +10,8 @@ import pytest
 from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt, fit_prompt
 from promptls.dialects.opencompass.meta_template import build_meta_template, lay_out
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, PromptList
+from promptls.dialects.opencompass.prompt_templates import build_reader, select_rows
 from promptls.dialects.opencompass.retriever import LegacyChoice, SentenceModel
-from promptls.dialects.opencompass.templates import build_reader, select_rows
 
 TRAIN = [{"q": "two and two", "a": "4"}, {"q": "the red house", "a": "B"}, {"q": "a blue house", "a": "C"}]
 TEST = [

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from promptls.docgen.generated_files import vscode_settings
-from promptls.docgen.schemas import header_schema, settings_schema
+from promptls.docgen.json_schemas import header_schema, settings_schema
 from promptls.lint.registry import RULES
 from promptls.settings.project import Project
 

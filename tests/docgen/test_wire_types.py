@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.docgen.generated_files import stale_files
-from promptls.docgen.schemas import WIRE_TYPES, wire_types
+from promptls.docgen.json_schemas import WIRE_TYPES, wire_types
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

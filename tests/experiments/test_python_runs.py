@@ -27,7 +27,7 @@ from promptls.experiments.run_protocol import (
 )
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.experiments.verdicts import failed_rows, unchanged_dataset
-from promptls.ide.experiments import experiment_runs
+from promptls.ide.experiment_runs import experiment_runs
 from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace
 from support.grants import allow_key

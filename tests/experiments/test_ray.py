@@ -19,7 +19,7 @@ from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_protocol import Event, RowFinished, Stopped
 from promptls.models import ray_cluster
 from promptls.models.model import ModelError
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
 from promptls.text.errors import UserError

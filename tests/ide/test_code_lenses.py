@@ -7,7 +7,7 @@ import pytest
 
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text, scores_tooltip
-from promptls.ide.experiments import ExperimentRuns, run_findings
+from promptls.ide.experiment_runs import ExperimentRuns, run_findings
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / MAIN)

@@ -9,7 +9,7 @@ import pytest
 
 from promptls.ide.code_lenses import code_lenses
 from promptls.ide.document_symbols import document_symbols
-from promptls.ide.experiments import experiment_names
+from promptls.ide.experiment_runs import experiment_names
 from promptls.ide.hover import hover
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.navigation import document_links

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.history import MetricSummary, RunSummary
-from promptls.ide.experiments import ExperimentRuns
+from promptls.ide.experiment_runs import ExperimentRuns
 from promptls.ide.hover import hover
 from support.fixture import MAIN, opened
 from support.rendered import rendered

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from promptls.metrics.loading import bound_arguments, check_binding
 from promptls.metrics.metric import numeric_metric
+from promptls.metrics.metric_loading import bound_arguments, check_binding
 from promptls.text.errors import UsageError
 
 ROW = {"id": "1", "labels": "A;B", "reply": "hello"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.metrics.loading import load_metric
+from promptls.metrics.metric_loading import load_metric
 from promptls.text.errors import UsageError, UserError
 
 FILE = """

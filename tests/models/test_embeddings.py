@@ -9,7 +9,7 @@ import pytest
 
 from promptls.models.keys import key_mask
 from promptls.models.model import ModelError, ModelReference
-from promptls.models.names import find_embeddings
+from promptls.models.model_names import find_embeddings
 from promptls.models.opening import check_embeddings, open_embeddings
 from support.model_server import ModelServer, Reply
 

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from promptls.models.local import LocalModel
 from promptls.models.model import ModelError
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import open_model
 from promptls.models.weights import weights_file
 

@@ -8,7 +8,7 @@ import pytest
 
 from promptls.models import opening, weights
 from promptls.models.model import ModelError
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import check_model, open_model
 from promptls.settings.project import ModelSettings
 from promptls.text.errors import UsageError

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import address_of, check_model, open_model
 from promptls.models.providers import TABLE
 from support.model_server import ModelServer, Reply

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptls.models.model import Completion, ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import open_model
 from promptls.models.providers import Price, cost_of, price_of
 from support.model_server import ModelServer, Reply

@@ -15,7 +15,7 @@ from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import RunRequest
 from promptls.models.keys import key_mask, variables_named_by
 from promptls.models.local import LocalModel
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.worker import Limits, RenderWorker

@@ -16,7 +16,7 @@ import pytest
 
 from promptls.models.keys import NotAllowedError, destination_of, granting, missing_grants, ray_grants
 from promptls.models.model import ModelError, ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import open_model, opened_model
 from promptls.models.providers import TABLE, is_paid
 from promptls.models.ray_cluster import RayNodes

@@ -17,7 +17,7 @@ from markdown_it.token import Token
 
 from promptls.experiments.history import RunSummary, row_results
 from promptls.ide.completion.documentation import documentation
-from promptls.ide.experiments import ExperimentRuns
+from promptls.ide.experiment_runs import ExperimentRuns
 from promptls.ide.hover import hover
 from promptls.ide.hover.of_prompt import result_text
 from promptls.ide.preview_parts import preview_markdown

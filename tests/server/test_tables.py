@@ -53,7 +53,7 @@ def test_the_first_diagnostics_wait_for_no_handler_of_a_request_and_for_nothing_
 
     later = {
         "promptls.ide.completion",
-        "promptls.ide.experiments",
+        "promptls.ide.experiment_runs",
         "promptls.ide.hover",
         "promptls.ide.document_symbols",
         "promptls.server.state.latest_renderings",

@@ -26,7 +26,7 @@ class Judge:
     """
 
     def __init__(self, model: str, **parameters: Any) -> None:
-        from promptls.models.names import find_model
+        from promptls.models.model_names import find_model
 
         self.model = model
         """The name of the model."""
@@ -125,7 +125,7 @@ class Embeddings:
     """An embedding model, by name; by default the small local model."""
 
     def __init__(self, model: str | None = None) -> None:
-        from promptls.models.names import find_embeddings
+        from promptls.models.model_names import find_embeddings
 
         self._reference = find_embeddings(model)
 

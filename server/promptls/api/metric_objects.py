@@ -17,8 +17,8 @@ from promptls.api.model_calls import run_in_own_loop
 from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
-from promptls.metrics.loading import asks_for, metric_parameters
 from promptls.metrics.metric import PASS_OR_FAIL, AllowedValues, Kind, Metric, MetricResult
+from promptls.metrics.metric_loading import asks_for, metric_parameters
 from promptls.metrics.ragas_metrics import RAGAS_METRICS, prompts_of
 from promptls.metrics.values import import_required
 from promptls.text.errors import UsageError, UserError

@@ -128,7 +128,7 @@ def asking(llm: Any) -> Callable[[Sequence[TextRequest]], list[str]]:
     unknown name; the function raises what the model raises.
     """
     if isinstance(llm, str):
-        from promptls.models.names import find_model
+        from promptls.models.model_names import find_model
 
         reference = find_model(llm)
         return lambda requests: run_in_own_loop(lambda: _open(reference, requests))

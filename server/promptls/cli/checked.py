@@ -558,7 +558,7 @@ def _name_in(path: str, folder: Path) -> str:
 
 def _findings_of_runs(snapshot: Snapshot, path: str, rules: Container[str]) -> tuple[Finding, ...]:
     """Return the findings of the `rules` that check runs; runs of older prompts are ignored."""
-    from promptls.ide.experiments import experiment_runs, run_findings
+    from promptls.ide.experiment_runs import experiment_runs, run_findings
     from promptls.lint.runner import RUN_RULES
 
     if not any(rule.name in rules for rule in RUN_RULES):

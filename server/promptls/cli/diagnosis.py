@@ -20,7 +20,7 @@ from promptls import __version__
 from promptls.lint.settings_problems import settings_problems
 from promptls.models.keys import destination_of
 from promptls.models.model import ModelError
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.openai_compatible import OPENAI_KEY_ENV
 from promptls.models.opening import check_model
 from promptls.models.providers import TABLE

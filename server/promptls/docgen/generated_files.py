@@ -11,15 +11,15 @@ from typing import Any, Final
 from promptls import __version__
 from promptls.api import metric_objects
 from promptls.api.metric_objects import METRIC_CLASSES
-from promptls.docgen.schemas import WIRE_TYPES, as_json, header_schema, settings_schema, wire_types
+from promptls.docgen.json_schemas import WIRE_TYPES, as_json, header_schema, settings_schema, wire_types
 from promptls.ide.agent_tools import TOOLS
 from promptls.lint.registry import RULES
 from promptls.lint.rule import Rule
 from promptls.metrics import OF_METRIC
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 from promptls.metrics.grading import JUDGE
-from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
+from promptls.metrics.metric_loading import asks_for
 from promptls.metrics.ragas_metrics import DOCUMENTATION, RAGAS_PAGES
 from promptls.models.providers import TABLE
 from promptls.text.format import in_code

@@ -13,7 +13,7 @@ from promptls.experiments.judging import judging_models
 from promptls.experiments.manifest import results_folder
 from promptls.models.keys import variables_named_by
 from promptls.models.model import ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.rendering.job import EvaluationJob
 from promptls.rendering.make import JOB_KINDS, comparing_seconds, file_encoding
 from promptls.rendering.samples import evaluation_data

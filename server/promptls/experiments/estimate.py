@@ -20,8 +20,8 @@ from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, judge_key
 from promptls.experiments.row_rendering import RenderedRows
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 from promptls.metrics.grading import EMBEDDER, JUDGE
-from promptls.metrics.loading import bound_arguments
 from promptls.metrics.metric import Metric
+from promptls.metrics.metric_loading import bound_arguments
 from promptls.models.model import ModelReference
 from promptls.models.providers import is_paid, price_of
 

@@ -21,7 +21,7 @@ from promptls.experiments.history import RunSummary
 from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.row_choice import RowChoice, example_number, is_of_examples
 from promptls.experiments.store import FOLDER, make_cache_folder
-from promptls.metrics.loading import check_binding, load_metric
+from promptls.metrics.metric_loading import check_binding, load_metric
 from promptls.security.files import cached_by_file, open_text
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError

@@ -15,7 +15,7 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
-from promptls.models.names import LOCAL_EMBEDDINGS
+from promptls.models.model_names import LOCAL_EMBEDDINGS
 from promptls.models.weights import LOCAL_MODELS
 from promptls.security.files import join_path
 from promptls.security.trust import FolderCode

@@ -18,9 +18,9 @@ from promptls.experiments.answer_cache import (
 )
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS, judge_calls
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
-from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
-from promptls.models import names, opening
+from promptls.metrics.metric_loading import asks_for
+from promptls.models import model_names, opening
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.providers import Price, cost_of
 from promptls.models.retrying import RetryingModel
@@ -127,9 +127,13 @@ def judging_models(
     makers = [metric.options.get(EMBEDDINGS) for metric in chosen]
     models = settings.models
     return (
-        {name: names.find_model(name, models, root if name in models else base) for name in judges if name},
         {
-            str(name): names.find_embeddings(str(name), models, root if name in models else base)
+            name: model_names.find_model(name, models, root if name in models else base)
+            for name in judges
+            if name
+        },
+        {
+            str(name): model_names.find_embeddings(str(name), models, root if name in models else base)
             for name in makers
             if name
         },
@@ -186,7 +190,7 @@ def model_usage(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, 
         embedder = None
         if EMBEDDER in needs:
             name = metric.options.get(EMBEDDINGS)
-            embedder = experiment.embedders[str(name)] if name else names.find_embeddings(None)
+            embedder = experiment.embedders[str(name)] if name else model_names.find_embeddings(None)
             opening.check_embeddings(embedder)
         named = experiment.named_metrics.get(metric.name)
         calls = judge_calls(metric, named.use if named else metric.name) if judge else 0

@@ -20,8 +20,8 @@ from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import MetricAsks, judging_references, model_usage
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRenderer, row_renderer
-from promptls.metrics.loading import check_binding, load_metric
 from promptls.metrics.metric import Metric
+from promptls.metrics.metric_loading import check_binding, load_metric
 from promptls.models.keys import missing_among, ray_grants
 from promptls.models.model import ModelReference
 from promptls.models.opening import check_model

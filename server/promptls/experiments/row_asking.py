@@ -18,11 +18,11 @@ from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.resumable_job import RowOutcome
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.scores import RowResult, Score
-from promptls.metrics.loading import bound_arguments
 from promptls.metrics.metric import Metric
+from promptls.metrics.metric_loading import bound_arguments
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.names import MINILM
+from promptls.models.model_names import MINILM
 from promptls.models.opening import open_embeddings, open_model, opened_model
 from promptls.models.providers import Price, cost_of, is_paid, price_of
 from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster

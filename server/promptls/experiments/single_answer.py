@@ -18,7 +18,7 @@ from promptls.experiments.process import MayGo, Notify
 from promptls.experiments.run_protocol import AnswerText, Finished, Planned, to_json
 from promptls.models.keys import key_mask
 from promptls.models.model import Messages, ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import open_model
 from promptls.models.providers import cost_of, price_of
 from promptls.models.testing import digest_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.ide.experiments import ExperimentRuns, change_text, shows_examples
+from promptls.ide.experiment_runs import ExperimentRuns, change_text, shows_examples
 from promptls.models.keys import Destination
 from promptls.semantic.kind import Kind
 from promptls.text.format import in_dollars, plural, shorten_line

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 
-from promptls.ide.experiments import known_assessments
+from promptls.ide.experiment_runs import known_assessments
 from promptls.rendering.file_rendering import (
     FileRendering,
     PartRange,

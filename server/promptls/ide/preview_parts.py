@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from promptls.ide.hover.markdown import sample_text
 from promptls.models.model import ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.providers import price_of, window_of
 from promptls.rendering.file_rendering import FileRendering, TokenRange, rendered_parts
 from promptls.rendering.outcome import Rendering

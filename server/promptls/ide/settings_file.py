@@ -178,7 +178,7 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     elif last == "encoding":
         yield from ((name, "") for name in ENCODING_NAMES)
     elif last == "provider":
-        from promptls.models.names import PROVIDERS
+        from promptls.models.model_names import PROVIDERS
 
         yield from PROVIDERS.items()
     elif last == "api_key_env":
@@ -310,7 +310,7 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
                 yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
         return
     if inside == ("rate_limits",):
-        from promptls.models.names import PROVIDERS
+        from promptls.models.model_names import PROVIDERS
 
         for name, summary in PROVIDERS.items():
             yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
@@ -412,7 +412,7 @@ def value_text(keys: Keys, name: str) -> str:
 
         return page_of_metric(name) if name in BUILTIN_METRICS else ""
     if last in {"provider", "models", "default_model", "judge", "model"}:
-        from promptls.models.names import PROVIDERS
+        from promptls.models.model_names import PROVIDERS
 
         provider = name.partition(":")[0]
         return f"**{provider}**: {PROVIDERS[provider]}" if provider in PROVIDERS else ""

@@ -166,7 +166,7 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
 def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the models that have the same name as a provider's model; no rule turns this off."""
     for name in project.settings.models:
-        from promptls.models.names import provider_shadowed_by, shadowing_message
+        from promptls.models.model_names import provider_shadowed_by, shadowing_message
 
         if (provider := provider_shadowed_by(name)) is not None:
             # A name with escape sequences is not found in the text.
@@ -188,7 +188,7 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
         if problem is not None:
             yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {problem.text}")
     for name in project.settings.models:
-        from promptls.models.names import provider_shadowed_by
+        from promptls.models.model_names import provider_shadowed_by
 
         if provider_shadowed_by(name) is not None:
             continue
@@ -287,7 +287,7 @@ def _nearest_place(project: ProjectFile, location: tuple[str | int, ...]) -> Fil
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the rate limits for unknown providers."""
     for name in project.settings.rate_limits:
-        from promptls.models.names import PROVIDERS
+        from promptls.models.model_names import PROVIDERS
 
         provider = name.partition(":")[0]
         if provider not in PROVIDERS and name not in project.settings.models:

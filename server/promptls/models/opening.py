@@ -16,7 +16,7 @@ from promptls.models import keys
 from promptls.models.editor_model import EditorModel, check_editor
 from promptls.models.local import LocalModel
 from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
-from promptls.models.names import LOCAL_EMBEDDINGS, MINILM
+from promptls.models.model_names import LOCAL_EMBEDDINGS, MINILM
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
 from promptls.models.retrying import RateLimiter, Retrier, RetryingModel
 from promptls.models.weights import weights_file

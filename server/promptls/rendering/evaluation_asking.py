@@ -31,8 +31,8 @@ from promptls.dialects.opencompass.meta_template import (
     show_without_model,
 )
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt, PromptList, Row
+from promptls.dialects.opencompass.prompt_templates import PromptTemplate, select_rows
 from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, Vectors
-from promptls.dialects.opencompass.templates import PromptTemplate, select_rows
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS
 from promptls.embeddings import minilm
 from promptls.embeddings.language_model import NAME, embedded_scorer

@@ -238,7 +238,7 @@ class Diagnostics:
         runs = self._runs.latest(path)
         if not runs:
             return ()
-        from promptls.ide.experiments import run_findings
+        from promptls.ide.experiment_runs import run_findings
 
         return run_findings(snapshot, path, runs)
 

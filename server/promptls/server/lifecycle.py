@@ -30,7 +30,7 @@ _SCAN_SECONDS: Final = 0.3
 """How long messages wait for the scan of the workspace."""
 _FIRST_MODULES: Final = ("promptls.lint.registry", "promptls.lint.runner")
 """What the first diagnostics need."""
-_LATER_MODULES: Final = ("promptls.server.state.latest_renderings", "promptls.ide.experiments")
+_LATER_MODULES: Final = ("promptls.server.state.latest_renderings", "promptls.ide.experiment_runs")
 """What the first pause in typing needs."""
 _HANDLER_PACKAGES: Final = ("requests", "commands")
 _LOADING_PAUSE: Final = 0.02

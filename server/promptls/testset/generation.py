@@ -18,7 +18,7 @@ from promptls.experiments.estimate import ModelEstimate, estimate_of
 from promptls.experiments.manifest import results_folder
 from promptls.experiments.run_protocol import Planned
 from promptls.models.model import ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import check_model
 from promptls.settings.project import Project
 from promptls.testset.documents import HeadingSplitter, read_documents

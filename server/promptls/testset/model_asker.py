@@ -19,7 +19,7 @@ from promptls.experiments.answer_cache import (
 from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, ExpectedUsage, Spending
 from promptls.models.keys import key_mask
 from promptls.models.model import Completion, ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.opening import open_model
 from promptls.models.providers import cost_of, is_paid, price_of
 from promptls.models.retrying import CHARACTERS_A_TOKEN, RateLimiter, RetryingModel

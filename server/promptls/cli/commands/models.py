@@ -90,7 +90,7 @@ def _install(names: list[str]) -> None:
 
 
 def _references(names: list[str]) -> list[ModelReference]:
-    from promptls.models.names import find_model
+    from promptls.models.model_names import find_model
     from promptls.models.weights import LOCAL_MODELS
 
     project = find_project(Path.cwd() / SETTINGS_FILE)

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the schema."""
-    from promptls.docgen.schemas import as_json, header_schema, settings_schema
+    from promptls.docgen.json_schemas import as_json, header_schema, settings_schema
 
     print(as_json(settings_schema() if arguments.of == "settings" else header_schema()), end="")
     return 0

@@ -109,7 +109,7 @@ async def count_prompts(
 ) -> list[Counted]:
     """Render and count every prompt; raises UsageError for an unknown model or encoding."""
     from promptls.ide.preview_parts import encoding_of, model_of, token_report
-    from promptls.models.names import find_model
+    from promptls.models.model_names import find_model
     from promptls.rendering.make import limits_for, render_file, weigh
     from promptls.rendering.worker import Limits, RenderWorker
 

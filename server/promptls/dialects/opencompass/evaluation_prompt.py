@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from promptls.dialects.opencompass import templates
+from promptls.dialects.opencompass import prompt_templates
 from promptls.dialects.opencompass.prompt_list import (
     Messages,
     OpenCompassError,
@@ -29,7 +29,7 @@ from promptls.dialects.opencompass.retriever import (
 )
 from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 
-AnyTemplate: TypeAlias = templates.PromptTemplate | templates.RawPromptTemplate
+AnyTemplate: TypeAlias = prompt_templates.PromptTemplate | prompt_templates.RawPromptTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class EvaluationConfig:
     prompt: AnyTemplate | None
     retriever: Retriever
     inferencer: Mapping[str, Any]
-    reader: templates.Reader = field(default_factory=templates.Reader)
+    reader: prompt_templates.Reader = field(default_factory=prompt_templates.Reader)
 
     @property
     def inferencer_class(self) -> str:
@@ -80,7 +80,7 @@ class EvaluationConfig:
         for template in (self.prompt, self.ice):
             if template is None or (template is self.ice and template.ice_token is None):
                 continue
-            if isinstance(template, templates.RawPromptTemplate):
+            if isinstance(template, prompt_templates.RawPromptTemplate):
                 raise OpenCompassError(
                     f"`{self.inferencer_class}` weighs labels, and `{template.name}` is a list of messages, "
                     "which has none.",
@@ -112,7 +112,7 @@ class EvaluationConfig:
     @convert_exceptions
     def joined(self, examples: Sequence[Prompt]) -> Prompt:
         """Return the examples as they appear in the prompt: texts with separators, or dialogue items."""
-        if isinstance(self.ice, templates.RawPromptTemplate):
+        if isinstance(self.ice, prompt_templates.RawPromptTemplate):
             return Messages(
                 tuple(item for each in examples if isinstance(each, Messages) for item in each.items)
             )
@@ -257,7 +257,7 @@ def build_evaluation_prompt(
         prompt=_template("prompt_template", infer),
         retriever=build_retriever(infer.get("retriever")),
         inferencer=inferencer,
-        reader=templates.build_reader(reader),
+        reader=prompt_templates.build_reader(reader),
     )
 
 
@@ -267,7 +267,7 @@ def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
         return None
     raise_first(template_problems(name, config))
     is_raw = _class_of(config) == "RawPromptTemplate"
-    build = templates.build_raw_prompt_template if is_raw else templates.build_prompt_template
+    build = prompt_templates.build_raw_prompt_template if is_raw else prompt_templates.build_prompt_template
     return build(name, config)
 
 
@@ -278,9 +278,9 @@ def template_problems(name: str, config: Any) -> Iterator[OpenCompassError]:
         return
     kind = _class_of(config)
     if kind == "RawPromptTemplate":
-        yield from templates.raw_prompt_template_problems(name, config)
+        yield from prompt_templates.raw_prompt_template_problems(name, config)
     elif kind == "PromptTemplate":
-        yield from templates.prompt_template_problems(name, config)
+        yield from prompt_templates.prompt_template_problems(name, config)
     else:
         yield OpenCompassError(
             f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "

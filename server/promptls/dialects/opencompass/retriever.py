@@ -16,7 +16,7 @@ from promptls.dialects.opencompass.prompt_list import (
     no_mapping,
     raise_first,
 )
-from promptls.dialects.opencompass.templates import Reader
+from promptls.dialects.opencompass.prompt_templates import Reader
 from promptls.dialects.opencompass.vocabulary import (
     EMBEDDING_RETRIEVERS,
     LEGACY_RETRIEVER_KEYS,

@@ -27,8 +27,8 @@ from promptls.datasets.cells import flat_row, json_line
 from promptls.datasets.csv_file import write_rows
 from promptls.datasets.dataset import DataTable
 from promptls.experiments.pipeline import Outcome, Task, work_through
-from promptls.metrics.loading import loaded_module
 from promptls.metrics.metric import in_thread
+from promptls.metrics.metric_loading import loaded_module
 from promptls.models.keys import key_mask
 from promptls.security.private_files import open_private
 from promptls.text.errors import FilePlace, UsageError, UserError

@@ -35,7 +35,7 @@ from promptls.experiments.unfinished import UnfinishedRun, reopen_run
 from promptls.experiments.verdicts import failing_choice
 from promptls.metrics.metric import Metric
 from promptls.models.keys import missing_among, ray_grants
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.models.providers import is_paid
 from promptls.models.ray_cluster import check_cluster
 from promptls.semantic.template import Template

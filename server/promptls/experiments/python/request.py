@@ -16,7 +16,7 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
 from promptls.models.model import ModelReference
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.security.files import join_path
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError

@@ -105,7 +105,7 @@ _MAX_PYTHON_FILES: Final = 20
 
 def model_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the models available to experiments and metrics."""
-    from promptls.models.names import PROVIDERS
+    from promptls.models.model_names import PROVIDERS
     from promptls.models.weights import LOCAL_MODELS
 
     settings = request.snapshot.project(request.path).settings

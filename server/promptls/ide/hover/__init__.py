@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from promptls.ide.experiments import ExperimentRuns
+from promptls.ide.experiment_runs import ExperimentRuns
 from promptls.ide.hover.header_keys import hover_header, hover_named
 from promptls.ide.hover.markdown import Hover
 from promptls.ide.hover.names import (

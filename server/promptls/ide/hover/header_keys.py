@@ -13,7 +13,7 @@ from promptls.datasets.dataset_files import known_columns, row_lines
 from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.dialects.ragas.saved_prompt_keys import saved_key
 from promptls.ide.code_lenses import scores_text
-from promptls.ide.experiments import ExperimentRuns, change_text
+from promptls.ide.experiment_runs import ExperimentRuns, change_text
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
 from promptls.ide.key_facts import fact_at, known_value
 from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_metric, named_value_at
@@ -250,7 +250,7 @@ def _builtin_signature(metric: Metric) -> str:
 
 
 def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    from promptls.models.names import find_model
+    from promptls.models.model_names import find_model
 
     project = snapshot.project(path)
     try:

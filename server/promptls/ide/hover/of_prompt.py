@@ -11,7 +11,7 @@ from promptls.datasets.dataset_files import row_lines
 from promptls.dialects import KeyFact
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.ide.document_symbols import shown_path
-from promptls.ide.experiments import ExperimentRuns, known_assessments
+from promptls.ide.experiment_runs import ExperimentRuns, known_assessments
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
 from promptls.ide.inlay_hints import range_text
 from promptls.rendering.file_rendering import (

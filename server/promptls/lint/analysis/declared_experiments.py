@@ -143,7 +143,7 @@ def taken_by(use: str, folder: Path) -> MetricParameters | None:
     file, colon, attribute = use.rpartition(":")
     if not colon or not file.endswith(".py"):
         from promptls.metrics.builtin_metrics import BUILTIN_METRICS
-        from promptls.metrics.loading import metric_parameters
+        from promptls.metrics.metric_loading import metric_parameters
 
         ready = BUILTIN_METRICS.get(use)
         if ready is None:

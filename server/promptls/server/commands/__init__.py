@@ -37,10 +37,10 @@ class LazyModule:
 
 
 if TYPE_CHECKING:
-    from promptls.server.commands import asking, generate_dataset, preview, prompts, results, runs
+    from promptls.server.commands import generate_dataset, model_questions, preview, prompts, results, runs
     from promptls.server.session import Session
 else:
-    asking = LazyModule("commands.asking")
+    model_questions = LazyModule("commands.model_questions")
     generate_dataset = LazyModule("commands.generate_dataset")
     preview = LazyModule("commands.preview")
     prompts = LazyModule("commands.prompts")
@@ -72,12 +72,14 @@ COMMANDS: Final[dict[str, Command]] = {
     "promptls.previewCommitted": lambda s, arguments, _: preview.preview_committed(
         s.context, s.renderings, arguments
     ),
-    "promptls.ask": lambda s, arguments, _: asking.ask(s.context, s.renderings, s.trust, arguments),
-    "promptls.previewAnswers": lambda s, arguments, _: asking.preview_answers(
+    "promptls.ask": lambda s, arguments, _: model_questions.ask(s.context, s.renderings, s.trust, arguments),
+    "promptls.previewAnswers": lambda s, arguments, _: model_questions.preview_answers(
         s.context, s.renderings, arguments
     ),
-    "promptls.saveData": lambda s, arguments, _: asking.save_data(s.context, arguments),
-    "promptls.applyTruncation": lambda s, arguments, _: asking.apply_truncation(s.context, arguments),
+    "promptls.saveData": lambda s, arguments, _: model_questions.save_data(s.context, arguments),
+    "promptls.applyTruncation": lambda s, arguments, _: model_questions.apply_truncation(
+        s.context, arguments
+    ),
     "promptls.tokens": lambda s, arguments, _: preview.tokens(s.context, s.renderings, s.trust, arguments),
     "promptls.truncationLab": lambda s, arguments, token: preview.truncation_lab(
         s.context, s.trust, arguments, token

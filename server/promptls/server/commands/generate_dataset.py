@@ -16,7 +16,7 @@ from promptls.experiments.run_protocol import Event, Planned, ProcessRequest, Ro
 from promptls.preview.asking import ANSWERS
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
-from promptls.server.commands.asking import request_to_ask
+from promptls.server.commands.model_questions import request_to_ask
 from promptls.server.commands.runs import editor_of, run_request, secrets_in
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust

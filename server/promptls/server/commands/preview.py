@@ -10,7 +10,7 @@ from typing import Any
 from lsprotocol import types
 
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
-from promptls.models.names import find_model
+from promptls.models.model_names import find_model
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
 from promptls.preview.preview_result import (

@@ -28,7 +28,7 @@ from promptls.experiments.run_protocol import (
 )
 from promptls.experiments.verdicts import LiveVerdicts, RowVerdict, latest_verdicts
 from promptls.experiments.verdicts import row_verdicts as verdicts_of
-from promptls.ide import experiments
+from promptls.ide import experiment_runs
 from promptls.ide.code_lenses import Running, changed_text, plan_text, progress_text
 from promptls.models.editor_model import AskEditor
 from promptls.server import command_types
@@ -101,7 +101,7 @@ def subject_of(context: Context, request: RunRequest) -> tuple[str, str]:
     from promptls.experiments.folder_code import prompt_of_run
 
     prompt, experiment = prompt_of_run(request)
-    return prompt, experiment or next(iter(experiments.experiment_names(context.snapshot, prompt)), "")
+    return prompt, experiment or next(iter(experiment_runs.experiment_names(context.snapshot, prompt)), "")
 
 
 def title_of(context: Context, request: RunRequest) -> str:
@@ -475,13 +475,13 @@ async def experiment_tests(
     With `allPrompts`, prompts without experiments are among them.
     """
     if "uri" in arguments:
-        one = experiments.prompt_tests(context.snapshot, prompt_path(context, arguments))
+        one = experiment_runs.prompt_tests(context.snapshot, prompt_path(context, arguments))
         found = [one] if one is not None else []
     else:
         await scan.finished()
         found = await in_slices(
             context,
-            experiments.prompts_with_experiments(
+            experiment_runs.prompts_with_experiments(
                 context.snapshot, all_prompts=optional(arguments, "allPrompts", bool) is True
             ),
             token,
@@ -524,7 +524,7 @@ async def experiment_rows(context: Context, arguments: dict[str, Any]) -> comman
     experiment = optional(arguments, "experiment", str)
     if experiment is None:
         raise UsageError("the command needs the experiment", remedy='pass {"uri": …, "experiment": "<name>"}')
-    dataset = experiments.dataset_of(context.snapshot, path, experiment)
+    dataset = experiment_runs.dataset_of(context.snapshot, path, experiment)
     unsaved = context.snapshot.unsaved()
     # Reading a long dataset takes time, so a thread does it; it does not access the session.
     found = await asyncio.to_thread(_rows, path, experiment, dataset, unsaved)
@@ -541,7 +541,7 @@ async def row_verdicts(arguments: dict[str, Any]) -> command_types.RowVerdictsRe
     return {"verdicts": found}
 
 
-def _prompt(context: Context, found: experiments.ExperimentTests) -> command_types.PromptTestsJson:
+def _prompt(context: Context, found: experiment_runs.ExperimentTests) -> command_types.PromptTestsJson:
     template = context.snapshot.template(found.path)
     assert template is not None
     return {
@@ -562,7 +562,7 @@ def _rows(
     of_examples = list(_readable(latest_verdicts(run for run in runs if is_of_examples(run.rows_chosen))))
     listed: list[command_types.RowTestJson]
     if dataset is not None:
-        rows, more = experiments.row_tests(dataset)
+        rows, more = experiment_runs.row_tests(dataset)
         listed = [{"number": row.number, "line": row.line, "label": row.label} for row in rows]
     else:
         more = False

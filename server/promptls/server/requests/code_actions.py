@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcContentModified
 from promptls.ide.code_actions import QuickFix, fix_all_edits, quick_fixes
 from promptls.ide.code_lenses import actions, run_actions
 from promptls.ide.contract_formats import contract_actions
-from promptls.ide.experiments import experiment_names
+from promptls.ide.experiment_runs import experiment_names
 from promptls.ide.new_prompt import beginnings
 from promptls.ide.refactor import REFACTORINGS, offers, place_at
 from promptls.ide.refactor.refactoring import Change

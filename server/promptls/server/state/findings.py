@@ -142,7 +142,7 @@ class DataFindings:
             self._refresh(path)
 
     def _refresh(self, path: str) -> None:
-        from promptls.ide.experiments import row_findings
+        from promptls.ide.experiment_runs import row_findings
 
         try:
             self._take(path, row_findings(self._context.snapshot, path, self._runs.latest(path)))
@@ -177,7 +177,7 @@ class DataFindings:
             self._publish(dataset)
 
     def _publish(self, dataset: Path) -> None:
-        from promptls.ide.experiments import shown_rows
+        from promptls.ide.experiment_runs import shown_rows
 
         found = [each for rows in self._by_prompt.values() for each in rows if each[0].dataset == dataset]
         severities = {row.run.prompt: severity for row, severity in found}

@@ -12,7 +12,7 @@ from promptls.server.context import Context, Event
 
 if TYPE_CHECKING:
     from promptls.ide.code_lenses import Running
-    from promptls.ide.experiments import ExperimentRuns
+    from promptls.ide.experiment_runs import ExperimentRuns
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class LatestRuns:
     def current(self, path: str) -> tuple[ExperimentRuns, ...]:
         """Return the experiments of a file with their last runs, read now."""
         try:
-            from promptls.ide.experiments import experiment_runs
+            from promptls.ide.experiment_runs import experiment_runs
 
             self._latest[path] = experiment_runs(self._context.snapshot, path)
         except Exception:

@@ -181,7 +181,7 @@ def _texts(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...])
 def _without_parameters(
     file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]
 ) -> Iterator[Finding]:
-    from promptls.metrics.loading import is_bound
+    from promptls.metrics.metric_loading import is_bound
 
     output_key = file.template.declarations.settings.output_key
     named = named_metrics(file)

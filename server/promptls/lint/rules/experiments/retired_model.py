@@ -97,7 +97,7 @@ def _retired(file: File) -> Iterator[Finding]:
 
 def retirement(name: str, project: Project) -> str | None:
     """Return the message about a retired model; None for any other name."""
-    from promptls.models.names import find_model
+    from promptls.models.model_names import find_model
     from promptls.models.retired import retirement_of
 
     try:

@@ -100,7 +100,7 @@ def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, 
 
 def _embeddings_problem(name: str, project: Project) -> NameProblem | None:
     """Return the problem of the name of an embedding model, or None."""
-    from promptls.models.names import LOCAL_EMBEDDINGS, find_embeddings
+    from promptls.models.model_names import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
 
     try:
@@ -116,7 +116,7 @@ def model_problem(name: str, project: Project, folder: Path | None = None) -> Na
 
     Recorded answers must exist; they are relative to `folder`.
     """
-    from promptls.models.names import find_model
+    from promptls.models.model_names import find_model
     from promptls.models.weights import LOCAL_MODELS
 
     try:
@@ -136,7 +136,7 @@ def model_problem(name: str, project: Project, folder: Path | None = None) -> Na
 
 def _foreign_notation(name: str) -> NameProblem | None:
     """Return the problem of a model's name in the notation of another tool; None if it is not one."""
-    from promptls.models.names import PROVIDERS
+    from promptls.models.model_names import PROVIDERS
 
     if name in PROVIDERS:
         return NameProblem(

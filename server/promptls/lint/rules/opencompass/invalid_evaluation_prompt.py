@@ -50,8 +50,8 @@ from typing import Any, Final
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
 from promptls.dialects.opencompass.meta_template import api_begin_problem, meta_problems, refused_list
 from promptls.dialects.opencompass.prompt_list import ConfigPath, OpenCompassError
+from promptls.dialects.opencompass.prompt_templates import dialogue_problems, reader_problems
 from promptls.dialects.opencompass.retriever import retriever_problems
-from promptls.dialects.opencompass.templates import dialogue_problems, reader_problems
 from promptls.dialects.opencompass.vocabulary import (
     CHAT_INFERENCERS,
     DIALOGUE_ROLES,
