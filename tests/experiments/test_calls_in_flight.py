@@ -68,19 +68,19 @@ async def test_a_resumed_run_lists_the_calls_that_may_have_been_paid_for(
     release.set()
     planned = await folder.plan(resume=str(journal))
     assert planned.calls == 5
-    assert planned.unsure is not None
-    assert planned.unsure.startswith(
+    assert planned.in_flight is not None
+    assert planned.in_flight.startswith(
         "3 calls were in flight when the run broke off, and may have been paid for, about $"
     )
-    assert planned.unsure.endswith(
-        ": rows 2 (id r2), 3 (id r3), 4 (id r4); they are made again (`--leave-unsure` leaves them out)"
+    assert planned.in_flight.endswith(
+        ": rows 2 (id r2), 3 (id r3), 4 (id r4); they are made again (`--skip-in-flight` leaves them out)"
     )
     finished = await folder.ask(resume=str(journal))
     assert [row["response"] for row in table(finished)] == [f"to text {number}" for number in range(1, 7)]
     twice = {text for text, count in Counter(map(last_text, server.requests)).items() if count == 2}
     assert twice == {"text 2", "text 3", "text 4"}
-    assert main(["run", "--leave-unsure", str(folder.prompt)]) == 2
-    assert "`--leave-unsure` is for a run that broke off" in capsys.readouterr().err
+    assert main(["run", "--skip-in-flight", str(folder.prompt)]) == 2
+    assert "`--skip-in-flight` is for a run that broke off" in capsys.readouterr().err
 
 
 async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(
@@ -88,11 +88,11 @@ async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(
 ) -> None:
     journal = killed(folder, lambda: len(server.requests) == 4)
     release.set()
-    planned = await folder.plan(resume=str(journal), leave_unsure=True)
+    planned = await folder.plan(resume=str(journal), skip_in_flight=True)
     assert planned.calls == 2
-    assert planned.unsure is not None
-    assert planned.unsure.endswith("they are left out")
-    finished = await folder.ask(resume=str(journal), leave_unsure=True)
+    assert planned.in_flight is not None
+    assert planned.in_flight.endswith("they are left out")
+    finished = await folder.ask(resume=str(journal), skip_in_flight=True)
     errors = [row["error"] for row in table(finished)]
     assert [bool(error) for error in errors] == [False, True, True, True, False, False]
     assert "may have been paid for; it was not made again" in errors[1]
@@ -108,7 +108,7 @@ async def test_a_cached_answer_of_an_unfinished_row_is_not_in_doubt(
     (folder.path / "metrics.py").write_text(SLOW_METRIC, encoding="utf-8")
     journal = killed(folder, (folder.path / "scoring").exists)
     (folder.path / "go").touch()
-    assert (await folder.plan(resume=str(journal))).unsure is None
+    assert (await folder.plan(resume=str(journal))).in_flight is None
     await folder.ask(resume=str(journal))
     assert len(server.requests) == 4
 
@@ -124,9 +124,9 @@ async def test_a_judges_call_is_one_of_them(folder: Folder, server: ModelServer)
     journal = killed(folder, lambda: len(server.requests) == 2)
     event.set()
     planned = await folder.plan(resume=str(journal))
-    assert planned.unsure is not None
-    assert planned.unsure.startswith("1 call was in flight")
-    assert "row 1 (id r1); it is made again" in planned.unsure
+    assert planned.in_flight is not None
+    assert planned.in_flight.startswith("1 call was in flight")
+    assert "row 1 (id r1); it is made again" in planned.in_flight
     await folder.ask(resume=str(journal))
     assert len(server.requests) == 2 * 2 + 1
 
@@ -155,7 +155,7 @@ def test_calls_of_a_function_are_named_as_well(
     more = ["--experiment", "evals.py:triage", "--concurrency", "2"]
     journal = killed(folder, lambda: len(list(folder.path.glob("asked*"))) == 2, *more)
     (folder.path / "go").touch()
-    code = main(["run", "--resume", str(journal), *(["--leave-unsure"] if leave else [])])
+    code = main(["run", "--resume", str(journal), *(["--skip-in-flight"] if leave else [])])
     said = capsys.readouterr().out
     assert "2 calls were in flight" in said
     assert "rows 2 (id 2), 3 (id 3); they are" in said

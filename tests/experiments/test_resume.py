@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.answer_cache import CallInFlight, unsure_calls
+from promptls.experiments.answer_cache import CallInFlight, calls_without_answer
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_index import known_runs
 from promptls.experiments.unfinished import read_header, reopen_run, unfinished_runs
@@ -32,7 +32,7 @@ def calls_in_doubt(path: Path) -> tuple[CallInFlight, ...]:
     """What a run that goes on would say may have been paid for."""
     run = reopen_run(path)
     try:
-        return unsure_calls(run.calls_in_flight, path.parent)
+        return calls_without_answer(run.calls_in_flight, path.parent)
     finally:
         run.close()
 
@@ -211,9 +211,9 @@ def test_repeatedly_killed_runs_neither_lose_nor_repeat_rows(folder: Folder, ser
             break
         if left:
             command = [sys.executable, "-m", "promptls", "run", "--resume", str(left[0].path)]
-            unsure = calls_in_doubt(left[0].path)
-            assert len({call.number for call in unsure}) <= at_once
-            doubted |= Counter(f"text {call.number}" for call in unsure)
+            in_flight = calls_in_doubt(left[0].path)
+            assert len({call.number for call in in_flight}) <= at_once
+            doubted |= Counter(f"text {call.number}" for call in in_flight)
     assert kills >= 2
     (results,) = folder.results.glob("*.csv")
     with results.open(encoding="utf-8", newline="") as stream:

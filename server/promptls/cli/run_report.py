@@ -42,8 +42,8 @@ def heading(prepared: Prepared) -> str:
         )
     if (run := continued.resumed) is not None:
         lines.append(paint(f"{run.count:,} of {plan.results:,} results are there already", "dim"))
-    if planned.unsure is not None:
-        lines.append(paint(planned.unsure, "yellow"))
+    if planned.in_flight is not None:
+        lines.append(paint(planned.in_flight, "yellow"))
     if planned.calls and any(_may_be_long(experiment, model) for model in experiment.models):
         lines.append(paint("answers may be long, which takes time here: `max_tokens` limits them", "dim"))
     if planned.failing:

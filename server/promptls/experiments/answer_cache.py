@@ -281,7 +281,7 @@ def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> Cal
     return notify
 
 
-def unsure_calls(
+def calls_without_answer(
     calls: Iterable[CallInFlight], folder: Path, since: float | None = None
 ) -> tuple[CallInFlight, ...]:
     """Return the `calls` whose answers are not in the cache of the results folder.
@@ -298,7 +298,7 @@ def unsure_calls(
         cache.close()
 
 
-def describe_unsure_calls(
+def describe_calls_in_flight(
     calls: Sequence[CallInFlight], ids: Mapping[int, str], cost: float | None, *, left: bool
 ) -> str | None:
     """Return a sentence that lists the calls by the ids of their rows; None if there are none.
@@ -313,7 +313,7 @@ def describe_unsure_calls(
     rows = ", ".join(named[:_SHOWN_ROWS]) + more
     price = f", about {in_dollars(cost)}" if cost else ""
     was, they, them = ("was", "it is", "it") if len(calls) == 1 else ("were", "they are", "them")
-    end = f"{they} left out" if left else f"{they} made again (`--leave-unsure` leaves {them} out)"
+    end = f"{they} left out" if left else f"{they} made again (`--skip-in-flight` leaves {them} out)"
     return (
         f"{plural(len(calls), 'call')} {was} in flight when the run broke off, and may have been paid "
         f"for{price}: row{'s' if len(numbers) > 1 else ''} {rows}; {end}"

@@ -22,7 +22,7 @@ from promptls.security.processes import start_module, whole_environment
 from promptls.text.errors import FilePlace, UserError, error_of
 
 
-class Program(NamedTuple):
+class WorkerProgram(NamedTuple):
     """A program that carries out requests in a process of its own."""
 
     module: str
@@ -39,7 +39,7 @@ class Program(NamedTuple):
             return frozenset()
 
 
-RUNS: Final = Program("promptls.experiments.process", requested_access)
+RUNS: Final = WorkerProgram("promptls.experiments.process", requested_access)
 
 # Timeout in seconds for a cancelled process to report where its finished rows are.
 CANCEL_SECONDS = 1.0
@@ -52,7 +52,7 @@ QUOTED = 500
 
 
 async def plan_in_process(
-    request: run_protocol.ProcessRequest, program: Program = RUNS
+    request: run_protocol.ProcessRequest, program: WorkerProgram = RUNS
 ) -> run_protocol.Planned:
     """Return the plan of the requested run: its actions and cost, and the number of rows changed by edits.
 
@@ -74,7 +74,7 @@ async def run_in_process(
     on_event: Callable[[run_protocol.Event], None],
     may_spend: Callable[[run_protocol.Planned], Awaitable[bool]] | None = None,
     ask_editor: AskEditor | None = None,
-    program: Program = RUNS,
+    program: WorkerProgram = RUNS,
 ) -> run_protocol.Finished:
     """Perform the requested run and return its final event; all earlier events go to `on_event`.
 
@@ -91,7 +91,7 @@ async def run_in_process(
 
 
 async def _follow(
-    program: Program,
+    program: WorkerProgram,
     request: run_protocol.ProcessRequest,
     on_event: Callable[[run_protocol.Event], None],
     may_spend: Callable[[run_protocol.Planned], Awaitable[bool]] | None,
@@ -168,7 +168,7 @@ class _RunningProcess:
             if value["event"] == "Cancelled":
                 raise _CancelledRunError
             if value["event"] in run_protocol.QUESTIONS:
-                self._answers.hear(value)
+                self._answers.process(value)
                 continue
             event = run_protocol.from_json(value)
             if isinstance(event, run_protocol.Started):

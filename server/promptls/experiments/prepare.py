@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.access import Access, sends_of
-from promptls.experiments.answer_cache import CallInFlight, describe_unsure_calls, unsure_calls
+from promptls.experiments.answer_cache import CallInFlight, calls_without_answer, describe_calls_in_flight
 from promptls.experiments.budget import Budget
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.examples import over_examples
@@ -54,7 +54,7 @@ def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary
     return sum(known.get(row.number) != each.digest for row, each in rendered)
 
 
-def unsure_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> str | None:
+def in_flight_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> str | None:
     """Return a sentence with the calls and their approximate cost; None if there are none.
 
     `left` means that they are not repeated.
@@ -68,7 +68,7 @@ def unsure_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> 
     costs = [_cost(plan, call, found.get(call.number, ("", 0))[1]) for call in calls]
     known = [cost for cost in costs if cost is not None]
     ids = {number: name for number, (name, _) in found.items()}
-    return describe_unsure_calls(calls, ids, sum(known) if known else None, left=left)
+    return describe_calls_in_flight(calls, ids, sum(known) if known else None, left=left)
 
 
 def _cost(plan: Plan, call: CallInFlight, tokens: int) -> float | None:
@@ -121,8 +121,8 @@ async def prepare_run(request: RunRequest) -> AsyncIterator[Prepared]:
         try:
             continued = opened.continued(plan)
             before = _before(experiment, opened.choice)
-            unsure = unsure_message(plan, opened.unsure, left=opened.leaves_unsure)
-            yield Prepared(plan, continued, replace(plan_report(plan, before), unsure=unsure))
+            in_flight = in_flight_message(plan, opened.in_flight, left=opened.skips_in_flight)
+            yield Prepared(plan, continued, replace(plan_report(plan, before), in_flight=in_flight))
         finally:
             plan.close()
     finally:
@@ -140,8 +140,8 @@ class _Opened(NamedTuple):
     # A run that ignores cached answers also ignores those from before its start when it is resumed.
     fresh_since: float | None = None
     # Calls of the resumed run that may have been charged, and whether they are skipped.
-    unsure: tuple[CallInFlight, ...] = ()
-    leaves_unsure: bool = False
+    in_flight: tuple[CallInFlight, ...] = ()
+    skips_in_flight: bool = False
 
     def continued(self, plan: Plan) -> Continued:
         """Return the run that is continued; raises `UsageError` if its inputs have changed."""
@@ -167,7 +167,7 @@ class _Opened(NamedTuple):
 
     @property
     def _left(self) -> tuple[CallInFlight, ...]:
-        return self.unsure if self.leaves_unsure else ()
+        return self.in_flight if self.skips_in_flight else ()
 
 
 def requested_access(request: RunRequest) -> Access:
@@ -276,8 +276,8 @@ def _resume(request: RunRequest) -> _Opened:
         *chosen,
         run,
         fresh_since=since,
-        unsure=unsure_calls(run.calls_in_flight, experiment.folder, since),
-        leaves_unsure=request.leave_unsure,
+        in_flight=calls_without_answer(run.calls_in_flight, experiment.folder, since),
+        skips_in_flight=request.skip_in_flight,
     )
 
 

@@ -93,7 +93,7 @@ async def _listening(
     if request.editor:
         EDITOR.set(link.ask)
 
-    def hear(line: Mapping[str, Any]) -> None:
+    def receive(line: Mapping[str, Any]) -> None:
         if "go" in line:
             go.set()
         elif "answer" in line:
@@ -105,7 +105,7 @@ async def _listening(
             await go.wait()
         return not request.only_plan
 
-    threading.Thread(target=_listen, args=(loop, task, hear), daemon=True).start()
+    threading.Thread(target=_listen, args=(loop, task, receive), daemon=True).start()
     await run(request, notify, may_go)
 
 
@@ -140,7 +140,7 @@ async def _run(request: RunRequest, notify: Notify, may_go: MayGo) -> None:
 
 
 def _listen(
-    loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], hear: Callable[[Mapping[str, Any]], None]
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], receive: Callable[[Mapping[str, Any]], None]
 ) -> None:
     # The loop is already closed if the run has completed.
     with contextlib.suppress(RuntimeError):
@@ -148,7 +148,7 @@ def _listen(
             said = json.loads(line)
             if "cancel" in said:
                 break
-            loop.call_soon_threadsafe(hear, said)
+            loop.call_soon_threadsafe(receive, said)
         loop.call_soon_threadsafe(task.cancel)
     for _line in sys.stdin:
         pass

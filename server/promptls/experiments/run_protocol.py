@@ -46,7 +46,7 @@ class RunRequest:
     is a run to resume, `retry_errors` one whose failed rows are retried; `prompt` may then be empty. With
     `complete`, rows that are missing from the run of `retry_errors` are included. `engine` is `local` or
     `ray`, and `ray_address` the address of the cluster. `fresh` ignores answers that are in
-    the cache. With `leave_unsure`, a resumed run skips calls that may have been charged when it was
+    the cache. With `skip_in_flight`, a resumed run skips calls that may have been charged when it was
     interrupted. Without `yes`, an expensive run requires confirmation; with `only_plan`, it stops there. With
     `leave_one_out`, it runs all rows with all few-shot examples, and without each one. `unsaved` are unsaved
     texts by absolute path. `secrets` are environment variables of
@@ -70,7 +70,7 @@ class RunRequest:
     retry_errors: str | None = None
     complete: bool = False
     fresh: bool = False
-    leave_unsure: bool = False
+    skip_in_flight: bool = False
     yes: bool = False
     only_plan: bool = False
     leave_one_out: bool = False
@@ -109,7 +109,7 @@ class Planned:
     question: str | None = None
     judging: int = 0
     """The number of calls by metrics."""
-    unsure: str | None = None
+    in_flight: str | None = None
     """The calls of a resumed run that may have been charged already; None if there are none."""
     sends: Sequence[Mapping[str, Any]] = ()
     """What is sent where: `model`, `host`, `variable` (None without a key), and `allowed`."""
@@ -235,7 +235,7 @@ class EditorAnswers:
         self._send = send
         self._requests: dict[int, asyncio.Task[None]] = {}
 
-    def hear(self, event: Mapping[str, Any]) -> None:
+    def process(self, event: Mapping[str, Any]) -> None:
         """Process one of the `QUESTIONS`."""
         request_id = event["id"]
         if event["event"] == "AskEditor":

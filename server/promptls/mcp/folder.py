@@ -19,7 +19,7 @@ from promptls.text.errors import FilePlace, UsageError
 from promptls.workspace.settings import folder_to_trust
 
 
-class Answer(NamedTuple):
+class ToolResult(NamedTuple):
     """The answer of a tool: short text for a model, and the same as data for programs."""
 
     text: str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.chosen_files import ChosenFiles, rewrite
 from promptls.cli.terminal import shown_path
-from promptls.mcp.folder import Answer, Folder
+from promptls.mcp.folder import Folder, ToolResult
 from promptls.rendering.job import RenderJob
 from promptls.rendering.make import code_of_rendering, limits_for
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
@@ -32,13 +32,13 @@ MAX_CHARACTERS: Final = 20_000
 """The number of characters of a rendered part, or of a diff, in an answer."""
 
 
-async def check_prompts(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def check_prompts(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the findings of the chosen files, with their places and what corrects them."""
     chosen = await asyncio.to_thread(folder.choose, arguments.get("paths") or [])
     return await asyncio.to_thread(_check, chosen, arguments.get("rules"))
 
 
-def _check(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
+def _check(chosen: ChosenFiles, rules: list[str] | None = None) -> ToolResult:
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import checked_files
 
@@ -56,7 +56,7 @@ def _check(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
     left_out = code_of_rendering(chosen.snapshot, incomplete).left_out() if incomplete else None
     if left_out is not None:
         lines.append(f"not trusted: {left_out}")
-    return Answer("\n".join(lines), {"checked": checked, "findings": found, "left_out": left_out})
+    return ToolResult("\n".join(lines), {"checked": checked, "findings": found, "left_out": left_out})
 
 
 def _findings(file: CheckedFile) -> Iterator[dict[str, Any]]:
@@ -75,15 +75,15 @@ def _findings(file: CheckedFile) -> Iterator[dict[str, Any]]:
         }
 
 
-async def explain_rule(_folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def explain_rule(_folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the page of a rule."""
     from promptls.cli.commands.explain import rule_json, rule_named
 
     rule = rule_json(rule_named(arguments["rule"]))
-    return Answer(f"# {rule['name']} ({rule['severity']})\n\n{rule['page']}", {**rule})
+    return ToolResult(f"# {rule['name']} ({rule['severity']})\n\n{rule['page']}", {**rule})
 
 
-async def show_contract(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def show_contract(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the inputs of a prompt."""
     from promptls.cli.commands.contract import contract_json
 
@@ -92,7 +92,7 @@ async def show_contract(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
         return contract_json(chosen.snapshot, path)
 
     contract = await asyncio.to_thread(read)
-    return Answer("\n".join(_contract_lines(contract)), contract)
+    return ToolResult("\n".join(_contract_lines(contract)), contract)
 
 
 def _contract_lines(contract: Mapping[str, Any]) -> Iterator[str]:
@@ -109,10 +109,10 @@ def _contract_lines(contract: Mapping[str, Any]) -> Iterator[str]:
         yield "an include is not known, so there may be more"
 
 
-async def read_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def read_prompt(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the text of a prompt file."""
     text = await asyncio.to_thread(prompt_text, folder, arguments["file"])
-    return Answer(text, {"text": text})
+    return ToolResult(text, {"text": text})
 
 
 def prompt_text(folder: Folder, name: str) -> str:
@@ -123,7 +123,7 @@ def prompt_text(folder: Folder, name: str) -> str:
     return template.source.text
 
 
-async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the parts of the rendered prompt."""
     snapshot, job, sample = await asyncio.to_thread(_job, folder, arguments)
     return _render(job, sample, await _outcome(snapshot, job))
@@ -151,7 +151,7 @@ async def _outcome(snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFail
         await worker.close()
 
 
-def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) -> Answer:
+def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) -> ToolResult:
     rendering = _succeeded(job, outcome)
     path = shown_path(job.path)
     retained = (
@@ -184,7 +184,7 @@ def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) 
         ],
         "problems": [problem.message for problem in rendering.problems],
     }
-    return Answer("\n".join(lines), data)
+    return ToolResult("\n".join(lines), data)
 
 
 def _content(part: RenderedPart) -> str:
@@ -202,7 +202,7 @@ def _succeeded(job: RenderJob, outcome: Rendering | RenderFailure) -> Rendering:
     return outcome
 
 
-async def count_tokens(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def count_tokens(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the tokens of the chosen prompts, part by part."""
     from promptls.cli.commands.tokens import count_prompts, counted_json, counted_paths
 
@@ -217,7 +217,7 @@ async def count_tokens(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
         counted_json(each) for each in await count_prompts(snapshot, paths, model_name=arguments.get("model"))
     ]
     lines = [line for each in prompts for line in _count_lines(each)] or ["there is no prompt here"]
-    return Answer("\n".join(lines), {"prompts": prompts})
+    return ToolResult("\n".join(lines), {"prompts": prompts})
 
 
 def _count_lines(prompt: Mapping[str, Any]) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _count_lines(prompt: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  problem: {problem}" for problem in prompt["problems"])
 
 
-async def preview_changes(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def preview_changes(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the difference between the rendering of the last commit and the current one."""
     from promptls.preview.preview_answers import committed_prompt
 
@@ -248,7 +248,7 @@ async def preview_changes(folder: Folder, arguments: Mapping[str, Any]) -> Answe
     return _changes(job, sample, before.commit, old, new)
 
 
-def _changes(job: RenderJob, sample: Sample, commit: Commit, old: Rendering, new: Rendering) -> Answer:
+def _changes(job: RenderJob, sample: Sample, commit: Commit, old: Rendering, new: Rendering) -> ToolResult:
     path = shown_path(job.path)
     difference = unified_diff(_messages(old), _messages(new), f"{commit.name}", "now", n=1, lineterm="")
     diff = shorten_text("\n".join(difference), MAX_CHARACTERS)
@@ -263,7 +263,7 @@ def _changes(job: RenderJob, sample: Sample, commit: Commit, old: Rendering, new
         "changed": bool(diff),
         "diff": diff,
     }
-    return Answer(f"{heading}\n{diff or 'the rendered prompt is the same with this data'}", data)
+    return ToolResult(f"{heading}\n{diff or 'the rendered prompt is the same with this data'}", data)
 
 
 def _messages(rendering: Rendering) -> list[str]:
@@ -274,12 +274,12 @@ def _messages(rendering: Rendering) -> list[str]:
     ]
 
 
-async def edit_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def edit_prompt(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Replace the text, and return the findings of the new one."""
     return await asyncio.to_thread(_edit, folder, arguments["file"], arguments["old"], arguments["new"])
 
 
-def _edit(folder: Folder, name: str, old: str, new: str) -> Answer:
+def _edit(folder: Folder, name: str, old: str, new: str) -> ToolResult:
     chosen, path = folder.choose_prompt(name)
     template = chosen.snapshot.template(path)
     assert template is not None
@@ -294,4 +294,4 @@ def _edit(folder: Folder, name: str, old: str, new: str) -> Answer:
     after = text.replace(old, new)
     rewrite(path, text, after)
     checked = _check(folder.choose([name]))
-    return Answer(f"{shown_path(Path(path))} is changed; {checked.text}", checked.data)
+    return ToolResult(f"{shown_path(Path(path))} is changed; {checked.text}", checked.data)

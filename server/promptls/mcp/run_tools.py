@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from promptls.cli.terminal import shown_path
-from promptls.mcp.folder import Answer, Folder, not_trusted
+from promptls.mcp.folder import Folder, ToolResult, not_trusted
 from promptls.security.trust import TrustStore
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_dollars, plural
@@ -31,7 +31,7 @@ Notify = Callable[[float, float, str], Awaitable[None]]
 """Reports progress: results there, results expected, and a message."""
 
 
-async def run_experiment(folder: Folder, arguments: Mapping[str, Any], notify: Notify) -> Answer:
+async def run_experiment(folder: Folder, arguments: Mapping[str, Any], notify: Notify) -> ToolResult:
     """Run the experiment in its own process, under the budget; return its scores and worst rows."""
     from promptls.experiments.client import plan_in_process, run_in_process
     from promptls.experiments.history import read_run
@@ -40,7 +40,7 @@ async def run_experiment(folder: Folder, arguments: Mapping[str, Any], notify: N
     request = await asyncio.to_thread(_request, folder, arguments)
     if request.only_plan:
         planned = await plan_in_process(request)
-        return Answer(plan_text(planned), asdict(planned))
+        return ToolResult(plan_text(planned), asdict(planned))
     consent = _Consent(request)
     try:
         finished = await _followed(partial(run_in_process, request), consent, notify)
@@ -198,7 +198,7 @@ class _Consent:
         return False
 
 
-def _finished(run: RunSummary) -> Answer:
+def _finished(run: RunSummary) -> ToolResult:
     from promptls.experiments.history import run_before
     from promptls.results_view.rows_as_text import chosen_places, readable_rows, row_lines
 
@@ -238,7 +238,7 @@ def _finished(run: RunSummary) -> Answer:
         "before": None if before is None else before.name,
         "worst": worst,
     }
-    return Answer("\n".join(lines), data)
+    return ToolResult("\n".join(lines), data)
 
 
 def run_line(run: RunSummary) -> str:
@@ -263,12 +263,12 @@ def run_line(run: RunSummary) -> str:
     return f"{run.name}: {'; '.join(notes)}"
 
 
-async def compare_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def compare_runs(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the verdict on each metric, and the rows whose score changed, worse ones first."""
     return await asyncio.to_thread(_compare, folder, arguments)
 
 
-def _compare(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+def _compare(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     from promptls.cli.commands.compare import comparison_json
     from promptls.experiments.comparison import compare_with
 
@@ -290,7 +290,7 @@ def _compare(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     ]
     if len(changes) > len(shown):
         lines.append(f"… and {len(changes) - len(shown)} more: raise `count`")
-    return Answer("\n".join(lines), {**data, "changes": [each._asdict() for each in shown]})
+    return ToolResult("\n".join(lines), {**data, "changes": [each._asdict() for each in shown]})
 
 
 def _run_named(folder: Folder, name: str, *, complete: bool = False) -> RunSummary:
@@ -306,12 +306,12 @@ def _run_named(folder: Folder, name: str, *, complete: bool = False) -> RunSumma
     return run
 
 
-async def read_results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def read_results(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return rows of a run: the data, the answer, and the scores with their reasons."""
     return await asyncio.to_thread(_results, folder, arguments)
 
 
-def _results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+def _results(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     from promptls.results_view.rows_as_text import chosen_places, page_line, readable_rows, row_lines
 
     run = _run_named(folder, arguments["run"])
@@ -319,15 +319,15 @@ def _results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
     start, count = arguments.get("start", 0), arguments.get("count", SHOWN)
     rows = readable_rows(run, places[start : start + count])
     lines = [run_line(run), page_line(start, len(rows), len(places)), *row_lines(rows)]
-    return Answer("\n".join(lines), {"run": run.name, "total": len(places), "start": start, "rows": rows})
+    return ToolResult("\n".join(lines), {"run": run.name, "total": len(places), "start": start, "rows": rows})
 
 
-async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the runs, newest first."""
     return await asyncio.to_thread(_listed, folder, arguments.get("file"), arguments.get("count", SHOWN))
 
 
-def _listed(folder: Folder, name: str | None, count: int) -> Answer:
+def _listed(folder: Folder, name: str | None, count: int) -> ToolResult:
     from promptls.cli.commands.history import folder_of_runs
     from promptls.experiments.run_index import known_runs, run_notes
 
@@ -363,4 +363,4 @@ def _listed(folder: Folder, name: str | None, count: int) -> Answer:
             for run in runs
         ]
     }
-    return Answer("\n".join(lines) or "no run yet: run_experiment makes one", data)
+    return ToolResult("\n".join(lines) or "no run yet: run_experiment makes one", data)

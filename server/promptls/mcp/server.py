@@ -23,7 +23,7 @@ from promptls.cli.terminal import shown_path
 from promptls.experiments.run_index import known_runs
 from promptls.ide.agent_tools import TOOLS, AgentTool
 from promptls.mcp import prompt_tools, run_tools
-from promptls.mcp.folder import Answer, Folder
+from promptls.mcp.folder import Folder, ToolResult
 from promptls.models.keys import key_mask
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -45,7 +45,7 @@ MAX_LISTED: Final = 100
 """The number of prompts, and of runs, in the list of resources."""
 
 _TOOLS: Final = {tool.name: tool for tool in TOOLS}
-_FUNCTIONS: Final[Mapping[str, Callable[[Folder, Mapping[str, Any]], Awaitable[Answer]]]] = {
+_FUNCTIONS: Final[Mapping[str, Callable[[Folder, Mapping[str, Any]], Awaitable[ToolResult]]]] = {
     "check_prompts": prompt_tools.check_prompts,
     "explain_rule": prompt_tools.explain_rule,
     "show_contract": prompt_tools.show_contract,
@@ -154,7 +154,7 @@ def _valid_arguments(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _explained(failure: UserError) -> Answer:
+def _explained(failure: UserError) -> ToolResult:
     """Return what is wrong, where, and how to correct it."""
     place = failure.place._replace(path=shown_path(failure.place.path)) if failure.place else None
     lines = [failure.message]
@@ -166,10 +166,10 @@ def _explained(failure: UserError) -> Answer:
         "line": None if place is None or place.line is None else place.line + 1,
         "remedy": failure.remedy,
     }
-    return Answer("\n".join(lines), {"error": error})
+    return ToolResult("\n".join(lines), {"error": error})
 
 
-def _result(answer: Answer, *, is_error: bool = False) -> types.CallToolResult:
+def _result(answer: ToolResult, *, is_error: bool = False) -> types.CallToolResult:
     """Return the answer without secrets, and without characters that control a terminal."""
     data = key_mask().mask_all(json.loads(json.dumps(answer.data, default=str)))
     content: list[types.ContentBlock] = [types.TextContent(text=_shown(answer.text))]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from promptls.experiments import single_answer
-from promptls.experiments.client import Program, run_in_process
+from promptls.experiments.client import WorkerProgram, run_in_process
 from promptls.experiments.run_protocol import AnswerText, Event, Planned
 from promptls.models.editor_model import AskEditor
 from promptls.models.testing import digest_of
@@ -22,7 +22,7 @@ from promptls.workspace.snapshot import Snapshot
 
 Confirm = Callable[[str, str], Awaitable[bool]]
 """Asks the user a question, with the label of the button that agrees."""
-ANSWERS: Final = Program("promptls.experiments.single_answer", single_answer.AskRequest.access)
+ANSWERS: Final = WorkerProgram("promptls.experiments.single_answer", single_answer.AskRequest.access)
 """The program that asks a model about one rendering."""
 STOPPED: Final = "Stopped."
 

@@ -32,30 +32,30 @@ class StandIn:
         """Return the first argument, or without arguments the name of the function."""
         given = [*arguments, *keywords.values()]
         first = given[0] if given else repr(self)
-        return Answer(first) if type(first) is str else first
+        return StandInText(first) if type(first) is str else first
 
 
-class Answer(str):
+class StandInText(str):
     """A text that can also be used like a list, a mapping or an object, as a real function may return."""
 
     __slots__ = ()
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[StandInText]:
         """Yield two elements, enough to show what a loop repeats."""
         return iter((self._below(" 1"), self._below(" 2")))
 
-    def __getattr__(self, name: str) -> Answer:
+    def __getattr__(self, name: str) -> StandInText:
         if name.startswith("_") or name in _LOOKED_UP_ON_ALL:
             raise AttributeError(name)
         return self._below(f".{name}")
 
-    def __call__(self, *_arguments: Any, **_keywords: Any) -> Answer:
+    def __call__(self, *_arguments: Any, **_keywords: Any) -> StandInText:
         """Return the result of a method call."""
         return self
 
-    def _below(self, suffix: str) -> Answer:
+    def _below(self, suffix: str) -> StandInText:
         is_placeholder = self.startswith("<") and self.endswith(">")
-        return Answer(f"{self[:-1]}{suffix}>" if is_placeholder else f"{self}{suffix}")
+        return StandInText(f"{self[:-1]}{suffix}>" if is_placeholder else f"{self}{suffix}")
 
 
 MODULE_PREFIX = "promptls_functions_"

@@ -43,7 +43,7 @@ class Field(NamedTuple):
     doubled: bool
 
 
-class WrittenText(NamedTuple):
+class ScalarSource(NamedTuple):
     """A scalar as it is written in the file, with the tags in it; their spans count from its start."""
 
     text: str
@@ -51,11 +51,11 @@ class WrittenText(NamedTuple):
     tags: tuple[Tag, ...]
 
 
-def written_text(chunk: Chunk, scalar: Scalar) -> WrittenText:
+def written_text(chunk: Chunk, scalar: Scalar) -> ScalarSource:
     """Return a scalar as it is written in its chunk."""
     start, end = scalar.span
     tags = chunk.tags_at(scalar.span)
-    return WrittenText(chunk.text[start:end], scalar.style, tuple([tag.shifted(-start) for tag in tags]))
+    return ScalarSource(chunk.text[start:end], scalar.style, tuple([tag.shifted(-start) for tag in tags]))
 
 
 def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
@@ -65,12 +65,12 @@ def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
 
 
 @lru_cache(maxsize=4096)
-def fields_of(written: WrittenText) -> tuple[Field, ...]:
+def fields_of(written: ScalarSource) -> tuple[Field, ...]:
     """Return the same fields, with spans that count from the start of the text."""
     return tuple(_find_fields(written)) if "}" in written.text else ()
 
 
-def _find_fields(written: WrittenText) -> Iterator[Field]:
+def _find_fields(written: ScalarSource) -> Iterator[Field]:
     text = written.text
     latex = _QUOTED_LATEX if written.style == '"' else _LATEX
     for match in _FIELD.finditer(text):

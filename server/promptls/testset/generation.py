@@ -13,7 +13,7 @@ from promptls.embeddings.minilm import HOW_TO_INSTALL, is_installed
 from promptls.experiments.access import Access, sends_of
 from promptls.experiments.answer_cache import AnswerCache, is_cacheable
 from promptls.experiments.budget import Budget
-from promptls.experiments.client import Program
+from promptls.experiments.client import WorkerProgram
 from promptls.experiments.estimate import ModelEstimate, estimate_of
 from promptls.experiments.manifest import results_folder
 from promptls.experiments.run_protocol import Planned
@@ -198,7 +198,7 @@ def requested_access(request: GenerationRequest) -> Access:
     return Access(find_project(Path(request.output)), (model_of(request),))
 
 
-GENERATION: Final = Program("promptls.testset.process", requested_access)
+GENERATION: Final = WorkerProgram("promptls.testset.process", requested_access)
 """The program that generates test data."""
 
 

@@ -121,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
     spending.add_argument(
-        "--leave-unsure",
+        "--skip-in-flight",
         action="store_true",
         help="with --resume: skip calls that were in flight and may have been charged",
     )
@@ -198,9 +198,9 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             "examples are left out of a prompt, and not of a run",
             remedy="name the prompt: `promptls run FILE --leave-one-out`; known answers are in the cache",
         )
-    if arguments.leave_unsure and not arguments.resume:
+    if arguments.skip_in_flight and not arguments.resume:
         raise UsageError(
-            "`--leave-unsure` is for a run that broke off", remedy="name it: `promptls run --resume RUN`"
+            "`--skip-in-flight` is for a run that broke off", remedy="name it: `promptls run --resume RUN`"
         )
     if named and (arguments.files or arguments.model or arguments.rows or arguments.experiment):
         raise UsageError(
@@ -226,7 +226,7 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             retry_errors=arguments.retry_errors or arguments.complete,
             complete=arguments.complete is not None,
             fresh=arguments.fresh,
-            leave_unsure=arguments.leave_unsure,
+            skip_in_flight=arguments.skip_in_flight,
             yes=arguments.yes,
             only_plan=arguments.dry_run,
             leave_one_out=arguments.leave_one_out,
@@ -337,8 +337,8 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
             if not arguments.json:
                 sent = permission.sent_lines(ready.planned.sends, ready.planned.environment)
                 print("\n".join([_python_heading(ready, folder), *sent]), file=output, flush=True)
-                if ready.planned.unsure is not None:
-                    print(paint(ready.planned.unsure, "yellow", output), file=output, flush=True)
+                if ready.planned.in_flight is not None:
+                    print(paint(ready.planned.in_flight, "yellow", output), file=output, flush=True)
             if request.only_plan:
                 if arguments.json:
                     with contextlib.redirect_stdout(output):

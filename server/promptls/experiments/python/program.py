@@ -17,7 +17,7 @@ from promptls.datasets.cells import json_line
 from promptls.datasets.dataset_files import Row, open_dataset
 from promptls.experiments import manifest
 from promptls.experiments.access import sends_of
-from promptls.experiments.answer_cache import CallInFlight, describe_unsure_calls
+from promptls.experiments.answer_cache import CallInFlight, describe_calls_in_flight
 from promptls.experiments.budget import Budget
 from promptls.experiments.history import RunSummary, find_run, find_unfinished
 from promptls.experiments.python.functions import experiment_module, value_of
@@ -366,11 +366,13 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
             }
         elif retried is not None:
             answered = {(each.number, each.repeat): each.digest for each in good_rows(retried)}
-        unsure = tuple(resumed.calls_in_flight) if resumed is not None else ()
-        left = unsure if request.leave_unsure else ()
+        in_flight = tuple(resumed.calls_in_flight) if resumed is not None else ()
+        left = in_flight if request.skip_in_flight else ()
         planned = replace(
             _plan(code_defined, plan, answered, {(call.number, call.repeat) for call in left}),
-            unsure=describe_unsure_calls(unsure, _ids(plan, unsure), None, left=request.leave_unsure),
+            in_flight=describe_calls_in_flight(
+                in_flight, _ids(plan, in_flight), None, left=request.skip_in_flight
+            ),
         )
         yield PreparedPython(plan, request, planned, answered, resumed, retried, left)
     finally:

@@ -37,7 +37,7 @@ class Suppressions(NamedTuple):
         """Return whether the rule's findings on that line are suppressed."""
         return rule in self.everywhere or rule in self.lines.get(line, ())
 
-    def speaks_of(self, rule: str) -> bool:
+    def hides_anywhere(self, rule: str) -> bool:
         """Return whether the rule is suppressed anywhere."""
         return rule in self.everywhere or any(rule in names for names in self.lines.values())
 
@@ -158,9 +158,9 @@ _comments: Final = placed_items(_in_chunk, _shift)
 
 def shows_all(file: File, rule: str) -> bool:
     """Return whether all occurrences of a hint are shown: it is raised in severity, or suppressed somewhere."""
-    return file.project.rules.get(rule, "hint") != "hint" or suppressions_of(file.template.source).speaks_of(
-        rule
-    )
+    return file.project.rules.get(rule, "hint") != "hint" or suppressions_of(
+        file.template.source
+    ).hides_anywhere(rule)
 
 
 class RepeatedFinding(NamedTuple):

@@ -19,7 +19,7 @@ from promptls.rendering.source_map.pieces import (
     in_place_of,
     inserted_leaf,
     leaves_of,
-    unsure,
+    untraced_leaf,
 )
 
 _MAX_REPEATED: Final = 100_000
@@ -384,7 +384,7 @@ def method_leaves(
         found = concatenated(_braces(text, positional, named))
     except (ArithmeticError, LookupError, TypeError, ValueError):
         found = MappedText()
-    return found if found == result else MappedText(result, [unsure(result)])
+    return found if found == result else MappedText(result, [untraced_leaf(result)])
 
 
 def _braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Iterator[str]:
@@ -409,7 +409,7 @@ def _braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> I
 def _as_pieces(made: str, value: Any, *, is_text: bool) -> str:
     """Return the pieces of one inserted value."""
     if type(value) is not MappedText or not is_text:
-        return MappedText(made, [unsure(made)]) if made else made
+        return MappedText(made, [untraced_leaf(made)]) if made else made
     if made == value:
         return value
     result = padded(value, made)
@@ -417,4 +417,4 @@ def _as_pieces(made: str, value: Any, *, is_text: bool) -> str:
         return result
     if value.startswith(made):
         return cut(value, 0, len(made))
-    return MappedText(made, [unsure(made)])
+    return MappedText(made, [untraced_leaf(made)])

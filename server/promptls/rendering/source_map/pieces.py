@@ -88,7 +88,7 @@ class ListItem(NamedTuple):
     value: Any
 
 
-UNSURE: Final = object()
+UNTRACED: Final = object()
 """The value of a leaf of unknown origin: it may come from anything that its tag reads."""
 
 
@@ -134,9 +134,9 @@ class Deferred(NamedTuple):
     """Returns the same text with its pieces."""
 
 
-def unsure(text: str) -> Leaf:
+def untraced_leaf(text: str) -> Leaf:
     """Return a leaf of unknown origin, attributed to the tag that prints it and everything that tag reads."""
-    return Leaf(text, None, 0, 0, value=UNSURE)
+    return Leaf(text, None, 0, 0, value=UNTRACED)
 
 
 def inserted_leaf(text: str) -> Leaf:
@@ -204,7 +204,7 @@ def _inside(piece: Any) -> list[Any]:
     """Return the pieces inside a piece that is not a plain tuple."""
     if type(piece) is Deferred:
         made = piece.made()
-        return leaves_of(made) if made == piece.text else [unsure(piece.text)]
+        return leaves_of(made) if made == piece.text else [untraced_leaf(piece.text)]
     return piece._promptls_pieces if isinstance(piece, PiecedText) else piece  # noqa: SLF001 - as above
 
 

@@ -23,7 +23,7 @@ from promptls.rendering.source_map.pieces import (
     Outer,
     Piece,
     SourceFile,
-    unsure,
+    untraced_leaf,
     within,
 )
 
@@ -76,7 +76,7 @@ def _text(value: Any) -> str:
     if type(value) is not _UnsureText:
         return value if type(value) is str else as_text(value)
     text = str(value.value)
-    return MappedText(text, [unsure(text)]) if text else text
+    return MappedText(text, [untraced_leaf(text)]) if text else text
 
 
 def percent_formatted(left: Any, right: Any) -> Any:

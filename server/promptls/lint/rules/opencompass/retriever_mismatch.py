@@ -138,8 +138,8 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
     question = evaluation.question_template
     if question is None:
         return
-    unsure = {Form.UNKNOWN, Form.OTHER, Form.MISSING}
-    if ice.form in unsure or question.form in unsure:
+    unclear = {Form.UNKNOWN, Form.OTHER, Form.MISSING}
+    if ice.form in unclear or question.form in unclear:
         return
     if question.is_raw != ice.is_raw:
         message = (

@@ -49,7 +49,7 @@ from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule,
 from promptls.semantic.evaluation_file import (
     Evaluation,
     Field,
-    WrittenText,
+    ScalarSource,
     evaluation_of,
     fields_of,
     scalars_in,
@@ -114,7 +114,7 @@ class _Names(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _in_text(written: WrittenText, names: _Names) -> tuple[Finding, ...]:
+def _in_text(written: ScalarSource, names: _Names) -> tuple[Finding, ...]:
     """Return the findings in a text, with spans that count from its start."""
     return (
         *_unknown(written, names),
@@ -130,7 +130,7 @@ _OPTION: Final = re.compile(r"(?:^|[^A-Za-z0-9]|\\n)([A-Z1-9])[.):\uff0e\u3001]\
 """The letter of an option in front of its field."""
 
 
-def _option_twice(written: WrittenText) -> Iterator[Finding]:
+def _option_twice(written: ScalarSource) -> Iterator[Finding]:
     """Yield fields that are the texts of two options: `B. {textB} C. {textB}`."""
     options: dict[str, str] = {}
     for field in fields_of(written):
@@ -144,7 +144,7 @@ def _option_twice(written: WrittenText) -> Iterator[Finding]:
             yield Finding(field.span, message, severity="warning")
 
 
-def _unknown(written: WrittenText, names: _Names) -> Iterator[Finding]:
+def _unknown(written: ScalarSource, names: _Names) -> Iterator[Finding]:
     known, who = names.known, "dataset" if names.of_dataset else "reader"
     for field in fields_of(written):
         if field.name in known:
@@ -229,7 +229,7 @@ _FOREIGN: Final = re.compile(r"%\((\w+)\)[sdr]|\$\{(\w+)\}(?!\$)|\uff5b(\w+)\uff
 """Fields in other notations: of Python's `%`, of shells, in full-width braces, and in double brackets."""
 
 
-def _foreign(written: WrittenText, names: _Names) -> Iterator[Finding]:
+def _foreign(written: ScalarSource, names: _Names) -> Iterator[Finding]:
     """Yield the columns that a text only has in another notation."""
     for match in _FOREIGN.finditer(written.text):
         name = match[match.lastindex or 0]
@@ -242,7 +242,7 @@ _OPEN: Final = re.compile(r"\{(\w{3,})(?![\w}!:.\[])[^{}\n]*?(?:\{|\n|\\n|$)")
 _CLOSE: Final = re.compile(r"(?:^|[}\n])[^{}\n]*?(?<!\w)(?:(?<=\\)n)?(\w{3,})\}")
 
 
-def _unbalanced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding]:
+def _unbalanced(written: ScalarSource, known: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns of which a text has only one of the two braces."""
     for pattern, missing in ((_OPEN, "}"), (_CLOSE, "{")):
         for match in pattern.finditer(written.text):
@@ -256,7 +256,7 @@ def _unbalanced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding
 _SPACED: Final = re.compile(r"\{+[ ]+(\w+)[ ]*\}+|\{+(\w+)[ ]+\}+")
 
 
-def _spaced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding]:
+def _spaced(written: ScalarSource, known: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns that a text has only with white space in their braces, which are not filled in."""
     for match in _SPACED.finditer(written.text):
         name = match[1] or match[2]
@@ -270,7 +270,7 @@ def _spaced(written: WrittenText, known: frozenset[str]) -> Iterator[Finding]:
             yield Finding(Span(*match.span()), message, (fix,))
 
 
-def _taken(written: WrittenText, columns: frozenset[str]) -> Iterator[Finding]:
+def _taken(written: ScalarSource, columns: frozenset[str]) -> Iterator[Finding]:
     """Yield the columns in Jinja's braces."""
     for tag in written.tags:
         if tag.kind != "output" or not 0 <= tag.span.start < tag.span.end <= len(written.text):
