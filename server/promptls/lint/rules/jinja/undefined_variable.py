@@ -483,30 +483,10 @@ def _lacking_keys(file: File) -> Iterator[Finding]:
     names = file.template.names
     if not names.bound_names("for") or not has_lists_of_mappings(file.chunks):
         return
-    lists = _lists_of_mappings(file)
-    keys: dict[str, frozenset[str] | None] = {}
-    for binding in names.bindings_of("for"):
-        statement = statement_at(file.template, binding.span.start)
-        source = statement.expressions[0] if statement is not None and statement.expressions else None
-        is_single = statement is not None and isinstance(statement.targets[0], Name)
-        if isinstance(source, Name):
-            source = lists.get(source.name)
-        own = _written_keys(source) if is_single and source is not None else None
-        is_first = binding.name not in keys
-        keys[binding.name] = own if is_first else None
+    keys = _keys_of_elements(file)
     others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
-    reads = [
-        (use.owner, use.name, use.span, "")
-        for use in uses_in(file)
-        if not (use.is_set or use.is_tested or hasattr(dict, use.name))
-    ]
-    for located in file.chunks.placed() if any(keys.values()) else ():
-        for start, node in expressions_in(located.chunk):
-            if isinstance(node, Item) and isinstance(node.target, Name) and isinstance(node.key, Constant):
-                span = node.key.span.shifted(located.start + start)
-                reads.append((node.target.name, node.key.value, span, "'"))
-    for owner, name, span, quote in reads:
-        known = keys.get(owner) if owner not in others and isinstance(name, str) else None
+    for owner, name, span, quote in _key_reads(file) if any(keys.values()) else ():
+        known = keys.get(owner) if owner not in others else None
         if known is None or name in known or owner not in names_in_scope(names, span.start):
             continue
         message = f"no mapping of the list has the key `{name}`"
@@ -516,6 +496,33 @@ def _lacking_keys(file: File) -> Iterator[Finding]:
         else:
             fix = Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),))
             yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+def _keys_of_elements(file: File) -> dict[str, frozenset[str] | None]:
+    """Return the keys that the elements of written lists have, by the only loop variable; None if unknown."""
+    lists = _lists_of_mappings(file)
+    keys: dict[str, frozenset[str] | None] = {}
+    for binding in file.template.names.bindings_of("for"):
+        statement = statement_at(file.template, binding.span.start)
+        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        is_single = statement is not None and isinstance(statement.targets[0], Name)
+        if isinstance(source, Name):
+            source = lists.get(source.name)
+        own = _written_keys(source) if is_single and source is not None else None
+        keys[binding.name] = own if binding.name not in keys else None
+    return keys
+
+
+def _key_reads(file: File) -> Iterator[tuple[str, str, Span, str]]:
+    """Yield the reads of attributes and of literal keys of variables: owner, key, span, and quote of the key."""
+    for use in uses_in(file):
+        if not (use.is_set or use.is_tested or hasattr(dict, use.name)):
+            yield use.owner, use.name, use.span, ""
+    for located in file.chunks.placed():
+        for start, node in expressions_in(located.chunk):
+            match node:
+                case Item(target=Name(name=owner), key=Constant(value=str(name)) as key):
+                    yield owner, name, key.span.shifted(located.start + start), "'"
 
 
 def _lists_of_mappings(file: File) -> dict[str, Expression]:

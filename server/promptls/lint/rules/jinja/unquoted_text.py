@@ -52,7 +52,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.names.file_names import FileNames
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
@@ -187,28 +187,50 @@ def check(file: File) -> Iterator[Finding]:
     suspicious -= declared_names(file) or frozenset()
     suspicious -= given_names(file)
     for located in file.chunks.where(_names) if suspicious else ():
-        for name, span, use, owner in _ambiguous(located.chunk):
-            known = _attributes(file.chunks) if use.endswith("key") else file.project.roles
-            is_likely = use in {"value", "result"} or name in known
-            if use == "compared":
-                is_likely = any(name in _texts(sample.data) for sample in samples_of(file))
-            is_likely = is_likely or (use == "key" and name in _CHAT_KEYS and owner in _owners(file.chunks))
-            if use == "inner key":
-                is_likely = f"{owner}.{name}" in _pairs_of(file.chunks)
-            is_element = use == "key" and owner in names.bound_names("for")
-            is_likely = is_likely or (is_element and _is_labeled(located.chunk.text, name, span))
-            if name in suspicious and use == "test":
-                yield _as_test(span, owner).shifted(located.start)
+        for each in _ambiguous(located.chunk):
+            if each.name not in suspicious:
                 continue
-            is_possible = is_likely or is_element or use == "dict key"
-            if is_included and use not in {"role", "value"}:
-                continue
-            if name in suspicious and is_possible and _has_no_other_use(file, names, name):
-                constant = next((each for each in _CONSTANTS if is_typo(name, each)), None)
-                meant = constant or f"'{name}'"
-                message = f"Jinja reads `{name}` as a variable"
-                severity: Severity | None = "hint" if use == "result" or not is_likely else None
-                yield Finding.suggest(span, message, meant, severity=severity).shifted(located.start)
+            if each.use == "test":
+                yield _as_test(each.span, each.owner).shifted(located.start)
+            elif each.use in {"role", "value"} or not is_included:
+                yield from _as_text(file, located, each)
+
+
+def _as_text(file: File, located: Located, each: _Ambiguous) -> Iterator[Finding]:
+    """Yield the finding for a variable that is probably meant as a text."""
+    is_likely = _is_likely(file, located.chunk, each)
+    is_possible = is_likely or each.use == "dict key" or _is_key_of_element(file, each)
+    if is_possible and _has_no_other_use(file, file.template.names, each.name):
+        constant = next((known for known in _CONSTANTS if is_typo(each.name, known)), None)
+        message = f"Jinja reads `{each.name}` as a variable"
+        severity: Severity | None = "hint" if each.use == "result" or not is_likely else None
+        finding = Finding.suggest(each.span, message, constant or f"'{each.name}'", severity=severity)
+        yield finding.shifted(located.start)
+
+
+def _is_likely(file: File, chunk: Chunk, each: _Ambiguous) -> bool:
+    """Return whether the text is one that its place is likely to have."""
+    match each.use:
+        case "value" | "result":
+            return True
+        case "compared":
+            return any(each.name in _texts(sample.data) for sample in samples_of(file))
+        case "inner key":
+            return f"{each.owner}.{each.name}" in _pairs_of(file.chunks)
+        case "dict key":
+            return each.name in _attributes(file.chunks)
+        case "key":
+            return (
+                each.name in _attributes(file.chunks)
+                or (each.name in _CHAT_KEYS and each.owner in _owners(file.chunks))
+                or (_is_key_of_element(file, each) and _is_labeled(chunk.text, each.name, each.span))
+            )
+    return each.name in file.project.roles
+
+
+def _is_key_of_element(file: File, each: _Ambiguous) -> bool:
+    """Return whether the variable is a key of an element that a loop iterates over."""
+    return each.use == "key" and each.owner in file.template.names.bound_names("for")
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -158,37 +158,49 @@ def _located(
     free = [each for each in DIALOGUE_ROLES if each not in roles]
     for error in errors:
         place = _place(entry, error.at[1:])
-        if place is None:
+        if place is None or _may_be_printed(chunk, error, *place):
             continue
         owner, around, value = place
-        mapping = around if error.known else value
-        if error.known and (key_text(owner) is None or plain_data(owner.key) != error.at[-1]):
-            continue  # printed by Jinja, or merged
-        if (error.missing or error.at[0] == "retriever") and _is_unsure(chunk, error, mapping):
-            continue
-        # In quotes and blocks, what Jinja prints is a text in any case.
-        is_text = isinstance(value, Scalar) and bool(value.style) and error.at[-1] != "role"
-        if isinstance(value, Scalar) and value.dynamic and not error.known and not is_text:
-            continue
         holder = error.at[:-1] if error.known else error.at
         unknown = [str(each.at[-1]) for each in errors if each.known and each.at[:-1] == holder]
         missing = [each.missing for each in errors if each.missing and each.at == holder]
         is_renamed = len(unknown) == len(missing) == 1
         if error.known:
-            known = missing if is_renamed else error.known
-            yield _unknown_key(chunk, mapping, owner, error.clause, known)
+            yield _unknown_key(chunk, around, owner, error.clause, missing if is_renamed else error.known)
         elif not error.missing:
-            is_written = isinstance(value, Scalar) and not value.span.is_empty()
-            span = value.span if is_written or isinstance(around, Sequence) else owner.key.span
-            found = Finding(span, error.clause, _fixes(chunk, error, value, free))
-            is_role = error.at[1:2] == ("messages",) and error.at[-1] == "role"
-            yield _message_role(found, value) if is_role else found
+            yield _wrong_value(chunk, error, owner, around, value, free)
         elif is_renamed or any(is_typo(key, error.missing) for key in unknown):
             continue  # reported at the unknown key
         elif error.at == ("retriever",):
             yield _missing_argument(chunk, evaluation, error, value)
         elif not evaluation.is_open:
             yield _missing_key(chunk, error, None if isinstance(around, Sequence) else owner, value, free)
+
+
+def _may_be_printed(
+    chunk: Chunk, error: OpenCompassError, owner: Entry, around: Node | None, value: Node
+) -> bool:
+    """Return whether Jinja may print what is missing or wrong, or a merged mapping may have it."""
+    if error.known and (key_text(owner) is None or plain_data(owner.key) != error.at[-1]):
+        return True
+    if (error.missing or error.at[0] == "retriever") and _is_unsure(
+        chunk, error, around if error.known else value
+    ):
+        return True
+    if error.known or not isinstance(value, Scalar) or not value.dynamic:
+        return False
+    # In quotes and blocks, what Jinja prints is a text in any case.
+    return not value.style or error.at[-1] == "role"
+
+
+def _wrong_value(
+    chunk: Chunk, error: OpenCompassError, owner: Entry, around: Node | None, value: Node, free: list[str]
+) -> Finding:
+    is_written = isinstance(value, Scalar) and not value.span.is_empty()
+    span = value.span if is_written or isinstance(around, Sequence) else owner.key.span
+    found = Finding(span, error.clause, _fixes(chunk, error, value, free))
+    is_role = error.at[1:2] == ("messages",) and error.at[-1] == "role"
+    return _message_role(found, value) if is_role else found
 
 
 def _place(entry: Entry, at: ConfigPath) -> tuple[Entry, Node | None, Node] | None:
@@ -373,30 +385,42 @@ def _when_laid_out(
             each = mapping.entry(key)
             if each is not None and isinstance(each.value, Sequence):
                 yield Finding(each.key.span, refused_list(key).clause, _alone(chunk, each.value))
-    begin = meta.mapping.entry("begin") if meta.is_api else None
-    if begin is not None and not (isinstance(begin.value, Scalar) and begin.value.dynamic):
-        problem = api_begin_problem(plain_data(begin.value))
-        if problem is not None:
-            yield Finding(begin.key.span, problem.clause, _as_message(chunk, begin.value))
-    for turn in meta.rounds if meta.is_api else ():
-        role, keys = turn.value("role"), [key_text(each) or "" for each in turn.entries]
-        if role is not None and not any(key == "api_role" or is_typo(key, "api_role") for key in keys):
-            name = role.text if isinstance(role, Scalar) and not role.dynamic else BLANK
-            fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {name}")
-            why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
-            severity: Severity | None = None if meta.model else "warning"
-            yield Finding(role.span, f"this role has no `api_role`, {why}", fixes, severity=severity)
+    if meta.is_api:
+        yield from _in_api_template(chunk, meta)
     yield from _lost_turns(meta)
-    keys = [key_text(each) or "generate" for turn in meta.rounds for each in turn.entries]
-    rounds, is_own = meta.mapping.entry("round"), entry is evaluation.meta
-    is_written = not is_own or evaluation.inferencer_class not in {None, *LABEL_INFERENCERS}
-    if is_written and rounds and keys and not any(is_close(key, "generate") for key in keys):
-        message = "no role has `generate: true`: the prompt does not end where the model is to answer"
-        yield Finding(rounds.key.span, message, severity="warning")
+    is_own = entry is evaluation.meta
+    if not is_own or evaluation.inferencer_class not in {None, *LABEL_INFERENCERS}:
+        yield from _generates_nothing(meta)
     question = evaluation.question_template
     if is_own and question and question.form is Form.MESSAGES and not meta.is_api and not meta.is_unsure:
         message = "messages go only to a model with an API, and no role here has an `api_role`"
         yield Finding(entry.key.span, message)
+
+
+def _in_api_template(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
+    """Yield a `begin` that is no message, and roles without `api_role`, in the meta template for an API."""
+    begin = meta.mapping.entry("begin")
+    if begin is not None and not (isinstance(begin.value, Scalar) and begin.value.dynamic):
+        problem = api_begin_problem(plain_data(begin.value))
+        if problem is not None:
+            yield Finding(begin.key.span, problem.clause, _as_message(chunk, begin.value))
+    why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
+    severity: Severity | None = None if meta.model else "warning"
+    for turn in meta.rounds:
+        role, keys = turn.value("role"), [key_text(each) or "" for each in turn.entries]
+        if role is not None and not any(key == "api_role" or is_typo(key, "api_role") for key in keys):
+            name = role.text if isinstance(role, Scalar) and not role.dynamic else BLANK
+            fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {name}")
+            yield Finding(role.span, f"this role has no `api_role`, {why}", fixes, severity=severity)
+
+
+def _generates_nothing(meta: DeclaredMetaTemplate) -> Iterator[Finding]:
+    """Yield the `round` of a meta template if no role has `generate`, or a key that may mean it."""
+    rounds = meta.mapping.entry("round")
+    keys = [key_text(each) or "generate" for turn in meta.rounds for each in turn.entries]
+    if rounds and keys and not any(is_close(key, "generate") for key in keys):
+        message = "no role has `generate: true`: the prompt does not end where the model is to answer"
+        yield Finding(rounds.key.span, message, severity="warning")
 
 
 def _as_message(chunk: Chunk, value: Node) -> tuple[Fix, ...]:

@@ -118,30 +118,40 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
         fix = Fix(f"Begin each text with `{mark}`", tuple(Edit(Span(at, at), mark) for at in starts))
         yield Finding(token.span, f"`{mark}`, the `ice_token`, is in none of these texts", (fix,))
         return
+    takes_examples = _takes_examples(evaluation, template)
     for _, label, body in bodies:
         place = label.key.span if label else token.span
         if isinstance(body, Scalar):
             if body in lacking:
-                message = f"`{mark}`, the `ice_token`, is not in this text"
-                written = chunk.text[token.span.start : token.span.end]
-                if USUAL_ICE_MARK not in body.text or written.count(mark) != 1:
-                    yield Finding(place, message)
-                    continue
-                start = token.span.start + written.index(mark)
-                fix = Fix.change_to(Span(start, start + len(mark)), USUAL_ICE_MARK)
-                yield Finding(place, f"{message}; did you mean `{USUAL_ICE_MARK}`?", (fix,))
-        elif (
-            template is evaluation.question_template
-            and body in used
-            and isinstance(body, Mapping)
-            and body.value("round") is not None
-            and evaluation.ice is not None
-            and evaluation.retrieves is not False
-            and not evaluation.is_open
-            and not any(scalar.dynamic or mark in scalar.text for scalar in scalars_in(body))
-        ):
+                yield _token_not_in_text(chunk, token, mark, body, place)
+        elif takes_examples and body in used and isinstance(body, Mapping) and _loses_examples(body, mark):
             message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
             yield Finding(place, message, _adding_item(chunk.text, body, mark))
+
+
+def _takes_examples(evaluation: Evaluation, template: EvaluationTemplate) -> bool:
+    """Return whether a template is the question's, and there may be examples to put into it."""
+    has_examples = evaluation.ice is not None and evaluation.retrieves is not False
+    return has_examples and template is evaluation.question_template and not evaluation.is_open
+
+
+def _loses_examples(dialogue: Mapping, mark: str) -> bool:
+    """Return whether no text of a dialogue with turns has the token, or may have it."""
+    texts = scalars_in(dialogue)
+    return dialogue.value("round") is not None and not any(
+        each.dynamic or mark in each.text for each in texts
+    )
+
+
+def _token_not_in_text(chunk: Chunk, token: Scalar, mark: str, body: Scalar, place: Span) -> Finding:
+    """Return the finding for a text without the token, which may have the usual one in its place."""
+    message = f"`{mark}`, the `ice_token`, is not in this text"
+    written = chunk.text[token.span.start : token.span.end]
+    if USUAL_ICE_MARK not in body.text or written.count(mark) != 1:
+        return Finding(place, message)
+    start = token.span.start + written.index(mark)
+    fix = Fix.change_to(Span(start, start + len(mark)), USUAL_ICE_MARK)
+    return Finding(place, f"{message}; did you mean `{USUAL_ICE_MARK}`?", (fix,))
 
 
 def _in_sections(text: str, dialogue: Mapping, mark: str, sections: Iterable[str | int]) -> Iterator[Finding]:

@@ -143,47 +143,64 @@ def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
 def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
     """Yield the tags that certainly close nothing, or that nothing closes."""
     text = file.template.source.text
-    opened = Counter(mark.name for mark in marks if not mark.closes)
-    closed = Counter(mark.name for mark in marks if mark.closes)
     unclosed = [
         mark for mark in marks if not mark.closes and re.search(rf"</{mark.name}(?![\w-])", text) is None
     ]
     unopened = [mark for mark in marks if mark.closes and not re.search(rf"<{mark.name}[\s>]", text)]
     known: set[Span] = set()
+    for finding, reported in (*_misspelled(text, unclosed, unopened), *_opened_twice(text, unclosed)):
+        known |= {mark.span for mark in reported}
+        yield finding
+    if not file.template.references and not file.snapshot.includers(file.path):
+        yield from _alone(marks, [mark for mark in (*unclosed, *unopened) if mark.span not in known])
+
+
+def _misspelled(
+    text: str, unclosed: list[_Mark], unopened: list[_Mark]
+) -> Iterator[tuple[Finding, list[_Mark]]]:
+    """Yield the closing tags with a name like that of one open tag, with all tags that this explains."""
     for mark in unopened:
         similar = {
             each.name
             for each in unclosed
             if each.span < mark.span and (is_close(each.name, mark.name) or is_typo(each.name, mark.name))
         }
-        if len(similar) == 1:
-            (other,) = similar
-            opening = [each for each in unclosed if each.name == other]
-            known |= {mark.span, *(each.span for each in opening)}
-            is_other = len(opening) == 1 and _words(text, mark.name) > _words(text, other)
-            wrong = opening[0] if is_other else mark
-            meant = f"<{mark.name}>" if is_other else f"</{other}>"
-            message = f"`</{mark.name}>` closes nothing, and `<{other}>` is not closed"
-            yield Finding.suggest(wrong.span, message, meant)
-    for first in unclosed:
-        pair = [each for each in unclosed if each.name == first.name]
-        if pair[0] != first or len(pair) != _PAIR or pair[0].content != pair[1].content:
+        if len(similar) != 1:
             continue
-        between = text[first.span.end : pair[1].span.start]
-        is_inside = "\n" not in between and bool(between) and between == between.strip()
-        is_around = pair[0].is_alone and pair[1].is_alone and bool(between.strip())
-        if first.name.lower() not in _SEPARATORS and (is_inside or is_around):
-            known |= {each.span for each in pair}
-            message = f"`<{first.name}>` is opened twice and never closed"
-            yield Finding.suggest(pair[1].span, message, f"</{first.name}>")
-    if file.template.references or file.snapshot.includers(file.path):
-        return
-    whole = {name for name in opened if opened[name] == closed[name]}
-    contents = {mark.content for mark in marks if mark.name in whole and mark.is_alone}
-    for mark in (*unclosed, *unopened):
-        if mark.span in known or not mark.is_alone or mark.is_last or mark.content not in contents:
+        (other,) = similar
+        opening = [each for each in unclosed if each.name == other]
+        message = f"`</{mark.name}>` closes nothing, and `<{other}>` is not closed"
+        if len(opening) == 1 and _words(text, mark.name) > _words(text, other):
+            finding = Finding.suggest(opening[0].span, message, f"<{mark.name}>")
+        else:
+            finding = Finding.suggest(mark.span, message, f"</{other}>")
+        yield finding, [mark, *opening]
+
+
+def _opened_twice(text: str, unclosed: list[_Mark]) -> Iterator[tuple[Finding, list[_Mark]]]:
+    """Yield the second of two opening tags around a text, for which a closing one is meant, with both tags."""
+    by_name: dict[str, list[_Mark]] = {}
+    for mark in unclosed:
+        by_name.setdefault(mark.name, []).append(mark)
+    for name, pair in by_name.items():
+        if len(pair) != _PAIR or pair[0].content != pair[1].content or name.lower() in _SEPARATORS:
             continue
-        if opened[mark.name] + closed[mark.name] == 1:
+        between = text[pair[0].span.end : pair[1].span.start]
+        is_inside = "\n" not in between and between == between.strip()
+        is_around = pair[0].is_alone and pair[1].is_alone
+        if between.strip() and (is_inside or is_around):
+            message = f"`<{name}>` is opened twice and never closed"
+            yield Finding.suggest(pair[1].span, message, f"</{name}>"), pair
+
+
+def _alone(marks: list[_Mark], unmatched: list[_Mark]) -> Iterator[Finding]:
+    """Yield a hint for each unmatched tag on its own line, if a pair of such tags is in the same content."""
+    opened = Counter(mark.name for mark in marks if not mark.closes)
+    closed = Counter(mark.name for mark in marks if mark.closes)
+    contents = {mark.content for mark in marks if mark.is_alone and opened[mark.name] == closed[mark.name]}
+    for mark in unmatched:
+        is_only = opened[mark.name] + closed[mark.name] == 1
+        if is_only and mark.is_alone and not mark.is_last and mark.content in contents:
             message = f"nothing {'opens' if mark.closes else 'closes'} this tag"
             yield Finding(mark.span, message, severity="hint")
 
