@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
-from lsp_editor import Editor
+from lsp_editor import Editor, eventually
 from lsprotocol import types
+
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.make import weigh
+from promptls.rendering.worker import RenderWorker
+from promptls.server.state import latest_renderings
+from promptls.workspace.snapshot import Snapshot
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -115,3 +124,29 @@ async def test_white_space_at_the_cursor_is_not_reported_until(editor: Editor, t
     else:
         editor.replace(uri, "Bye.", "Good bye.")
     await editor.diagnostics(uri, stripped)
+
+
+async def test_rows_are_counted_after_an_interruption_by_another_file(
+    code: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shows(label: str) -> Callable[[list[types.InlayHint]], bool]:
+        return lambda found: [str(each.label) for each in found] == [label]
+
+    code.write("rows.csv", "text\nword\none word more than that\n")
+    experiment = "{#---\nexperiments: {main: {dataset: rows.csv}}\n---#}\n"
+    uri = code.open("counted.yml.j2", f'{experiment}- name: a\n  content: "{{{{ text }}}}"\n')
+    await code.hints(uri, shows("1 token (1-5)"))
+    opened = []
+
+    async def interrupt(
+        worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool]
+    ) -> FileRendering:
+        if not opened:
+            opened.append(code.open("other.yml.j2", "- name: other\n  content: Hello\n"))
+            await eventually(lambda: asyncio.sleep(0.01, go_on()), lambda goes_on: not goes_on)
+        return await weigh(worker, snapshot, made, go_on)
+
+    monkeypatch.setattr(latest_renderings, "weigh", interrupt)
+    code.replace(uri, "{{ text }}", "{{ text }} {{ text }}")
+    await code.hints(uri, shows("2 tokens (2-10)"))
+    assert len(opened) == 1

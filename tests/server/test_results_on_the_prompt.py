@@ -11,6 +11,7 @@ from lsp_editor import Editor, eventually
 from lsprotocol import types
 
 from support.experiment_folder import last_text
+from support.finished_run import write_run
 from support.model_server import ModelServer, Reply, model_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -260,6 +261,19 @@ async def test_the_last_run_is_compared_with_the_one_before(code: Editor, server
     assert [(change.id, change.before, change.after, change.better) for change in found.changes] == [
         ("a", "pass", "fail", False), ("b", "fail", "pass", True), ("c", "fail", "pass", True),
     ]  # fmt: skip
+
+
+async def test_failed_rows_are_marked_if_lenses_are_requested_right_after_the_first_diagnostics(editor: Editor) -> None:
+    rows = editor.root / "rows.csv"
+    rows.write_text(ROWS, "utf-8")
+    text = PROMPT.replace("office", "echo") + "  role: sytem\n"
+    table = "id,text,answer,response,exact_match,error\na,one,one,,,no answer\n"
+    prompt = editor.root / "failed.yml.j2"
+    write_run(prompt, text, table, experiment="answers", dataset=rows, name="20260101-000000-failed")
+    uri = editor.open("failed.yml.j2", text)
+    await editor.diagnostics(uri, bool)
+    await editor.lenses(uri)
+    await editor.diagnostics(uri, lambda found: any(each.code == "failing-row" for each in found))
 
 
 async def actions(editor: Editor, uri: str, kind: str) -> list[str]:

@@ -337,17 +337,21 @@ class Renderings:
         return before is None or _shown(before) != _shown(made)
 
     async def _count_rows(self, path: str) -> None:
-        """Count the tokens of the rows of the dataset, unless a file waits to be rendered."""
+        """Count the tokens of the rows of the dataset, while no file waits to be rendered."""
         snapshot, made = self._context.snapshot, self._latest.get(path)
         template = snapshot.template(path)
         if made is None or template is None or template.source.text != made.job.text:
             return
         worker = self.worker(snapshot, path)
         weighed = await weigh(worker, snapshot, made, lambda: not self._waiting)
-        if self._latest.get(path) is made and weighed is not made:
-            self._store(snapshot, weighed)
-            if weighed.ranges != made.ranges:
-                self._context.refresh_inlay_hints()
+        if self._latest.get(path) is not made:
+            return
+        if weighed is made:  # interrupted for a file that waits; it is resumed afterwards
+            self._unweighed[path] = None
+            return
+        self._store(snapshot, weighed)
+        if weighed.ranges != made.ranges:
+            self._context.refresh_inlay_hints()
 
     def _store(self, snapshot: Snapshot, made: FileRendering) -> None:
         self._latest[made.job.path] = made

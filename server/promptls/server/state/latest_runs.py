@@ -38,7 +38,8 @@ class LatestRuns:
         return self._latest.get(path, ())
 
     def current(self, path: str) -> tuple[ExperimentRuns, ...]:
-        """Return the experiments of a file with their last runs, read now."""
+        """Return the experiments of a file with their last runs, read now; emit `on_change` if they changed."""
+        before = self.latest(path)
         try:
             from promptls.ide.experiment_runs import experiment_runs
 
@@ -46,6 +47,8 @@ class LatestRuns:
         except Exception:
             log.exception("the runs of %s cannot be read", path)
             self._latest[path] = ()
+        if self._latest[path] != before:
+            self.on_change.emit([path])
         return self._latest[path]
 
     def refresh(self, paths: list[str]) -> None:
@@ -53,7 +56,6 @@ class LatestRuns:
         changed = [path for path in paths if self.latest(path) != self.current(path)]
         if changed:
             self._context.refresh_code_lenses()
-            self.on_change.emit(changed)
         self.on_refresh.emit(paths)
 
     def on_did_close(self, path: str) -> None:
