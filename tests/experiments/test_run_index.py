@@ -96,5 +96,13 @@ async def test_a_broken_manifest_and_a_broken_index_are_passed_over(folder: Fold
     assert len(known_runs(folder.results)) == 1
 
 
+async def test_runs_are_listed_if_the_entries_of_the_index_are_damaged(folder: Folder) -> None:
+    await folder.ask()
+    (before,) = known_runs(folder.results)
+    file = folder.results / FOLDER / FILE
+    file.write_bytes(file.read_bytes().replace(b'"status"', b'"st\xff\xfeus"'))
+    assert known_runs(folder.results) == [before]
+
+
 def test_a_folder_without_runs_has_none(tmp_path: Path) -> None:
     assert known_runs(tmp_path / "experiments") == []

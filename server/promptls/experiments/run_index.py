@@ -6,7 +6,6 @@ changed.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from typing import Any, Literal
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
 from promptls.experiments.row_choice import chosen_rows
 from promptls.experiments.scores import score_text
-from promptls.experiments.store import Store
+from promptls.experiments.store import READ_SECONDS, Store
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
 from promptls.security.files import MAX_BYTES, is_folder, names_in, stamp_of
 from promptls.text.errors import UserError
@@ -126,25 +125,24 @@ def _meets(run: KnownRun, conditions: Mapping[str, str]) -> bool:
 def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> list[KnownRun]:
     if not is_folder(folder):
         return []
+    where = "".join(f" AND {column} = ?" for column in conditions)
+    query = (
+        f"SELECT known FROM finished WHERE length(known) <= ?{where} "  # noqa: S608 - constants
+        "ORDER BY started DESC, name DESC LIMIT ?"
+    )
     try:
-        store = Store(folder)
+        store = Store(folder, READ_SECONDS)
+        try:
+            _update(store, folder)
+            rows = store.query(
+                query, (MAX_BYTES, *conditions.values(), -1 if limit is None else limit)
+            ).fetchall()
+        finally:
+            store.close()
     except (UserError, OSError, sqlite3.Error):
-        # The index cannot be written, but the manifests can be read.
+        # The index cannot be used, but the manifests can be read.
         found = (_of_manifest(folder / name) for name, _ in _manifests(folder))
         return [run for run in found if run is not None and _meets(run, conditions)]
-    try:
-        with contextlib.suppress(sqlite3.Error):
-            _update(store, folder)
-        where = "".join(f" AND {column} = ?" for column in conditions)
-        query = (
-            f"SELECT known FROM finished WHERE length(known) <= ?{where} "  # noqa: S608 - constants
-            "ORDER BY started DESC, name DESC LIMIT ?"
-        )
-        rows = store.query(
-            query, (MAX_BYTES, *conditions.values(), -1 if limit is None else limit)
-        ).fetchall()
-    finally:
-        store.close()
     return [run for (known,) in rows if (run := _from_json(known)) is not None]
 
 

@@ -31,6 +31,8 @@ LOCK_SUFFIX: Final = ".lock"
 FORMAT: Final = 2
 BUSY_SECONDS: Final = 10.0
 """Timeout in seconds for waiting for another process that is writing."""
+READ_SECONDS: Final = 0.5
+"""The same for readers: usually, writers do not block them."""
 SYNC_SECONDS: Final = 1.0
 _OWNER: Final = re.compile(r"[0-9a-f]{32}")
 _APPLICATION: Final = 0x70726C73  # "prls"
@@ -66,8 +68,11 @@ class Store:
     `sqlite3.OperationalError` if it cannot be created or opened.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Open the store of the results folder, and create it if it is missing."""
+    def __init__(self, folder: Path, seconds: float | None = None) -> None:
+        """Open the store of the results folder, and create it if it is missing.
+
+        `seconds` is how long to wait for other processes, by default `BUSY_SECONDS`.
+        """
         self.path = folder / FOLDER / FILE
         self._owner: _Owner | None = None
         if current_scope().resolve(folder) is None:
@@ -77,7 +82,7 @@ class Store:
         for suffix in ("-wal", "-shm", "-journal"):
             if (side := self.path.with_name(f"{FILE}{suffix}")).is_symlink():
                 raise OSError(f"`{side}` is a symbolic link")
-        self._connection = _connect(self.path)
+        self._connection = _connect(self.path, BUSY_SECONDS if seconds is None else seconds)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Execute a statement; outside `transaction`, it is a transaction by itself."""
@@ -235,8 +240,8 @@ def _lock(stream: IO[bytes]) -> bool:
     return True
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+def _connect(path: Path, seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None)
     try:
         _prepare(connection, path)
     except sqlite3.OperationalError:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from promptls.experiments.answer_cache import CallInFlight
 from promptls.experiments.scores import RowResult
-from promptls.experiments.store import Store, message_of, remedy_of, store_exists
+from promptls.experiments.store import READ_SECONDS, Store, message_of, remedy_of, store_exists
 from promptls.security.files import MAX_BYTES, is_file
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import file_name_problem
@@ -254,7 +254,7 @@ def _readable_store(folder: Path) -> Iterator[Store | None]:
     store = None
     if store_exists(folder):
         with contextlib.suppress(UserError, OSError, sqlite3.Error):
-            store = Store(folder)
+            store = Store(folder, READ_SECONDS)
     try:
         yield store
     finally:
