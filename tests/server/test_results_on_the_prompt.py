@@ -263,7 +263,7 @@ async def test_the_last_run_is_compared_with_the_one_before(code: Editor, server
     ]  # fmt: skip
 
 
-async def test_failed_rows_are_marked_if_lenses_are_requested_right_after_the_first_diagnostics(editor: Editor) -> None:
+async def test_failed_rows_are_marked_if_lenses_follow_the_first_diagnostics(editor: Editor) -> None:
     rows = editor.root / "rows.csv"
     rows.write_text(ROWS, "utf-8")
     text = PROMPT.replace("office", "echo") + "  role: sytem\n"

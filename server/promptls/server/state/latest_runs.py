@@ -38,7 +38,7 @@ class LatestRuns:
         return self._latest.get(path, ())
 
     def current(self, path: str) -> tuple[ExperimentRuns, ...]:
-        """Return the experiments of a file with their last runs, read now; emit `on_change` if they changed."""
+        """Return the experiments of a file with their last runs, read now; emit `on_change` if necessary."""
         before = self.latest(path)
         try:
             from promptls.ide.experiment_runs import experiment_runs
