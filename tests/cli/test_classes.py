@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
+from support.experiment_folder import Folder
 from support.finished_run import write_run
 
 TABLE = """\
@@ -69,3 +70,12 @@ def test_programs_get_the_same_as_json(run: str, capsys: pytest.CaptureFixture[s
 def test_a_run_that_says_no_classes_is_wrong_use(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["classes", run]) == 2
     assert "--expected COLUMN" in capsys.readouterr().err
+
+
+async def test_the_output_key_names_the_column_with_the_expected_classes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await Folder(tmp_path).write(metrics="exact_match").run()
+
+    assert main(["classes", str(tmp_path / "ask.yml.j2")]) == 0
+    assert capsys.readouterr().out.startswith("response against answer\n4 rows: 50 % are right\n")

@@ -173,12 +173,25 @@ def test_a_run_that_is_not_there_is_refused_before_anything_is_served(
     assert "there is no run" in capsys.readouterr().err
 
 
-def test_a_folder_without_runs_says_where_it_looked_and_how_to_see_others(
+def test_a_folder_without_runs_says_where_it_looked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["history"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "no run in experiments yet: promptls run FILE",
-        "for a prompt in another folder: promptls history FILE",
-    ]
+    assert capsys.readouterr().out.splitlines() == ["no run in experiments yet: promptls run FILE"]
+
+
+async def test_the_runs_of_folders_below_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        await Folder(tmp_path / name).write().ask()
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["history", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {run["prompt"] for run in listed} == {
+        str(tmp_path / name / "ask.yml.j2") for name in ("first", "second")
+    }
+    assert not (tmp_path / "experiments").exists()

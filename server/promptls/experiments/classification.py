@@ -175,9 +175,9 @@ def classifications(
 ) -> tuple[Classification, ...]:
     """Return the reports of the run's table, by column and, if the run has several models, by model.
 
-    By default, reports every dataset column for which the answers have a key, else
-    the column `expected`. `field` is a key of JSON responses. Raises `UsageError` for a missing column, for
-    a column without classes, and if nothing can be reported.
+    By default, reports every dataset column for which the answers have a key, else the column `expected`, or
+    the one named like the prompt's `output_key`. `field` is a key of JSON responses. Raises `UsageError` for
+    a missing column, for a column without classes, and if nothing can be reported.
     """
     found = _chosen(run, expected, predicted, field)
     models: tuple[str | None, ...] = run.models if len(run.models) > 1 else (None,)
@@ -216,6 +216,9 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
         chosen = predicted or (own if own in columns and field is None else "response")
         return [Columns(expected, chosen, field)]
     found = [pair for pair in pairs_of(columns) if predicted in {None, pair.predicted}]
+    if not found and run.output_key is not None:
+        column = _expected_column(columns, run.output_key)
+        found = [Columns(column, predicted or "response")] if column is not None else []
     if field is not None:
         expected_column = _expected_column(columns, field)
         found = [Columns(expected_column, predicted or "response", field)] if expected_column else []

@@ -30,7 +30,6 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
 from promptls.workspace.disk import ENDINGS, prompt_paths_by_folder
-from promptls.workspace.settings import find_project
 
 STABLE_NANOSECONDS = 1_000_000_000
 
@@ -99,6 +98,8 @@ class RunSummary:
     """The selected rows of the dataset, in the syntax of `row_choice.parse_rows`; None for all."""
     dataset_hash: str | None = None
     """The SHA-256 of the dataset's file; None if the rows came from a program."""
+    output_key: str | None = None
+    """The name of the answer in the prompt's header, which is often that of the column with expected ones."""
     by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
 
     @property
@@ -381,6 +382,7 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
         reasoning_tokens=int(totals.get("reasoning_tokens") or 0),
         rows_chosen=dataset.get("rows"),
         dataset_hash=dataset.get("sha256"),
+        output_key=values.get("output_key"),
         by_model={
             name: tuple(metric_summary(metric) for metric in total["metrics"])
             for name, total in (values.get("by_model") or {}).items()
@@ -554,15 +556,20 @@ def find_unfinished(word: str) -> Path:
 
 
 def _folders() -> list[Path]:
-    """Return the folders in which runs are found by name.
-
-    They are those of the working directory and its project, and those beside prompts below it: the results
-    folder of a prompt without a project is beside it.
-    """
+    """Return the folders in which runs are found by name: those of the working directory, and itself."""
     here = Path.cwd()
-    near = [here / "experiments", here, find_project(here / "any").root / "experiments"]
-    below = islice(prompt_paths_by_folder(here), _MAX_FOLDERS)
-    return list(dict.fromkeys([*near, *(Path(paths[0]).parent / "experiments" for paths in below if paths)]))
+    return list(dict.fromkeys([here / "experiments", here, *folders_of_runs(here)]))
+
+
+def folders_of_runs(path: Path) -> list[Path]:
+    """Return the results folders of a prompt, or of a folder: of its project, and of all prompts below it."""
+    if not path.is_dir():
+        return [results_folder(path)]
+    if path.name == "experiments":
+        return [path]
+    below = islice(prompt_paths_by_folder(path.absolute()), _MAX_FOLDERS)
+    prompts = [path.absolute() / "any", *(Path(paths[0]) for paths in below if paths)]
+    return list(dict.fromkeys(map(results_folder, prompts)))
 
 
 def _unfinished(folders: list[Path]) -> list[Path]:

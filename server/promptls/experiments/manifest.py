@@ -68,6 +68,7 @@ def started_manifest(plan: Plan, started: datetime, continues: str | None = None
         "format": FORMAT,
         "run": "",
         "experiment": experiment.name,
+        "output_key": experiment.output_key,
         "prompt": relative(experiment.prompt, folder),
         "files": {
             relative(Path(file), folder): hash_of_text(_text_of(file, plan)) for file in sorted(plan.files)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -114,8 +114,12 @@ def known_runs(
         for state in unfinished_runs(folder)
         if (run := _unfinished(state)) is not None and _meets(run, conditions)
     ]
-    found.sort(key=lambda run: (run.started, run.name), reverse=True)
-    return [_place(run, folder) for run in found[:limit]]
+    return [_place(run, folder) for run in newest_first(found, limit)]
+
+
+def newest_first(runs: Iterable[KnownRun], limit: int | None) -> list[KnownRun]:
+    """Return at most `limit` of the runs, latest first."""
+    return sorted(runs, key=lambda run: (run.started, run.name), reverse=True)[:limit]
 
 
 def _meets(run: KnownRun, conditions: Mapping[str, str]) -> bool:

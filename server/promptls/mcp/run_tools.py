@@ -328,12 +328,15 @@ async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _listed(folder: Folder, name: str | None, count: int) -> ToolResult:
-    from promptls.cli.commands.history import folder_of_runs
-    from promptls.experiments.run_index import known_runs, run_notes
+    from promptls.experiments.history import folders_of_runs
+    from promptls.experiments.run_index import known_runs, newest_first, run_notes
 
     file = None if name is None else folder.file(name)
     prompt = None if file is None or file.is_dir() else file
-    runs = known_runs(folder_of_runs(file or folder.path), prompt=prompt, limit=count)
+    folders = folders_of_runs(file or folder.path)
+    runs = newest_first(
+        (run for each in folders for run in known_runs(each, prompt=prompt, limit=count)), count
+    )
     lines = [
         "; ".join(
             filter(

@@ -18,9 +18,9 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from promptls import __version__
-from promptls.cli.commands.history import folder_of_runs
 from promptls.cli.terminal import shown_path
-from promptls.experiments.run_index import known_runs
+from promptls.experiments.history import folders_of_runs
+from promptls.experiments.run_index import known_runs, newest_first
 from promptls.ide.agent_tools import TOOLS, AgentTool
 from promptls.mcp import prompt_tools, run_tools
 from promptls.mcp.folder import Folder, ToolResult
@@ -200,7 +200,10 @@ def _prompts(folder: Folder) -> Iterator[types.Resource]:
 
 
 def _runs(folder: Folder) -> Iterator[types.Resource]:
-    for run in known_runs(folder_of_runs(folder.path), limit=MAX_LISTED):
+    folders = folders_of_runs(folder.path)
+    for run in newest_first(
+        (run for each in folders for run in known_runs(each, limit=MAX_LISTED)), MAX_LISTED
+    ):
         if run.status == "finished":
             scores = ", ".join(f"{metric} {score}" for metric, score in run.scores.items())
             yield types.Resource(

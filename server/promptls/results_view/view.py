@@ -391,10 +391,15 @@ def _metrics(runs: Sequence[RunSummary]) -> list[results_wire.MetricJson]:
 
 @cached_by_tables
 def _classes(runs: Sequence[RunSummary]) -> list[results_wire.ClassificationJson]:
-    """Return the classification reports of the run; empty if no column contains classes."""
+    """Return the classification reports of the run; empty if no column contains classes.
+
+    Expected values that are all different are no classes.
+    """
     try:
         return [
-            cast("results_wire.ClassificationJson", asdict(report)) for report in classifications(runs[0])
+            cast("results_wire.ClassificationJson", asdict(report))
+            for report in classifications(runs[0])
+            if any(score.support > 1 for score in report.classes)
         ]
     except UserError:
         return []

@@ -20,7 +20,8 @@ are found (recall) and the harmonic mean of both (F1), and a confusion matrix.
 
 A RUN is the path of its table or manifest, its name, or a prompt file (its last complete run).
 By default, every column of the dataset is compared with the key of the same name in the
-answers (`labels` with `predicted_labels`), or the column `expected` with the response.
+answers (`labels` with `predicted_labels`), or the column `expected`, or the one named like the
+prompt's `output_key`, with the response.
 
 examples:
   promptls classes triage.yml.j2                              all classes in the answers

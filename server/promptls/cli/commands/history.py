@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SUMMARY = "list the runs of experiments"
 
 DESCRIPTION = """\
-List the runs of a prompt or of the whole project, newest first, including running, cancelled
-and killed ones with their progress.
+List the runs of a prompt, or of the project and the folders below, newest first, including
+running, cancelled and killed ones with their progress.
 
 examples:
   promptls history                            all runs of this project
@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the runs; return 1 if there are none."""
-    from promptls.experiments.run_index import known_runs
+    from promptls.experiments.history import folders_of_runs
+    from promptls.experiments.run_index import known_runs, newest_first
 
     file: Path | None = arguments.file
     prompt = None if file is None or file.is_dir() else file
@@ -64,34 +65,27 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.same_text and prompt is None:
         raise UsageError("`--same-text` needs a prompt file", remedy="name one: `promptls history FILE`")
     text = read_bytes(prompt).decode("utf-8", "surrogateescape") if arguments.same_text and prompt else None
-    folder = folder_of_runs(file)
-    runs = known_runs(
-        folder,
-        prompt=None if text is not None else prompt,
-        experiment=arguments.experiment,
-        same_text=text,
-        limit=arguments.limit,
+    folders = folders_of_runs(file or Path.cwd())
+    found = (
+        run
+        for folder in folders
+        for run in known_runs(
+            folder,
+            prompt=None if text is not None else prompt,
+            experiment=arguments.experiment,
+            same_text=text,
+            limit=arguments.limit,
+        )
     )
+    runs = newest_first(found, arguments.limit)
     if arguments.json:
         print_json([asdict(run) for run in runs])
     elif runs:
         _print(runs)
     else:
         of = f" of an experiment `{arguments.experiment}`" if arguments.experiment else ""
-        print(f"no run{of} in {printed_path(folder)} yet: promptls run FILE")
-        if file is None:
-            print(paint("for a prompt in another folder: promptls history FILE", "dim"))
+        print(f"no run{of} in {printed_path(folders[0])} yet: promptls run FILE")
     return int(not runs)
-
-
-def folder_of_runs(file: Path | None) -> Path:
-    """Return the results folder of a prompt or folder; by default, of the working directory."""
-    from promptls.experiments.manifest import results_folder
-
-    if file is not None and not file.is_dir():
-        return results_folder(file)
-    folder = file or Path.cwd()
-    return folder if folder.name == "experiments" else results_folder(folder.absolute() / "any")
 
 
 def _print(runs: list[KnownRun]) -> None:

@@ -74,17 +74,17 @@ async def _serve(arguments: argparse.Namespace) -> None:
 
 def _initial_view(runs: list[str]) -> tuple[dict[str, Any], Path, str]:
     """Return the arguments of the first view, the folder of its runs, and a title."""
-    from promptls.experiments.history import find_run
+    from promptls.experiments.history import find_run, folders_of_runs
     from promptls.experiments.manifest import results_folder
-    from promptls.experiments.run_index import known_runs
+    from promptls.experiments.run_index import known_runs, newest_first
 
     if not runs:
-        folder = results_folder(Path.cwd() / "any")
-        latest = next((run for run in known_runs(folder) if run.status == "finished"), None)
-        if latest is None:
+        found = (run for folder in folders_of_runs(Path.cwd()) for run in known_runs(folder))
+        finished = newest_first((run for run in found if run.status == "finished"), 1)
+        if not finished:
             remedy = "make one: `promptls run FILE`; or name a prompt that has runs: `promptls results FILE`"
             raise UsageError("there is no run here yet", remedy=remedy)
-        runs = [latest.path]
+        runs = [finished[0].path]
     *against, last = runs
     others = {"against": [str(find_run(name).results.absolute()) for name in against]} if against else {}
     prompt = Path(last)

@@ -11,8 +11,9 @@ An evaluation prompt is built for its first row, as OpenCompass does. Failures t
 reported, such as a training row that does not exist, or an answer that no label has.
 
 If the values are generated, because no sample data are available, only exceeded time and memory limits are
-reported, and failures of tags that read nothing but `loop` and constants. Problems that another rule finds on the same line without rendering are left to that rule,
-and so are syntax errors in an included file that is open itself. An include that is found only
+reported, and failures of tags that read nothing but `loop` and constants. Problems that another rule finds
+on the same line without rendering are left to that rule, and so are missing files that `unresolved-include`
+reports, and syntax errors in an included file that is open itself. An include that is found only
 from a folder around the file is not reported, because a program may load its templates from there.
 
 ## Why is this bad?
@@ -49,6 +50,7 @@ examples: [{user: {name: Ada}, answer: '"hello"'}]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -73,6 +75,7 @@ _RESOURCE_FAILURES: Final = frozenset({"timeout", "memory"})
 _DATA_FAILURES: Final = frozenset({"render", "sandbox"})
 _OF_VALUES: Final = frozenset({"html-escape", "unescaped-multiline-input", "unquoted-input"})
 """Rules about values that YAML or the model misreads, which explain no failure of Jinja."""
+_QUOTED: Final = re.compile("`[^`]+`")
 _IN_HEADER: Final = {"functions": "functions"}
 """Failures that are reported at a key of the header; `invalid-sample` reports those of `samples`."""
 
@@ -99,7 +102,8 @@ def check(file: File) -> Iterator[Finding]:
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
         is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
-        if is_certain and not _is_known(file, span) and not _is_wrong_sample(file, rendering.sample):
+        is_known = _is_known(file, span) or _is_named_elsewhere(file, failure)
+        if is_certain and not is_known and not _is_wrong_sample(file, rendering.sample):
             yield Finding(
                 span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
             )
@@ -197,6 +201,15 @@ def _is_known(file: File, span: Span) -> bool:
         for finding in file.found
         if finding.severity == "error"
         or (finding.severity == "warning" and not finding.unnecessary and finding.rule not in _OF_VALUES)
+    )
+
+
+def _is_named_elsewhere(file: File, failure: RenderFailure) -> bool:
+    """Return whether `unresolved-include` reports the missing file at the value that names it."""
+    return any(
+        finding.rule == "unresolved-include" and name[0] in failure.message
+        for finding in file.found
+        if (name := _QUOTED.search(finding.message)) is not None
     )
 
 
