@@ -83,6 +83,15 @@ async def test_a_run_is_stale_when_the_prompt_has_changed(folder: Folder) -> Non
     assert last_run(folder.prompt).stale
 
 
+async def test_a_sample_that_is_added_does_not_make_a_run_stale(folder: Folder) -> None:
+    await folder.ask()
+    text = folder.prompt.read_text("utf-8")
+    folder.prompt.write_text(text.replace("output_key:", "samples: samples.yml\noutput_key:"), "utf-8")
+    assert not last_run(folder.prompt).stale
+    folder.prompt.write_text(f"{text}samples: none\n", "utf-8")
+    assert last_run(folder.prompt).stale
+
+
 async def test_other_line_ends_do_not_make_a_run_stale(folder: Folder) -> None:
     await folder.run()
     text = folder.prompt.read_text(encoding="utf-8")

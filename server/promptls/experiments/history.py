@@ -16,16 +16,17 @@ from typing import Any, Final, NamedTuple
 
 from promptls.experiments.manifest import (
     hash_of_text,
-    hash_of_text_file,
     manifest_of,
     prompt_stem,
     results_folder,
+    text_of_file,
 )
 from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import RowResult, Score, Totals, good_class, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
 from promptls.security.files import cached_by_file, folder_changed, names_in, open_text
+from promptls.semantic.header import CLOSING
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
 from promptls.truncation.lab_report import MeasuredCacheJson
@@ -405,16 +406,26 @@ def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
     )
 
 
+_SAMPLES: Final = re.compile(r"^samples:.*(?:\n|\Z)", re.MULTILINE)
+
+
 def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]) -> bool:
     for name, digest in files.items():
         path = os.path.normpath(folder / name)
         try:
-            found = hash_of_text(unsaved[path]) if path in unsaved else hash_of_text_file(path)
+            text = unsaved[path] if path in unsaved else text_of_file(path)
         except OSError:
             return True
-        if found != digest:
+        if digest != hash_of_text(text) and digest != hash_of_text(_without_samples(text)):
             return True
     return False
+
+
+def _without_samples(text: str) -> str:
+    """Return the text without the key of its samples, which runs do not use."""
+    end = text.find(CLOSING)
+    declared, rest = (text, "") if end < 0 else (text[:end], text[end:])
+    return _SAMPLES.sub("", declared, count=1) + rest
 
 
 # Maximum number of partial runs whose verdicts override older ones.

@@ -155,7 +155,12 @@ def hash_of_text(text: str) -> str:
 
 def hash_of_text_file(path: Path | str) -> str:
     """Return the hash of `hash_of_text` of a file; raises OSError."""
-    return hash_of_text(read_bytes(path).decode("utf-8", "surrogateescape"))
+    return hash_of_text(text_of_file(path))
+
+
+def text_of_file(path: Path | str) -> str:
+    """Return the text of a file, of which nothing is lost if it is not UTF-8; raises OSError."""
+    return read_bytes(path).decode("utf-8", "surrogateescape")
 
 
 def relative(path: Path, folder: Path) -> str:
