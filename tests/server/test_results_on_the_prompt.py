@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from lsp_editor import Editor, eventually
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from support.experiment_folder import last_text
 from support.finished_run import write_run
@@ -183,7 +184,32 @@ async def test_the_lens_shows_the_progress_of_a_run_and_cancels_it(
 
     assert cancelled.cancelled == 1
     assert (ended.cancelled, ended.rows) == (True, 1)
-    assert (await code.lenses(uri))[1] == "Run answers"
+    assert (await code.lenses(uri))[1:3] == ["Run answers", "Resume: stopped after 1 of 3 rows"]
+
+
+async def test_a_stopped_run_can_be_resumed_until_a_file_that_it_uses_changes(
+    code: Editor, server: ModelServer
+) -> None:
+    server.reply = lambda body: Reply("one") if last_text(body) == "one" else Reply(status=401)
+    uri = opened(code, server)
+    with pytest.raises(JsonRpcException, match="the budget"):
+        await code.command("runExperiment", uri=uri, experiment="answers", budget={"calls": 1})
+    resume = "Resume: stopped after 1 of 3 rows"
+    found = await code.client.text_document_code_lens_async(
+        types.CodeLensParams(types.TextDocumentIdentifier(uri))
+    )
+    (lens,) = [each for each in found or () if each.command.title == resume]
+
+    code.replace(uri, "name: question", "name: asked")
+    assert resume not in await code.lenses(uri)
+    code.replace(uri, "name: asked", "name: question")
+    assert resume in await code.lenses(uri)
+    server.reply = lambda _body: Reply("one")
+    (arguments,) = lens.command.arguments
+    resumed = await code.command("runExperiment", **arguments)
+
+    assert resumed.rows == 3
+    assert resume not in await code.lenses(uri)
 
 
 async def test_tests_are_listed_with_what_the_last_runs_say_of_them(

@@ -14,7 +14,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from promptls.datasets.dataset_files import MAX_BYTES
 from promptls.experiments.manifest import (
+    hash_of_file,
     hash_of_text,
     manifest_of,
     prompt_stem,
@@ -23,9 +25,9 @@ from promptls.experiments.manifest import (
 )
 from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import RowResult, Score, Totals, good_class, score_text
-from promptls.experiments.unfinished import unfinished_runs
+from promptls.experiments.unfinished import planned_results, unfinished_runs
 from promptls.metrics.metric import Metric
-from promptls.security.files import cached_by_file, folder_changed, names_in, open_text
+from promptls.security.files import cached_by_file, file_status, folder_changed, names_in, open_text
 from promptls.semantic.header import CLOSING
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
@@ -450,6 +452,53 @@ class LastRuns(NamedTuple):
     def newest_first(self) -> tuple[RunSummary, ...]:
         """All of them, latest first."""
         return (*self.later, *([self.scored] if self.scored is not None else []))
+
+
+class StoppedRun(NamedTuple):
+    """A run that ended after `done` of its `total` results, and that can be resumed by its name."""
+
+    name: str
+    started: str
+    done: int
+    total: int
+
+
+def stopped_runs(prompt: Path, *, unsaved: Mapping[str, str] | None = None) -> dict[str, StoppedRun]:
+    """Return the latest stopped run of each experiment of the prompt, unless files that it uses changed."""
+    prompt = prompt.absolute()
+    folder = results_folder(prompt)
+    found = {}
+    for state in unfinished_runs(folder):
+        header, total = state.header, planned_results(state.header)
+        if state.is_running or not state.done or total is None:
+            continue
+        if os.path.normpath(folder / str(header.get("prompt"))) != os.path.normpath(prompt):
+            continue
+        dataset = header.get("dataset") or {}
+        is_stale = _is_stale(header.get("files") or {}, folder, unsaved or {})
+        if not is_stale and is_same_dataset(folder / str(dataset.get("path")), str(dataset.get("sha256"))):
+            run = StoppedRun(state.path.name, str(header.get("started")), min(state.done, total), total)
+            found[str(header.get("experiment"))] = run
+    return found
+
+
+@cached_by_file(32)
+def _digest(path: Path) -> str:
+    try:
+        return hash_of_file(path)
+    except OSError:
+        return ""
+
+
+def has_digest(path: Path, digest: str) -> bool:
+    """Return whether a file has the SHA-256 digest; its own is computed again only if it has changed."""
+    return _digest(path) == digest
+
+
+def is_same_dataset(path: Path, digest: str) -> bool:
+    """Return whether a dataset has the digest; True for large ones, which are not read."""
+    status = file_status(path)
+    return status is not None and (status.st_size > MAX_BYTES or has_digest(path, digest))
 
 
 def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | None = None) -> LastRuns:

@@ -31,7 +31,7 @@ LOCK_SUFFIX: Final = ".lock"
 FORMAT: Final = 2
 BUSY_SECONDS: Final = 10.0
 """Timeout in seconds for waiting for another process that is writing."""
-READ_SECONDS: Final = 0.5
+READ_SECONDS: Final = 0.1
 """The same for readers: usually, writers do not block them."""
 SYNC_SECONDS: Final = 1.0
 _OWNER: Final = re.compile(r"[0-9a-f]{32}")

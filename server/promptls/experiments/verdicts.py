@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, last_runs, row_results
-from promptls.experiments.manifest import hash_of_file
+from promptls.experiments.history import (
+    MetricSummary,
+    RunSummary,
+    dataset_of,
+    has_digest,
+    last_runs,
+    row_results,
+)
 from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, python_cells
 from promptls.experiments.row_choice import RowChoice, chosen_rows, is_of_examples, numbered_rows
 from promptls.experiments.scores import RowResult
@@ -111,15 +117,7 @@ def unchanged_dataset(run: RunSummary) -> Path | None:
     if named is None:
         return None
     path, digest = named
-    return path if _digest(path) == digest else None
-
-
-@cached_by_file(32)
-def _digest(path: Path) -> str:
-    try:
-        return hash_of_file(path)
-    except OSError:
-        return ""
+    return path if has_digest(path, digest) else None
 
 
 class _Run(NamedTuple):

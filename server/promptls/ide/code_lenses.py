@@ -152,6 +152,10 @@ def _over_file(
             yield Action("Cancel", CANCEL, {"experiment": name}, "The finished rows are kept")
         else:
             yield action
+            if name in known and (stopped := known[name].stopped) is not None:
+                title = f"Resume: stopped after {stopped.done:,} of {stopped.total:,} rows"
+                tooltip = f"Continues {stopped.name}; the finished rows are kept"
+                yield Action(title, RUN, {"experiment": name, "resume": stopped.name}, tooltip)
         last = known[name].last if name in known else None
         if last is not None:
             arguments = {"experiment": name, "run": str(last.results)}

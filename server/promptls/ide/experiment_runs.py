@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.datasets.dataset_files import MAX_BYTES, Row, open_dataset
+from promptls.datasets.dataset_files import Row, open_dataset
 from promptls.facts import question
-from promptls.security.files import file_status, join_path
+from promptls.security.files import join_path
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.kind import Kind
 from promptls.text.format import shorten_text
@@ -18,7 +18,7 @@ from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.history import MetricSummary, RunSummary, StoppedRun
     from promptls.lint.rule import Finding, Severity
     from promptls.lint.rules.experiments.failing_row import RowFinding
 
@@ -37,6 +37,8 @@ class ExperimentRuns:
     has_other_dataset: bool = False
     """Whether the dataset has changed since the last run, if that can be checked quickly."""
     of_examples: tuple[RunSummary, ...] = ()
+    stopped: StoppedRun | None = None
+    """The run to resume: it is newer than all others, and stopped before its end."""
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
@@ -68,26 +70,37 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     names = experiment_names(snapshot, path)
     if not names:
         return ()
-    from promptls.experiments.history import last_runs
+    from promptls.experiments.history import last_runs, stopped_runs
 
     unsaved = snapshot.unsaved()
+    # The store of a folder that is not trusted is not opened without a request.
+    stopped = stopped_runs(Path(path), unsaved=unsaved) if snapshot.trusts(path) else {}
     found = ((name, last_runs(Path(path), name, unsaved=unsaved)) for name in names)
     return tuple(
-        ExperimentRuns(name, runs.scored, runs.later, _has_other_dataset(runs.scored), runs.of_examples)
+        ExperimentRuns(
+            name,
+            runs.scored,
+            runs.later,
+            _has_other_dataset(runs.scored),
+            runs.of_examples,
+            _to_resume(stopped.get(name), runs.newest_first),
+        )
         for name, runs in found
     )
 
 
+def _to_resume(stopped: StoppedRun | None, newest_first: tuple[RunSummary, ...]) -> StoppedRun | None:
+    """Return the stopped run, unless a later one has finished."""
+    is_old = stopped is None or any(run.started > stopped.started for run in newest_first[:1])
+    return None if is_old else stopped
+
+
 def _has_other_dataset(run: RunSummary | None) -> bool:
     """Return whether the run's dataset has changed since; False for large datasets, which are not checked."""
-    from promptls.experiments.history import dataset_of
-    from promptls.experiments.verdicts import unchanged_dataset
+    from promptls.experiments.history import dataset_of, is_same_dataset
 
     named = dataset_of(run) if run is not None else None
-    if run is None or named is None:
-        return False
-    status = file_status(named[0])
-    return status is None or (status.st_size <= MAX_BYTES and unchanged_dataset(run) is None)
+    return named is not None and not is_same_dataset(*named)
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:
