@@ -63,14 +63,21 @@ const MAX_LISTED = 200;
 
 /**
  * Returns the prompt that a command means without naming it: the active one, else the only visible one, else
- * the only one of the workspace, else the one that the user chooses. A panel or a walkthrough may have the focus.
+ * the only one in a tab or in the workspace, else the one that the user chooses. A panel or a walkthrough may
+ * have the focus.
  */
 export async function promptToUse(): Promise<string | undefined> {
+  const active = activePrompt();
+  if (active !== undefined) {
+    return active.uri.toString();
+  }
   const visible = vscode.window.visibleTextEditors.map(({ document }) => document).filter(isPrompt);
-  const [first, ...others] = new Set(visible.map(({ uri }) => uri.toString()));
-  const found = activePrompt()?.uri.toString() ?? (others.length === 0 ? first : undefined);
-  if (found !== undefined) {
-    return found;
+  const inTabs = promptsInTabs();
+  for (const uris of [visible.map(({ uri }) => uri.toString()), inTabs]) {
+    const [first, ...others] = new Set(uris);
+    if (first !== undefined && others.length === 0) {
+      return first;
+    }
   }
   const files = await vscode.workspace.findFiles("**/*.{yml,yaml}.j2", undefined, MAX_LISTED);
   if (files.length <= 1) {
@@ -80,6 +87,15 @@ export async function promptToUse(): Promise<string | undefined> {
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri: uri.toString() }))
     .sort((left, right) => left.label.localeCompare(right.label));
   return (await vscode.window.showQuickPick(items, { title: "Which prompt?" }))?.uri;
+}
+
+/** The prompts in tabs, also in those that have not been shown since the window was opened. */
+function promptsInTabs(): string[] {
+  return vscode.window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : []))
+    .filter(({ path }) => NAME.test(path))
+    .map((uri) => uri.toString());
 }
 
 export async function hasPrompts(): Promise<boolean> {

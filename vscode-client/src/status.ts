@@ -10,12 +10,17 @@ import { describeTokens } from "./tokens";
 
 export class ServerStatus implements vscode.Disposable {
   readonly #item: vscode.LanguageStatusItem;
+  /** Visible while there is no server, in any editor: a notification disappears, and this one does not. */
+  readonly #missing: vscode.StatusBarItem;
 
   constructor() {
     this.#item = vscode.languages.createLanguageStatusItem("promptls.server", DOCUMENTS);
     this.#item.name = "promptls";
     this.#item.text = "promptls";
     this.#item.detail = "starts with the first prompt";
+    this.#missing = vscode.window.createStatusBarItem("promptls.server", vscode.StatusBarAlignment.Left);
+    this.#missing.name = "promptls Server";
+    this.#missing.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
   }
 
   starting(step: string): void {
@@ -35,12 +40,12 @@ export class ServerStatus implements vscode.Disposable {
   notInstalled(): void {
     const detail = `the Python server, about ${SERVER_MEGABYTES} MB from PyPI`;
     this.#show("promptls: not installed", detail, vscode.LanguageStatusSeverity.Warning, false);
-    this.#item.command = { command: "promptls.installServer", title: "Install" };
+    this.#offer("promptls.installServer", "Install Server", `Install ${detail}`);
   }
 
   failed(message: string): void {
     this.#show("promptls: no server", message, vscode.LanguageStatusSeverity.Error, false);
-    this.#item.command = { command: "promptls.restartServer", title: "Restart" };
+    this.#offer("promptls.restartServer", "Restart Server", message);
   }
 
   #show(text: string, detail: string, severity: vscode.LanguageStatusSeverity, busy: boolean): void {
@@ -49,10 +54,20 @@ export class ServerStatus implements vscode.Disposable {
     this.#item.severity = severity;
     this.#item.busy = busy;
     this.#item.command = { command: "promptls.showLog", title: "Show Log" };
+    this.#missing.hide();
+  }
+
+  #offer(command: string, title: string, tooltip: string): void {
+    this.#item.command = { command, title };
+    this.#missing.text = `$(warning) promptls: ${title}`;
+    this.#missing.tooltip = tooltip;
+    this.#missing.command = command;
+    this.#missing.show();
   }
 
   dispose(): void {
     this.#item.dispose();
+    this.#missing.dispose();
   }
 }
 
