@@ -26,11 +26,14 @@ def test_without_any_server_one_is_installed_where_the_user_says_so(
         workbench.open_file(PROMPT)
         question = workbench.notification("promptls needs its Python server")
         expect(question).to_be_visible()
+        offer = workbench.status("promptls: Install Server")
+        expect(offer).to_be_visible()
         workbench.screenshot("question")
         assert list(server.storage.glob("environment-*")) == []
         question.get_by_role("button", name="Install").click()
         expect(workbench.notification("installing the server")).to_be_visible()
         expect(workbench.lens("Preview")).to_be_visible(timeout=INSTALL_PATIENCE)
+        expect(offer).to_have_count(0)
         assert [path.parent.name for path in server.storage.glob("environment-*/.complete")] != []
         assert "(from the own environment)" in server.logs()
 

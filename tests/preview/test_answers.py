@@ -98,6 +98,30 @@ async def test_the_last_commit_is_rendered_with_what_it_included_then(
     assert found["rendering"]["parts"][0]["content"] == "Be brief."
 
 
+async def test_a_renamed_input_and_a_removed_one_have_values_in_the_last_commit(
+    tmp_path: Path, worker: RenderWorker
+) -> None:
+    path, samples = tmp_path / "a.yml.j2", tmp_path / "samples.yml"
+    prompt = '{#---\nsamples: samples.yml\n---#}\n- name: task\n  content: "{{ text | upper }}{{ tone }}"\n'
+    path.write_text(prompt, "utf-8")
+    git(tmp_path, "init")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "Begin")
+
+    async def compared(text: str, sample: str) -> object:
+        path.write_text(text, "utf-8")
+        samples.write_text(sample, "utf-8")
+        made = Workspace([tmp_path], trusted=True)
+        made.scan()
+        found = await committed_rendering(made.snapshot, str(path), RenderingChoice(), worker.render)
+        return found["rendering"] and found["rendering"]["parts"][0]["content"]
+
+    renamed = prompt.replace("text", "body")
+    assert await compared(renamed, "one: {body: Hello, tone: kind}\n") == "HELLOkind"
+    removed = renamed.replace("{{ tone }}", "")
+    assert await compared(removed, "one: {body: Hello}\n") == "<TEXT><tone>"
+
+
 async def test_an_older_commit_or_another_prompt_can_be_compared(
     tmp_path: Path, worker: RenderWorker
 ) -> None:

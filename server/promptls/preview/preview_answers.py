@@ -14,13 +14,13 @@ from promptls.datasets.dataset_files import open_dataset
 from promptls.preview import preview_result, preview_wire
 from promptls.rendering.job import RenderJob, plain
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.samples import dataset_of_rows
+from promptls.rendering.samples import Sample, dataset_of_rows, placeholder_sample
 from promptls.rendering.worker import CountingError, RenderWorker
 from promptls.security.git import run_git_async
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from promptls.text.errors import FilePlace, UserError
-from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.disk import has_prompt_name, source_of
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -57,7 +57,8 @@ async def committed_rendering(
     other = str(Path(path).with_name(against)) if against and has_prompt_name(against) else None
     if other is not None and Path(against or "").name == against and snapshot.exists(other):
         commit = Commit(against, "", "")
-        outcome = await render(preview_result.preview_job(snapshot, other, sample, choice))
+        job = preview_result.preview_job(snapshot, other, sample, choice)
+        outcome = await render(_with_inputs(job, snapshot, placeholder_sample(snapshot, path)))
     else:
         before = await committed_prompt(
             snapshot, preview_result.preview_job(snapshot, path, sample, choice), against
@@ -71,6 +72,20 @@ async def committed_rendering(
         "failure": preview_result.failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
         "others": [*await _commits(path), *_neighbors(path)],
     }
+
+
+def _with_inputs(job: RenderJob, version: Snapshot, own: Sample) -> RenderJob:
+    """Return the job of another version of a prompt, with the inputs that only that version has.
+
+    `own` has the inputs of the prompt now. If one was renamed, its value is that of the new name. Others have
+    placeholders.
+    """
+    needed = placeholder_sample(version, job.path).data
+    missing = {name: value for name, value in needed.items() if name not in job.data and name not in own.data}
+    extra = [name for name in job.data if name in own.data and name not in needed]
+    if len(missing) == len(extra) == 1:
+        missing = dict.fromkeys(missing, job.data[extra[0]])
+    return replace(job, data={**missing, **job.data})
 
 
 _MAX_VERSIONS: Final = 30
@@ -181,8 +196,11 @@ async def committed_prompt(
     if job.path not in texts:
         which = "the last commit" if revision is None else f"the commit {commit.name}"
         raise UserError(f"{which} does not hold this file", FilePlace(path), "commit it once")
-    own = texts.pop(job.path)
-    return CommittedPrompt(commit, replace(job, text=own, unsaved={**job.unsaved, job.path: own, **texts}))
+    version = snapshot
+    for file, text in texts.items():
+        version = version.with_open(file, source_of(file, text), 0)
+    committed = replace(job, text=texts[job.path], unsaved={**job.unsaved, **texts})
+    return CommittedPrompt(commit, _with_inputs(committed, version, placeholder_sample(snapshot, job.path)))
 
 
 def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
