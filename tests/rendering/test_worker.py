@@ -325,6 +325,8 @@ async def test_a_prompt_object_becomes_one_message(worker: RenderWorker, make_jo
     assert found.messages == [{"role": "user", "content": string}]
     wrong = await failure(worker, make_job("input_keys: [a]\noutput_key: b", kind="prompt object"))
     assert (wrong.kind, "has no `instruction`" in wrong.message) == ("prompt object", True)
+    refused = await failure(worker, make_job(text.replace("{kind: bug}", "bug"), kind="prompt object"))
+    assert (refused.line, "in example 1 is not valid JSON" in refused.message) == (4, True)
 
 
 async def test_a_library_name_in_the_working_folder_is_not_imported(

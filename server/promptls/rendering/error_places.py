@@ -111,9 +111,9 @@ def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | Non
 def _origin_at_error(source_map: RenderedMap, error: PromptPoetError, line: int) -> Culprit | None:
     """Return the origin of the text at the position of `error`; if it has a column, with the value there."""
     if error.rendered_column is None:
-        return _at(source_map, offset_of_line(source_map.text, line))
+        return origin_at(source_map, offset_of_line(source_map.text, line))
     offset = start_of_line(source_map.text, line) + error.rendered_column
-    culprit = _at(source_map, offset)
+    culprit = origin_at(source_map, offset)
     if culprit is None or culprit.span is None:
         return culprit
     return replace(culprit, value=_printed(source_map, source_map.index(offset))[2])
@@ -151,7 +151,7 @@ def _printed(source_map: RenderedMap, index: int) -> tuple[int, int, str]:
 
 def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
     """Return the template text, or the tag, at which parsing stops whatever the values are."""
-    culprit = _at(source_map, stops)
+    culprit = origin_at(source_map, stops)
     if culprit is None:
         return None
     any_word = _fails_there(source_map, _WORD, culprit)
@@ -197,7 +197,7 @@ def start_of_line(text: str, line: int) -> int:
     return start
 
 
-def _at(source_map: RenderedMap, offset: int) -> Culprit | None:
+def origin_at(source_map: RenderedMap, offset: int) -> Culprit | None:
     """Return the origin of the character at `offset`, or of the last visible one before it."""
     at = _visible(source_map.text, offset)
     index = source_map.index(at)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import yaml
+
 from promptls.dialects.prompt_poet.document import read
 from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
@@ -24,7 +26,13 @@ from promptls.dialects.prompt_poet.prompt_parts import (
 from promptls.dialects.prompt_poet.template_rendering import RenderedParts, RenderOptions, parse_parts, render
 from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import load_json, ragas_text, read_ragas
-from promptls.rendering.error_places import exit_failure, failure_of, placed_failure, stopped_failure
+from promptls.rendering.error_places import (
+    exit_failure,
+    failure_of,
+    origin_at,
+    placed_failure,
+    stopped_failure,
+)
 from promptls.rendering.functions_file import StandIn, load_functions
 from promptls.rendering.job import RenderJob, RowMessages, RowsRendered, as_text, is_boundless, plain
 from promptls.rendering.outcome import (
@@ -234,7 +242,11 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailu
         return stopped_failure(failure_of(error, job), error, job)
     if job.kind == "prompt object":
         document = read(rendered.text)
-        prompt = _object_prompt(job, rendered.text, document.data, data, rendered.files)
+        try:
+            prompt = _object_prompt(job, rendered.text, document.data, data, rendered.files)
+        except PromptObjectError as error:
+            line = _line_of_object(source_map, document.root, error, job.path)
+            return RenderFailure("prompt object", str(error), job.path, line)
         return MadePrompt(prompt, source_map)
     root: Any = None
 
@@ -259,17 +271,33 @@ def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
                 f"Part {index + 1} holds itself, or expands to millions of values, through its YAML aliases "
                 "(`*name`). Write out what it is to hold, or quote the `*` of a text"
             )
-            return RenderFailure("parts", message, job.path, _line_of_part(made, index))
+            return RenderFailure("parts", message, job.path, _line_of_part(made, index, job.path))
     return None
 
 
-def _line_of_part(made: MadePrompt, number: int) -> int | None:
+def _line_of_part(made: MadePrompt, number: int, path: str) -> int | None:
     """Return the 0-based line of the job's file where a part begins, if known."""
     if made.source_map is None or made.root is None or number >= len(made.root.value):
         return None
-    at = made.source_map.index(made.root.value[number].start_mark.index)
-    leaf = made.source_map.leaves[at] if at >= 0 else None
-    return made.source_map.line(leaf.file.path, leaf.start) if leaf is not None and leaf.file else None
+    return _line_at(made.source_map, made.root.value[number].start_mark.index, path)
+
+
+def _line_of_object(source_map: RenderedMap, root: Any, error: PromptObjectError, path: str) -> int | None:
+    """Return the 0-based line of the job's file with the value that Ragas refuses, if known."""
+    node = root
+    at = [error.key] if error.example is None else ["examples", error.example, error.key]
+    for step in at:
+        if isinstance(step, int) and isinstance(node, yaml.SequenceNode):
+            node = node.value[step]
+        elif isinstance(node, yaml.MappingNode):
+            node = next((value for key, value in node.value if key.value == step), node)
+    return None if node is root else _line_at(source_map, node.start_mark.index, path)
+
+
+def _line_at(source_map: RenderedMap, offset: int, path: str) -> int | None:
+    """Return the 0-based line of the file at `path` that produced the character at `offset`, if any did."""
+    origin = origin_at(source_map, offset)
+    return origin.line if origin is not None and origin.path == path else None
 
 
 def _object_prompt(

@@ -2,10 +2,10 @@
 
 ## What it does
 
-With `output_type: json`, reports outputs that are text but not valid JSON; with an `output_schema`,
-outputs that do not match it, and values in the datasets of experiments that a metric compares with a property
-of the answer and that its `enum` does not have. In a file that Ragas saved with a schema of the answer, values that do not match
-it are hints.
+With `output_type: json`, the default of prompt objects, reports outputs that are text but not valid JSON.
+With an `output_schema`, reports outputs that do not match it, and values in the datasets of experiments that
+a metric compares with a property of the answer and that its `enum` does not have. In a file that Ragas saved
+with a schema of the answer, values that do not match it are hints.
 
 ## Why is this bad?
 
@@ -54,8 +54,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.dialects.ragas.prompt_object import schema_in_instruction
-from promptls.dialects.ragas.saved_prompt import saved_prompt_in
+from promptls.dialects.ragas.prompt_object import DEFAULT_OUTPUT_TYPE, schema_in_instruction
+from promptls.dialects.ragas.saved_prompt import form_of, saved_prompt_in
 from promptls.lint.analysis.declared_experiments import (
     DeclaredExperiment,
     declared_experiments,
@@ -63,8 +63,10 @@ from promptls.lint.analysis.declared_experiments import (
     needed_columns,
     place_in_data,
 )
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, Severity, each_example
+from promptls.lint.fixes.yaml_edits import added_entry
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, Severity, each_example
 from promptls.semantic.header import Example
+from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.source import Source
@@ -95,18 +97,56 @@ def _requirements(file: File) -> _Requirements | None:
     data = file.template.declarations.data
     output = data.get("output_key")
     schema = data.get("output_schema") or schema_in_instruction(data.get("output_format_instruction"))
-    is_json = str(data.get("output_type", "")).lower() == "json"
+    is_json = _type(file).lower() == "json" and _text_without_type(file) is None
     if not isinstance(output, str) or not (is_json or isinstance(schema, dict)):
         return None
     source = _OWN if data.get("output_schema") else "the schema in `output_format_instruction`"
     return _Requirements(output, is_json, schema if isinstance(schema, dict) else None, source)
 
 
+def _type(file: File) -> str:
+    """Return the declared type of the output, or the default; empty if neither applies."""
+    data = file.template.declarations.data
+    is_object = file.kind is Kind.OBJECT and form_of(data) is None
+    return str(data.get("output_type", DEFAULT_OUTPUT_TYPE if is_object else ""))
+
+
+def _text_without_type(file: File) -> Node | None:
+    """Return the output of the first example if it is no JSON, in an object that leaves out `output_type`."""
+    declarations = file.template.declarations
+    output = declarations.data.get("output_key")
+    if "output_type" in declarations.data or not declarations.examples or _type(file) != "json":
+        return None
+    first = declarations.examples[0]
+    if not isinstance(output, str):
+        return None
+    node, value = _value_node(first, output), first.data.get(output)
+    if node is None or holds_printed(node) or not isinstance(value, str):
+        return None
+    try:
+        parse_json(value)
+    except ValueError:
+        return node
+    return None
+
+
 def check(file: File) -> Iterator[Finding]:
     """Yield the outputs of examples that are not valid JSON or do not match the schema."""
     yield from _in_saved(file)
+    if (node := _text_without_type(file)) is not None:
+        message = "Ragas reads outputs as JSON, and this is text: declare it with `output_type: str`"
+        yield Finding(node.span, message, _adding_type(file))
     yield from _in_examples(file)
     yield from _in_rows(file)
+
+
+def _adding_type(file: File) -> tuple[Fix, ...]:
+    root = file.template.root
+    before = root.entry("examples") if root is not None else None
+    if root is None or before is None:
+        return ()
+    edit = added_entry(file.template.source.text, root.span, root.entries, "output_type: str", before)
+    return () if edit is None else (Fix("Add `output_type: str`", (edit,), preferred=True),)
 
 
 def _in_saved(file: File) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ Ragas ignores an unknown key: the examples under `exampels` are never shown to t
 instruction: Answer the question.
 input_keys: [question]
 output_key: answer
+output_type: str
 exampels:
 ^^^^^^^^ misspelled-object-key: Ragas ignores `exampels`; did you mean `examples`?
   - {question: Why is the sky blue?, answer: Because of Rayleigh scattering.}
@@ -27,6 +28,7 @@ Use instead:
 instruction: Answer the question.
 input_keys: [question]
 output_key: answer
+output_type: str
 examples:
   - {question: Why is the sky blue?, answer: Because of Rayleigh scattering.}
 ```
