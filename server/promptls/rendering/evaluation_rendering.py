@@ -124,9 +124,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     choices = meta_templates(loaded, requested.meta_templates)
     chosen = requested.meta_template or next(iter(choices))
     if chosen not in choices:
-        typo = did_you_mean(chosen, choices)
-        message = f"There is no meta template `{chosen}`{typo or '.'} There are: {', '.join(choices)}."
-        return RenderFailure(KIND, message, job.path)
+        return _unknown_meta_template(job, chosen, choices)
     try:
         asking = asking_of(
             loaded,
@@ -151,13 +149,12 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     }
     pieces = _pieces(shown)
     contents = [content for _, _, content in pieces]
-    parts = tuple(
-        RenderedPart(place, name, role, str(content), asking.count(content), None, kept=True)
-        for place, (name, role, content) in enumerate(pieces)
-    )
     tokens = sum(prompt.tokens for prompt in shown.prompts)
     return Rendering(
-        parts=parts,
+        parts=tuple(
+            RenderedPart(place, name, role, str(content), asking.count(content), None, kept=True)
+            for place, (name, role, content) in enumerate(pieces)
+        ),
         string=_string(shown),
         messages=chat_messages(asking, shown),
         tokens=tokens,
@@ -170,6 +167,14 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         labels=tuple(labels),
         source_map=evaluation_map(source_map, contents, job.max_segments) if job.with_source_map else None,
     )
+
+
+def _unknown_meta_template(job: RenderJob, name: str, known: Iterable[str]) -> RenderFailure:
+    names = list(known)
+    message = (
+        f"There is no meta template `{name}`{did_you_mean(name, names) or '.'} There are: {', '.join(names)}."
+    )
+    return RenderFailure(KIND, message, job.path)
 
 
 def _shown_rows(requested: EvaluationJob, asking: Asking, index: int, shown: RowPrompts) -> dict[str, Any]:

@@ -90,14 +90,12 @@ def execute(arguments: argparse.Namespace) -> int:
     if isinstance(outcome, RenderFailure):
         print_failure(outcome, path)
         return 1
-    parameters = dict(request.parameters)
-    if arguments.max_tokens is not None:
-        parameters["max_tokens"] = arguments.max_tokens
+    limit = {} if arguments.max_tokens is None else {"max_tokens": arguments.max_tokens}
     request = replace(
         request,
         messages=messages_of(outcome, path),
         input_tokens=outcome.tokens_kept,
-        parameters=parameters,
+        parameters={**request.parameters, **limit},
         timeout=arguments.timeout,
     )
     access = request.access()

@@ -294,7 +294,8 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     unmarked = _unmarked_block(source, text, line.start) if problem.kind == "unquoted-value" else None
     if unmarked is not None:
         return (unmarked,)
-    fixes = (*_indented(source, text, line.start), *_fixes(text, line.start, problem.kind))
+    of_line = next(filter(None, (fix(text, line.start, problem.kind) for fix in _FIXES)), None)
+    fixes = (*_indented(source, text, line.start), *filter(None, [of_line]))
     mark = _MARK_ALONE.match(_line_above(source, line))
     if fixes and mark is not None and problem.kind == "tab":
         # The first line of a block must be deeper than its key.
@@ -373,63 +374,79 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
             return
 
 
-def _fixes(line: str, start: int, kind: ProblemKind) -> Iterator[Fix]:
+def _insert(title: str, place: int, text: str, *, preferred: bool = True) -> Fix:
+    return Fix(title, (Edit(Span(place, place), text),), preferred)
+
+
+def _spaces(line: str, start: int, _kind: ProblemKind) -> Fix | None:
     indent = re.match(r"[\s\u200b\u2060\ufeff]*", line)
-    if indent and indent.group().strip(" "):
-        spaces = re.sub(r"[\u200b\u2060\ufeff]", "", indent.group().replace("\t", "  "))
-        spaces = " " * len(spaces)
-        yield Fix("Indent with spaces", (Edit(Span(start, start + indent.end()), spaces),), preferred=True)
-        return
+    if indent is None or not indent[0].strip(" "):
+        return None
+    width = len(re.sub(r"[\u200b\u2060\ufeff]", "", indent[0].replace("\t", "  ")))
+    edit = Edit(Span(start, start + indent.end()), " " * width)
+    return Fix("Indent with spaces", (edit,), preferred=True)
+
+
+def _dash(line: str, start: int, kind: ProblemKind) -> Fix | None:
     if re.match(r"[*+\u2022\u2013\u2014][ ](?:name|role|content):", line):
-        yield Fix("Change it to a dash", (Edit(Span(start, start + 1), "-"),), preferred=True)
-        return
+        return Fix("Change it to a dash", (Edit(Span(start, start + 1), "-"),), preferred=True)
     if line.startswith("-") and kind == "missing-space":
-        yield Fix("Insert a space", (Edit(Span(start + 1, start + 1), " "),), preferred=True)
-        return
+        return _insert("Insert a space", start + 1, " ")
+    return None
+
+
+def _colon(line: str, start: int, _kind: ProblemKind) -> Fix | None:
     key = _KEY_WITHOUT_COLON.match(line)
-    if key and key.group(1) in PART_KEYS and line[key.end() :].strip():
-        place = start + key.end(1)
-        sign = _EQUALS_SIGN.match(line, key.end(1))
-        if sign is not None:
-            edit = Edit(Span(place, start + sign.end()), ": ")
-            yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
-            return
-        has_colon = line[key.end(1)] == ":"
-        edit = Edit(Span(place + has_colon, place + has_colon), " " if has_colon else ":")
-        yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
-        return
+    if key is None or key[1] not in PART_KEYS or not line[key.end() :].strip():
+        return None
+    place, title = start + key.end(1), f"Write `{key[1]}: `"
+    sign = _EQUALS_SIGN.match(line, key.end(1))
+    if sign is not None:
+        return Fix(title, (Edit(Span(place, start + sign.end()), ": "),), preferred=True)
+    return _insert(title, place + 1, " ") if line[key.end(1)] == ":" else _insert(title, place, ":")
+
+
+def _end_of_line(line: str, start: int, kind: ProblemKind) -> Fix | None:
+    end = start + len(line.rstrip())
     if kind == "missing-mark":
-        end = start + len(line.rstrip())
-        yield Fix("Add `|`", (Edit(Span(end, end), " |"),), preferred=True)
-        return
-    quote = _QUOTE.match(line)
-    if quote and kind == "unclosed-quote":
-        end = start + len(line.rstrip())
-        yield Fix("Close the quote at the end of the line", (Edit(Span(end, end), quote.group(1)),))
-        return
+        return _insert("Add `|`", end, " |")
+    quote = _QUOTE.match(line) if kind == "unclosed-quote" else None
+    if quote is None:
+        return None
+    return _insert("Close the quote at the end of the line", end, quote[1], preferred=False)
+
+
+def _short_value(line: str, start: int, _kind: ProblemKind) -> Fix | None:
+    """Return the fix of a role or priority with a colon behind it, or with a second key on its line."""
     value = _VALUE.match(line)
-    key_only = re.match(r"[ ]*(?:- )?(?:role|truncation_priority):", line)
-    if value and key_only and value.group(1).endswith(":"):
+    if value is None or not re.match(r"[ ]*(?:- )?(?:role|truncation_priority):", line):
+        return None
+    if value[1].endswith(":"):
         place = start + value.end(1) - 1
-        yield Fix("Remove the colon", (Edit(Span(place, place + 1), ""),), preferred=True)
-        return
-    if value and key_only and (second := _SECOND_KEY.search(line, value.start(1))):
-        column = re.match(r"[ ]*(?:-[ ]+)?", line)
-        edit = Edit(Span(*second.span("gap")).shifted(start), "\n" + " " * (column.end() if column else 0))
-        yield Fix("Break the line here", (edit,), preferred=True)
-        return
-    is_behind = kind == "text-behind-value"
-    if (
-        value
-        and (kind == "unquoted-value" or is_behind)
-        and (value.group(1)[0] not in "'\"|>[{" or is_behind)
-        and re.search(r"\w", value.group(1))
-    ):
-        text = value.group(1)
-        if is_behind and text[0] == text[-1] != "[":
-            text = text[1:-1]
-        span = Span(start + value.start(1), start + value.end(1))
-        yield Fix("Quote the value", (Edit(span, _quote(text)),))
+        return Fix("Remove the colon", (Edit(Span(place, place + 1), ""),), preferred=True)
+    second = _SECOND_KEY.search(line, value.start(1))
+    if second is None:
+        return None
+    column = re.match(r"[ ]*(?:-[ ]+)?", line)
+    edit = Edit(Span(*second.span("gap")).shifted(start), "\n" + " " * (column.end() if column else 0))
+    return Fix("Break the line here", (edit,), preferred=True)
+
+
+def _quoted_value(line: str, start: int, kind: ProblemKind) -> Fix | None:
+    value = _VALUE.match(line)
+    if value is None or kind not in {"unquoted-value", "text-behind-value"} or not re.search(r"\w", value[1]):
+        return None
+    text = value[1]
+    if kind == "unquoted-value" and text[0] in "'\"|>[{":
+        return None
+    if kind == "text-behind-value" and text[0] == text[-1] != "[":
+        text = text[1:-1]
+    span = Span(*value.span(1)).shifted(start)
+    return Fix("Quote the value", (Edit(span, _quote(text)),))
+
+
+_FIXES: Final = (_spaces, _dash, _colon, _end_of_line, _short_value, _quoted_value)
+"""Functions that return the fix of a line with a YAML error, or None; the first one that does is used."""
 
 
 def _quote(text: str) -> str:

@@ -48,7 +48,7 @@ from promptls.lint.analysis.unmatched_names import given_names
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
@@ -177,38 +177,56 @@ def check(file: File) -> Iterator[Finding]:
     if not _names(file.chunks):
         return
     names = file.template.names
-    known = names.read_names | names.all_bound_names | {"loop"}
-    known |= given_names(file)
+    known = names.read_names | names.all_bound_names | {"loop"} | given_names(file)
     unknown = _whole_names(file.chunks) - known
     # Several unknown names are a format that the model is to use, and so are names in capitals.
-    is_single = bool(names.read_names) and len(unknown) == 1
-    guessed = [
-        name
-        for name in unknown
-        if is_single and "_" in name and not name.isupper() and not _is_explained(file, name)
-    ]
-    in_dollars = _dollar_names(file.chunks) if _dollar_names(file.chunks) <= {*unknown} else frozenset[str]()
-    keys = _keys(file.chunks)
+    only = next(iter(unknown)) if names.read_names and len(unknown) == 1 else None
+    is_guess = only is not None and "_" in only and not only.isupper() and not _is_explained(file, only)
+    in_dollars = _dollar_names(file.chunks)
+    context = _Names(
+        known,
+        keys=_keys(file.chunks),
+        guessed=only if is_guess else None,
+        in_dollars=only if only in in_dollars and in_dollars <= unknown else None,
+    )
     for located in file.chunks.where(_names):
         for name, span in _fields(located.chunk):
-            inside = located.chunk.text[span.start : span.end].strip("${} ")
-            _, bar, filtered = inside.partition("|")
-            is_key = _root(name) not in known and inside in keys
-            is_half = located.chunk.text[span.start] == "{" and located.chunk.text[span.end - 2] == "}"
-            is_filtered = bar and _FIRST_WORD.findall(filtered)[0] in FILTERS
-            is_dollar = located.chunk.text[span.start] == "$"
-            is_guess = is_key or (inside in guessed and not is_dollar)
-            is_guess |= is_dollar and is_single and inside in in_dollars and inside.islower()
-            is_guess &= not is_dollar or f"{inside}=" not in located.chunk.text  # a shell sets it
-            if is_guess or is_half or _root(name) in known or is_filtered:
-                meant = f"{{{{ {inside} }}}}"
-                fix = Fix.change_to(span, meant)
-                message = f"Jinja leaves this as it is; did you mean `{meant}`?"
-                # `${name}` may be a shell's or a price, and another name one for the model to fill in.
-                is_suspicious = located.chunk.text[span.start] == "$" or (is_guess and not is_half)
-                severity: Severity | None = "hint" if is_suspicious else None
-                fixes = () if is_key else (fix,)
-                yield Finding(span, message, fixes, severity=severity).shifted(located.start)
+            yield from _in_field(located, name, span, context)
+
+
+class _Names(NamedTuple):
+    """The names of a file: known ones, read keys, and the only unknown one if it is probably a variable."""
+
+    known: frozenset[str]
+    keys: frozenset[str]
+    guessed: str | None
+    in_dollars: str | None
+    """The only unknown name, if it is written behind a dollar sign."""
+
+
+def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterator[Finding]:
+    """Yield the finding for a name in single braces that is probably meant as a tag."""
+    text = located.chunk.text
+    inside = text[span.start : span.end].strip("${} ")
+    _, bar, filtered = inside.partition("|")
+    is_known = _root(name) in names.known
+    is_key = not is_known and inside in names.keys
+    is_half = text[span.start] == "{" and text[span.end - 2] == "}"
+    is_filtered = bool(bar) and _FIRST_WORD.findall(filtered)[0] in FILTERS
+    is_dollar = text[span.start] == "$"
+    if is_dollar:  # a shell may set the name
+        is_guess = is_key or (inside == names.in_dollars and inside.islower())
+        is_guess = is_guess and f"{inside}=" not in text
+    else:
+        is_guess = is_key or inside == names.guessed
+    if not (is_guess or is_half or is_known or is_filtered):
+        return
+    meant = f"{{{{ {inside} }}}}"
+    message = f"Jinja leaves this as it is; did you mean `{meant}`?"
+    # `${name}` may be a shell's or a price, and another name one for the model to fill in.
+    severity: Severity | None = "hint" if is_dollar or (is_guess and not is_half) else None
+    fixes = () if is_key else (Fix.change_to(span, meant),)
+    yield Finding(span, message, fixes, severity=severity).shifted(located.start)
 
 
 def _is_explained(file: File, name: str) -> bool:
