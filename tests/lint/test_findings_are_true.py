@@ -127,4 +127,4 @@ def test_the_first_of_two_keys_is_dropped(tmp_path: Path) -> None:
     text = "- name: a\n  content: one\n  content: two\n"
 
     assert contents(tmp_path, text, {}) == ["two"]
-    assert contents(tmp_path, fixed(text, "duplicate-part-key"), {}) == ["two"]
+    assert contents(tmp_path, fixed(text, "duplicate-key"), {}) == ["two"]

@@ -184,26 +184,11 @@ def unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderPro
 
 def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
     """Return the problem of an invalid value in a header, with its span; `said` replaces its message."""
-    path = found.path
     if found.is_unknown_key:
-        key = str(path[-1])
-        owner = node_at(tree, path[:-1])
-        entry = owner.entry(key) if isinstance(owner, Mapping) else None
-        shown_key = ".".join(map(str, path))
-        message = f"unknown header key `{shown_key}`{unknown_key_message(found, Header)}"
-        meant = nearest(key, names_at(Header, path[:-1]))
-        if is_of_project(key, Header):
-            meant = None
-        is_there = isinstance(owner, Mapping) and meant is not None and owner.entry(meant) is not None
-        span = entry.key.span if entry else tree.span
-        value = entry.value if entry else None
-        is_single = isinstance(value, Scalar) and bool(value.text) and meant in _LISTS.get(path[:-1][::2], ())
-        listed = value.span if value is not None and is_single else None
-        return HeaderProblem("unknown-key", span, message, None if is_there else meant, listed)
-    node, shown = node_at(tree, path), path
-    while node is None and shown:
+        return _unknown_key(tree, found)
+    path = shown = found.path
+    while (node := node_at(tree, shown)) is None and shown:
         shown = shown[:-1]
-        node = node_at(tree, shown)
     key = ".".join(map(str, path))
     message = said or wrong_value_message(found, key, f"`{key}`")
     is_value = isinstance(node, Scalar) and not node.span.is_empty() and said is None
@@ -214,6 +199,20 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
     owner = node_at(tree, shown[:-1])
     entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None
     return HeaderProblem("invalid-value", entry.key.span if entry else node.span, message)
+
+
+def _unknown_key(tree: Mapping, found: Invalid) -> HeaderProblem:
+    *above, key = found.path
+    owner = node_at(tree, tuple(above))
+    entry = owner.entry(str(key)) if isinstance(owner, Mapping) else None
+    message = f"unknown header key `{'.'.join(map(str, found.path))}`{unknown_key_message(found, Header)}"
+    meant = nearest(str(key), names_at(Header, tuple(above))) if not is_of_project(str(key), Header) else None
+    is_there = isinstance(owner, Mapping) and meant is not None and owner.entry(meant) is not None
+    value = entry.value if entry else None
+    is_single = isinstance(value, Scalar) and value.text and meant in _LISTS.get(tuple(above[::2]), ())
+    listed = value.span if value is not None and is_single else None
+    span = entry.key.span if entry else tree.span
+    return HeaderProblem("unknown-key", span, message, None if is_there else meant, listed)
 
 
 def node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.similar_names import abbreviates, different_words
 from promptls.lint.analysis.unmatched_names import (
     declared_names,
     given_names,
@@ -141,15 +142,12 @@ def _names_read_elsewhere(file: File) -> frozenset[str]:
 
 def _is_abbreviation(name: str, known: str) -> bool:
     """Return whether one name is the other with a word abbreviated to its beginning or consonants: `doc`, `msg`."""
-    words, others = name.split("_"), known.split("_")
-    different = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
-    if len(words) != len(others) or len(different) != 1:
+    words = different_words(name, known)
+    if words is None or len(words[0]) < _MIN_UNREAD:
         return False
-    short, long = sorted(different[0], key=len)
+    short, long = words
     consonants = long[:1] + re.sub(r"[aeiou]", "", long[1:])
-    return len(short) >= _MIN_UNREAD and (
-        long.startswith(short) or short == re.sub(r"(.)\1", r"\1", consonants)
-    )
+    return long.startswith(short) or short == re.sub(r"(.)\1", r"\1", consonants)
 
 
 def _is_read_once(file: File, name: str) -> bool:
@@ -217,8 +215,7 @@ def _is_like(name: str, known: str, shortest: int) -> bool:
 def _is_short_for(file: File, name: str, known: str) -> bool:
     """Return whether one name abbreviates the other, if attributes of `name` are read."""
     shorter, longer = sorted((name.casefold(), known.casefold()), key=len)
-    letters = iter(longer)
-    if shorter[:1] != longer[:1] or not all(letter in letters for letter in shorter):
+    if not abbreviates(shorter, longer):
         return False
     shape = used_shapes(file.template).get(name)
     return shape is not None and shape.kind == "mapping"

@@ -64,3 +64,19 @@ def misspells_common_key(key: str, common: str) -> bool:
     if len(common) < MIN_COMMON and sorted(key) != sorted(common):
         return False
     return is_typo(key, common) and (len(key) != len(common) or sorted(key) == sorted(common))
+
+
+def different_words(name: str, other: str) -> tuple[str, str] | None:
+    """Return the only words that differ in two names with `_`, the shorter one first; None if it is not one."""
+    words, others = name.split("_"), other.split("_")
+    different = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(others) or len(different) != 1:
+        return None
+    short, long = sorted(different[0], key=len)
+    return short, long
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Return whether a word has the first letter of another, and then some of its letters in their order."""
+    letters = iter(long)
+    return short[:1] == long[:1] and all(letter in letters for letter in short)

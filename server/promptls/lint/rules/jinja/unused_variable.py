@@ -36,12 +36,14 @@ from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.namespaces import MIN_LENGTH, unmatched_attributes
+from promptls.lint.analysis.similar_names import abbreviates, different_words
 from promptls.lint.analysis.unmatched_names import declared_names, undeclared_references, unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule, Severity
 from promptls.syntax.chunk import Located
-from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
+from promptls.syntax.jinja.scanner import Tag
 from promptls.text.suggest import is_typo
 
 _CHANGING_METHODS: Final = frozenset(
@@ -90,14 +92,11 @@ def _variables(file: File) -> Iterator[Finding]:
     meant |= {each.plural for each in singular_lists(file)} if found else set()
     for binding in found:
         located = file.template.source.located(binding.span.start)
-        statement = _statement(located, binding.span.start - located.start)
+        tag = _tag(located, binding.span.start - located.start)
+        statement = tag_tree(tag).statement if tag is not None else None
         has_effect = statement is not None and any(map(_has_side_effect, statement.expressions))
-        start = binding.span.start - located.start
-        is_broken = any(
-            tag.span.start <= start < tag.span.end
-            for tag in located.chunk.tags
-            for problem in tag_problems(located.chunk)
-            if tag.span.start <= problem.span.start < tag.span.end
+        is_broken = tag is not None and any(
+            tag.span.start <= problem.span.start < tag.span.end for problem in tag_problems(located.chunk)
         )
         if binding.name in meant or has_effect or is_broken:
             continue
@@ -132,21 +131,16 @@ def _owner_of_attribute(file: File, name: str) -> str | None:
 
 def _is_abbreviated(file: File, name: str, other: str) -> bool:
     """Return whether a name that is read once is the same with one word abbreviated: `user_msg`, `user_message`."""
-    one, two = name.split("_"), other.split("_")
-    if len(one) != len(two) or len(one) == 1:
+    words = different_words(name, other) if "_" in name else None
+    if words is None or len(words[0]) == 1 or not abbreviates(*words):
         return False
-    different = [sorted(pair, key=len) for pair in zip(one, two, strict=True) if pair[0] != pair[1]]
-    if len(different) != 1 or len(list(file.template.names.references_of(other))) != 1:
-        return False
-    short, long = different[0]
-    letters = iter(long)
-    return len(short) > 1 and short[0] == long[0] and all(letter in letters for letter in short)
+    return len(list(file.template.names.references_of(other))) == 1
 
 
-def _statement(located: Located, offset: int) -> Statement | None:
-    """Return the statement of the tag at an offset in the chunk."""
+def _tag(located: Located, offset: int) -> Tag | None:
+    """Return the tag at an offset in the chunk."""
     tag_index = tag_at(located.chunk, offset)
-    return tag_tree(located.chunk.tags[tag_index]).statement if tag_index is not None else None
+    return located.chunk.tags[tag_index] if tag_index is not None else None
 
 
 def _has_side_effect(value: Expression) -> bool:

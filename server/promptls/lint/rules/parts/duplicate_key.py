@@ -1,31 +1,30 @@
-"""Duplicate key in a header, prompt object or evaluation prompt.
+"""Duplicate key in a part, header, prompt object or evaluation prompt.
 
 ## What it does
 
 Reports a key that an earlier line of the same mapping already has, at any depth, and a name that occurs
-twice in the list of `input_keys`. Keys in branches that exclude each other are fine. Keys of parts are
-reported by `duplicate-part-key`.
+twice in the list of `input_keys`. Keys in branches that exclude each other are fine.
 
 ## Why is this bad?
 
-YAML silently uses the last value: the first one is lost.
+YAML silently uses the last value: the text of the first never reaches the model.
 
 ## Example
 
 ```yaml
-instruction: Answer the question.
-instruction: Answer in one word.
-^^^^^^^^^^^ duplicate-key: `instruction` appears twice; YAML drops the first one
-input_keys: [question]
-output_key: answer
+- name: rules
+  content: Be brief.
+  content: Be kind.
+  ^^^^^^^ duplicate-key: `content` appears twice in this part; YAML drops the first one
 ```
 
 Use instead:
 
 ```yaml
-instruction: Answer the question in one word.
-input_keys: [question]
-output_key: answer
+- name: length
+  content: Be brief.
+- name: tone
+  content: Be kind.
 ```
 """
 
@@ -34,9 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.duplicate_part_keys import duplicate_keys_of_parts
 from promptls.lint.analysis.example_names import meant_by_repeated_input
 from promptls.lint.fixes.yaml_edits import removed_item
-from promptls.lint.rule import YAML_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, YAML_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_branches
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -67,7 +67,9 @@ class _Duplicate(NamedTuple):
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the keys that occur twice in a mapping of the file's declarations."""
+    """Yield the keys that occur twice in a part, or in a mapping of the file's declarations."""
+    if file.kind in PARTS_KINDS:
+        yield from duplicate_keys_of_parts(file)
     tree = file.template.declarations.tree
     if tree is None:
         return

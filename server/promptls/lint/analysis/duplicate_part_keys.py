@@ -1,39 +1,11 @@
-"""Duplicate key in a part.
-
-## What it does
-
-Reports a key of a part, or of one of its sections, that an earlier line of the same part already has.
-Keys in branches that exclude each other are fine.
-
-## Why is this bad?
-
-YAML silently uses the last value: the text of the first never reaches the model.
-
-## Example
-
-```yaml
-- name: rules
-  content: Be brief.
-  content: Be kind.
-  ^^^^^^^ duplicate-part-key: `content` appears twice in this part; YAML drops the first one
-```
-
-Use instead:
-
-```yaml
-- name: length
-  content: Be brief.
-- name: tone
-  content: Be kind.
-```
-"""
+"""Keys that occur twice in a part or section, also for lack of a dash between two parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from promptls.lint.fixes.yaml_edits import without_entry
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import Edit, Finding, Fix, each_chunk
 from promptls.semantic.parts import chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
@@ -42,7 +14,7 @@ from promptls.text.positions import Span, line_column
 
 
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def duplicate_keys_of_parts(chunk: Chunk) -> Iterator[Finding]:
     """Yield the repeated keys of the chunk's parts and sections."""
     for part in chunk_items(chunk).parts:
         yield from _in_item(chunk, part.span, part.entries, "part")
@@ -104,16 +76,8 @@ def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str
             for each in chunk_yaml(chunk).problems
         ):
             continue  # the error between them may begin another part
-        fixes = tuple(
-            Fix("Remove the first one", (edit,))
-            for edit in (without_entry(chunk, span, entries, first),)
-            if edit
-        )
-        if key == "name":
-            fixes = ()  # it may begin another part, whose dash is missing
-        yield Finding(
-            entry.key.span, f"`{key}` appears twice in this {owner}; YAML drops the first one", fixes
-        )
-
-
-RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
+        # A second name may begin another part, whose dash is missing.
+        edit = without_entry(chunk, span, entries, first) if key != "name" else None
+        fixes = (Fix("Remove the first one", (edit,)),) if edit else ()
+        message = f"`{key}` appears twice in this {owner}; YAML drops the first one"
+        yield Finding(entry.key.span, message, fixes)
