@@ -9,6 +9,7 @@ from typing import Final
 from markupsafe import Markup
 
 from promptls.lint.rule import File
+from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.semantic.names.scopes import BINDING_KINDS, Binding
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
@@ -26,14 +27,6 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.problems import expressions_in
 
-TEXT_FILTERS: Final = frozenset(
-    {
-        "capitalize", "center", "e", "escape", "filesizeformat", "forceescape", "format", "indent", "join", "lower",
-        "pprint", "replace", "safe", "string", "striptags", "title", "tojson", "trim", "truncate", "upper",
-        "urlencode", "wordwrap",
-    }
-)  # fmt: skip
-"""Filters that return texts, possibly marked as safe."""
 _OF_LISTS: Final = frozenset({"dictsort", "groupby", "list", "sort"})
 LAZY: Final = frozenset(
     {"batch", "items", "map", "reject", "rejectattr", "select", "selectattr", "slice", "unique"}

@@ -309,8 +309,8 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
 def _is_unfinished(template: Template, span: Span) -> bool:
     """Return whether a name is in an unclosed tag, and may still change."""
     located = template.source.located(span.start)
-    tag_index = tag_at(located.chunk, span.start - located.start)
-    return tag_index is not None and bool(located.chunk.tags[tag_index].unclosed)
+    tag = tag_at(located.chunk, span.start - located.start)
+    return tag is not None and bool(tag.unclosed)
 
 
 def _first_reference(file: File, need: NeededBy, name: str) -> RelatedInformation | None:
@@ -402,10 +402,9 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
         if found or problem.language != "jinja":
             continue
         located = source.located(problem.span.start)
-        tag_index = tag_at(located.chunk, problem.span.start - located.start)
-        if tag_index is None:
+        tag = tag_at(located.chunk, problem.span.start - located.start)
+        if tag is None:
             continue
-        tag = located.chunk.tags[tag_index]
         start = located.start + tag.span.start
         end = source.line_span(source.line_column(located.start + tag.span.end).line).end
         end = min(end, located.start + tag.span.end + _MAX_SEARCHED)

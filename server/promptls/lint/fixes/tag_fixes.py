@@ -22,10 +22,11 @@ from promptls.text.positions import Span, line_column, line_end
 from promptls.text.suggest import is_typo
 
 
-def tag_at(chunk: Chunk, offset: int) -> int | None:
-    """Return the index of the chunk's tag that contains `offset`, or None."""
+def tag_at(chunk: Chunk, offset: int) -> Tag | None:
+    """Return the chunk's tag that contains `offset`, or None."""
     tag_index = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
-    return tag_index if tag_index >= 0 and offset < chunk.tags[tag_index].span.end else None
+    tag = chunk.tags[tag_index] if tag_index >= 0 else None
+    return tag if tag is not None and offset < tag.span.end else None
 
 
 def removed_tag(located: Located, offset: int) -> Edit | None:
@@ -39,19 +40,12 @@ def removed_tag(located: Located, offset: int) -> Edit | None:
 
 def block_span(chunk: Chunk, offset: int) -> Span | None:
     """Return the span of the tag at `offset` with its block; None if the block ends outside of the chunk."""
-    tag_index = tag_at(chunk, offset)
-    if tag_index is None:
-        return None
-    tag = chunk.tags[tag_index]
-    end = tag.span.end
-    if _opens_block(tag):
-        closing = next(
-            (pair.closing for pair in chunk_blocks(chunk).pairs if pair.opening == tag_index), None
-        )
-        if closing is None:
-            return None
-        end = chunk.tags[closing].span.end
-    return Span(tag.span.start, end)
+    tag = tag_at(chunk, offset)
+    if tag is None or not _opens_block(tag):
+        return tag and tag.span
+    pairs = chunk_blocks(chunk).pairs
+    closing = next((chunk.tags[pair.closing] for pair in pairs if chunk.tags[pair.opening] is tag), None)
+    return Span(tag.span.start, closing.span.end) if closing is not None else None
 
 
 def _opens_block(tag: Tag) -> bool:
@@ -80,10 +74,9 @@ _REMOVE: Final = "Remove this tag"
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a Jinja error of the file; none if the intended meaning is unclear."""
     located = template.source.located(problem.span.start)
-    tag_index = tag_at(located.chunk, problem.span.start - located.start)
-    if tag_index is None:
+    tag = tag_at(located.chunk, problem.span.start - located.start)
+    if tag is None:
         return ()
-    tag = located.chunk.tags[tag_index]
     place = tag.span.shifted(located.start)
     if any(
         each.kind == "misplaced-branch" and place.contains(each.span.start)
@@ -256,10 +249,9 @@ def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
     tags = []
     for each in problem.related:
         located = source.located(each.span.start)
-        tag_index = tag_at(located.chunk, each.span.start - located.start)
-        if tag_index is None:
+        tag = tag_at(located.chunk, each.span.start - located.start)
+        if tag is None:
             return
-        tag = located.chunk.tags[tag_index]
         tags.append((tag.span.shifted(located.start), tag.text))
     (first, one), (second, other) = tags
     yield Fix("Swap the two end tags", (Edit(first, other), Edit(second, one)), preferred=True)
@@ -283,9 +275,9 @@ def _missing_end(
     if problem.related and not (keyword == "set" and on_line.strip()):
         place = problem.related[0].span.start
         closing = source.located(place)
-        tag_index = tag_at(closing.chunk, place - closing.start)
-        if tag_index is not None:
-            at = closing.start + closing.chunk.tags[tag_index].span.start
+        end_tag = tag_at(closing.chunk, place - closing.start)
+        if end_tag is not None:
+            at = closing.start + end_tag.span.start
             before = source.line_span(source.line_column(at).line).start
             lead = source.slice(Span(before, at))
             text = f"{written}\n{lead}" if not lead.strip() else written

@@ -42,7 +42,9 @@ _TAKES_TEXT: Final = frozenset(
      "int", "float"}
 )  # fmt: skip
 """Filters that take text, and convert any other value to text."""
-TEXT_FILTERS: Final = _TAKES_TEXT - {"int", "float", "wordcount"} | {"join", "tojson", "format"}
+TEXT_FILTERS: Final = (_TAKES_TEXT - {"int", "float", "wordcount"}) | {
+    *("filesizeformat", "format", "join", "pprint", "tojson", "urlencode"),
+}
 """Filters that return text."""
 FILTER_NEEDS: Final = {
     **dict.fromkeys(sorted(paths.SAME_LIST | _TAKES_LIST), "iterated"),

@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.literal_types import TEXT_FILTERS
 from promptls.lint.rule import JINJA_KINDS, Finding, Rule, each_chunk
+from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import expressions_in, loops_in

@@ -52,7 +52,7 @@ from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
-from promptls.syntax.jinja.problems import expressions_in, tag_problems
+from promptls.syntax.jinja.problems import expressions_in, has_tag_problem
 from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
@@ -354,16 +354,12 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
             continue
         if any("{" in tag.text[2:-2] for tag in tags):
             continue  # a tag prints a brace that this one may close
-        if _has_broken_tag(chunk, content.value.span):
+        if has_tag_problem(chunk, content.value.span):
             continue  # braces of another format, such as `{{"key": {{"a": 1}}}}` of Python
         if _opened_braces(chunk, content.value.span) < 0:
             span = Span(stray[0].span.end, stray[0].span.end + 1)
             fix = Fix("Remove this brace", (Edit(span, ""),))
             yield Finding(span, "this brace closes nothing: the model gets it as text", (fix,))
-
-
-def _has_broken_tag(chunk: Chunk, span: Span) -> bool:
-    return any(span.start <= problem.span.start < span.end for problem in tag_problems(chunk))
 
 
 RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -38,7 +38,7 @@ from promptls.lint.analysis.unresolved_templates import lacking_imports, meant_a
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
-from promptls.syntax.jinja.problems import tag_problems, tag_tree
+from promptls.syntax.jinja.problems import has_tag_problem, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
@@ -64,11 +64,8 @@ def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
         return  # one of the two names is misspelled
     located = file.template.source.located(binding.span.start)
     offset = binding.span.start - located.start
-    tag_index = tag_at(located.chunk, offset)
-    if tag_index is None:
-        return
-    tag = located.chunk.tags[tag_index]
-    if any(tag.span.start <= each.span.start < tag.span.end for each in tag_problems(located.chunk)):
+    tag = tag_at(located.chunk, offset)
+    if tag is None or has_tag_problem(located.chunk, tag.span):
         return
     spans = [
         Span(each.span.start, each.alias_span.end).shifted(located.start + tag.span.start)

@@ -40,10 +40,8 @@ from promptls.lint.analysis.similar_names import abbreviates, different_words
 from promptls.lint.analysis.unmatched_names import declared_names, undeclared_references, unread
 from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule, Severity
-from promptls.syntax.chunk import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
-from promptls.syntax.jinja.problems import tag_problems, tag_tree
-from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.jinja.problems import has_tag_problem, tag_tree
 from promptls.text.suggest import is_typo
 
 _CHANGING_METHODS: Final = frozenset(
@@ -92,12 +90,10 @@ def _variables(file: File) -> Iterator[Finding]:
     meant |= {each.plural for each in singular_lists(file)} if found else set()
     for binding in found:
         located = file.template.source.located(binding.span.start)
-        tag = _tag(located, binding.span.start - located.start)
+        tag = tag_at(located.chunk, binding.span.start - located.start)
         statement = tag_tree(tag).statement if tag is not None else None
         has_effect = statement is not None and any(map(_has_side_effect, statement.expressions))
-        is_broken = tag is not None and any(
-            tag.span.start <= problem.span.start < tag.span.end for problem in tag_problems(located.chunk)
-        )
+        is_broken = tag is not None and has_tag_problem(located.chunk, tag.span)
         if binding.name in meant or has_effect or is_broken:
             continue
         inputs = sorted(file.template.names.input_names)
@@ -135,12 +131,6 @@ def _is_abbreviated(file: File, name: str, other: str) -> bool:
     if words is None or len(words[0]) == 1 or not abbreviates(*words):
         return False
     return len(list(file.template.names.references_of(other))) == 1
-
-
-def _tag(located: Located, offset: int) -> Tag | None:
-    """Return the tag at an offset in the chunk."""
-    tag_index = tag_at(located.chunk, offset)
-    return located.chunk.tags[tag_index] if tag_index is not None else None
 
 
 def _has_side_effect(value: Expression) -> bool:

@@ -83,7 +83,7 @@ from promptls.syntax.jinja.nodes import (
     Name,
     Test,
 )
-from promptls.syntax.jinja.problems import expressions_in, refused_arguments, tag_problems, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, has_tag_problem, refused_arguments, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.format import plural
 from promptls.text.positions import Span
@@ -485,7 +485,9 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
             found = [*mismatches(signature, node.arguments, node.name_span)]
             if not found and isinstance(node, Filter):
                 found = [*_of_wrong_kind(chunk, start, node, signature)]
-            if not found or _is_broken(chunk, start):
+            if not found or any(
+                has_tag_problem(chunk, tag.span) for tag in chunk.tags_at(Span(start, start + 1))
+            ):
                 continue
             for finding in found:
                 yield finding.shifted(start)
@@ -520,16 +522,6 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             fix = Fix.change_to(node.span, f"{_grouped(items, texts[0])} | join({texts[1]})", preferred=True)
             message = "the list and the separator of `join` are swapped"
             yield Finding(between.span, message, (fix,), severity="warning")
-
-
-def _is_broken(chunk: Chunk, start: int) -> bool:
-    """Return whether the tag at `start` has a syntax error, which may be in the arguments."""
-    return any(
-        tag.span.start <= problem.span.start < tag.span.end
-        for tag in chunk.tags
-        if tag.span.start == start
-        for problem in tag_problems(chunk)
-    )
 
 
 def _callees(file: File) -> dict[str, Callee]:

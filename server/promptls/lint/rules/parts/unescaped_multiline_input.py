@@ -61,7 +61,7 @@ from promptls.semantic.printed_inputs import (
 from promptls.semantic.types.assignability import KnownValue
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk, chunk_fact, fact_values
-from promptls.syntax.jinja.problems import tag_problems
+from promptls.syntax.jinja.problems import has_tag_problem
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
 
@@ -228,9 +228,7 @@ def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]
     An expression with a syntax error is not changed.
     """
     tag = next(iter(chunk.tags_at(value.span)), None)
-    if tag is not None and any(
-        tag.span.start <= problem.span.start < tag.span.end for problem in tag_problems(chunk)
-    ):
+    if tag is not None and has_tag_problem(chunk, tag.span):
         return
     written = chunk.text[value.expression.start : value.expression.end]
     if not is_text and value.expression == value.span:
