@@ -350,11 +350,16 @@ async def _other_samples(
         job = replace(made.job, data=sample.data)
         outcome = await worker.render(job)
         white_space += outcome.white_space
-        if isinstance(outcome, RenderFailure):
+        if not isinstance(outcome, RenderFailure):
+            renderings += [(sample, outcome)] if sample in others else []
+        elif sample.kind != "branch" or not _is_blank(outcome):
             failing.append(FileRendering(job, sample, outcome))
-        elif sample in others:
-            renderings.append((sample, outcome))
     return failing, tuple(dict.fromkeys(white_space)), renderings
+
+
+def _is_blank(failure: RenderFailure) -> bool:
+    """Return whether nothing was rendered: the whole prompt is in conditions that do not apply."""
+    return failure.kind == "parts" and failure.rendered_line is None
 
 
 _MAX_CHANGED_SEGMENTS: Final = 20_000
