@@ -115,6 +115,20 @@ WRONG = {
         + "\n".join(f"    {line}" for line in METRIC.replace('"bad",', '"bda",', 1).split("\n")),
         '"bda"',
     ),
+    "a dataset without a name": ("Dataset(backend='inmemory')", "Dataset"),
+    "a row in two arguments": ("d = Dataset('d')\nd.append('a', 1)", "1"),
+    "a row in keywords": ("d = Dataset('d')\nd.append(id=1)", "id"),
+    "a method that no dataset has": ("d = Dataset('d')\nd.extend([])", "extend"),
+    "an awaited method of a dataset": (
+        "async def f():\n    d = Dataset('d')\n    await d.save()",
+        "d.save()",
+    ),
+    "an awaited method of results": (
+        EXPERIMENT + "async def f():\n    r = await triage.arun([])\n    await r.save()",
+        "r.save()",
+    ),
+    "an experiment without a row": (EXPERIMENT.replace('row, prompt_file="main.yml.j2"', ""), "triage"),
+    "a misspelled argument of an evaluation": ("evaluate(dataset=d, metric=m)", "metric"),
     "a run with an unknown parameter": (EXPERIMENT + "x = triage.arun([], promptfile='a')", "promptfile"),
 }
 RIGHT = {
@@ -155,7 +169,7 @@ RIGHT = {
 }
 IMPORTS = (
     "from promptls import Dataset, DiscreteMetric, MetricResult, Prompt, discrete_metric, experiment, load\n"
-    "from promptls import numeric_metric\n"
+    "from promptls import evaluate, numeric_metric\n"
 )
 
 

@@ -32,6 +32,14 @@ def found(folder: Path, text: str) -> list[str]:
     return [text[finding.span.start : finding.span.end] for finding in findings]
 
 
+def test_data_in_keywords_become_the_dict_that_they_are(tmp_path: Path) -> None:
+    text = PROGRAM.replace("template_data=data", "**values")
+    text = text.replace("    prompt = ", '    values = {"name": data}\n    prompt = ', 1)
+    assert found(tmp_path, text) == ["values"]
+    assert found(tmp_path, text.replace("name", "token_limit")) == []
+    assert found(tmp_path, text.replace("**values", "template_data=values")) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
@@ -63,6 +71,11 @@ def found(folder: Path, text: str) -> list[str]:
         ("template_data=data", "template_data=[data]", "[data]"),
         ("template_data=data", 'template_data={"a": (each for each in data)}', "(each for each in data)"),
         ("template_data=data", 'template_data={"json": tiktoken}', "tiktoken"),
+        ("template_data=data", 'template_data={"text": open("a.txt")}', 'open("a.txt")'),
+        ("template_data=data", 'template_data={1: "one"}', "1"),
+        ("    prompt.truncate(", "    prompt = prompt.truncate(", "prompt"),
+        ("    prompt.tokenize()", "    tokens = prompt.tokenize()", "tokens"),
+        ("from prompt_poet import Prompt", "from prompt_poet import Prompts as Prompt", "Prompts"),
         ("template_path=", "raw_template=", '"main.yml.j2"'),
         ("=100)", "=2000)", "2000"),
         ("encode)", "encode, token_limit=10, truncation_step=20)", "20"),

@@ -55,6 +55,7 @@ def found(text: str) -> list[str]:
     ("old", "new", "place"),
     [
         ('text="a"', 'txt="a"', "txt"),
+        ('(Ticket(text="a"),', '({"text": "a"},', '{"text": "a"}'),
         ('Ticket(text="a")', "Ticket()", "Ticket"),
         ('label="b"', 'lable="b"', "lable"),
         ('(Ticket(text="a"), Sorted(label="b", reason="c"))', '(Sorted(label="b"), Ticket(text="a"))',
@@ -131,7 +132,7 @@ def test_a_column_that_no_row_has_is_reported() -> None:
         ("return dataset", 'other = Dataset.load("b", backend="local/csv", root_dir=".")\n    return other'),
         ("    return {**row", '    row = {"locale": 1}\n    return {**row'),
         ("triage.arun(load())", "run(triage)"),
-        ("return dataset", "dataset.extend(ROWS)\n    return dataset"),
+        ("return dataset", "dataset = dataset.from_pandas(ROWS)\n    return dataset"),
     ],
 )
 def test_a_column_that_a_row_may_have_is_left_alone(old: str, new: str) -> None:

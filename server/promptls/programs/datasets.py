@@ -40,6 +40,10 @@ def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) 
     for node in program.nodes:
         if isinstance(node, ast.Attribute):
             yield from _method(program, node)
+        elif isinstance(node, ast.Call):
+            yield from _append(program, node)
+        elif isinstance(node, ast.Await):
+            yield from _awaited(program, node.value)
 
 
 def is_dataset(program: Program, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> bool:
@@ -77,11 +81,38 @@ def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
         return
     known = [each for each in dir(Dataset) if each[0] != "_" and each not in _MAKERS]
     meant = _SYNONYMS.get(node.attr) or nearest(node.attr, known)
-    if meant is not None and isinstance(node.value, ast.Name) and is_dataset(program, node.value):
-        is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant)
+    is_set = any(
+        isinstance(each, ast.Attribute) and each.attr == node.attr and not isinstance(each.ctx, ast.Load)
+        for each in program.nodes
+    )
+    if not is_set and isinstance(node.value, ast.Name) and is_dataset(program, node.value):
         end = program.span(node).end
-        span = Span(end - len(node.attr), end)
-        yield Finding.suggest(span, f"a dataset has no `{node.attr}`", meant, preferred=is_sure)
+        span, message = Span(end - len(node.attr), end), f"a dataset has no `{node.attr}`"
+        if meant is None:
+            yield Finding(span, message)
+        else:
+            is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant)
+            yield Finding.suggest(span, message, meant, preferred=is_sure)
+
+
+def _append(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the arguments of `append` that are not one row."""
+    match call.func:
+        case ast.Attribute(value=ast.Name() as owner, attr="append") if is_dataset(program, owner):
+            others = [each for each in call.keywords if each.arg not in {"item", None}]
+            if len(call.args) > 1 or others:
+                place = call.args[1] if len(call.args) > 1 else others[0]
+                yield Finding(program.span(place), "`append` takes one row, which is a mapping")
+
+
+def _awaited(program: Program, node: ast.expr) -> Iterator[Finding]:
+    """Yield a method of a dataset or of results that is awaited, although it returns nothing."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as owner, attr="append" | "save" as method)):
+            made = program.value_of(name)
+            is_results = isinstance(made, ast.Await) and ast.unparse(made).partition("(")[0].endswith(".arun")
+            if is_results or is_dataset(program, owner):
+                yield Finding(program.span(node), f"`{method}` returns nothing to await")
 
 
 def _arguments(call: ast.Call) -> Mapping[str, ast.expr]:

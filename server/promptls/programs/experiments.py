@@ -118,6 +118,9 @@ def _unawaited(
 def _returns(program: Program, experiment: Function) -> Iterator[Finding]:
     """Yield what an experiment returns in place of a mapping."""
     nodes = [*own_nodes(experiment)]
+    if not parameters_of(experiment) and not experiment.args.vararg:
+        message = f"the experiment `{experiment.name}` takes a row as its first argument"
+        yield Finding(program.places.name_span(experiment), message)
     if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in nodes):
         message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
         yield Finding(program.places.name_span(experiment), message)

@@ -56,6 +56,8 @@ KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
+    "Dataset": (("name",), frozenset({"backend", "data", "data_model"})),
+    "evaluate": ((), frozenset({"dataset", "metrics", "embeddings", "callbacks", "run_config"})),
     "MetricResult": (("value",), frozenset({"reason", "traces"})),
     "AspectCritic": (("name", "definition"), frozenset({"llm", "strictness"})),
     "SimpleCriteriaScore": (("name", "definition"), frozenset({"llm", "strictness"})),
@@ -63,7 +65,7 @@ _CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
     "NumericMetric": (("name",), frozenset({"allowed_values", "prompt", "llm"})),
     "RankingMetric": (("name",), frozenset({"allowed_values", "prompt", "llm"})),
 }
-"""The required arguments of classes in their order, and others."""
+"""The required arguments of classes and functions in their order, and others."""
 _CLOSED: Final = frozenset({"MetricResult"})
 """The classes that have no more arguments."""
 

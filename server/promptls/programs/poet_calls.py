@@ -87,6 +87,8 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
             yield from _constructor(program, call, meanings[id(node)], is_poet=is_poet)
             if is_poet:
                 yield from _data(program, call, meanings[id(node)], modules)
+                yield from _unpacked(program, call, meanings[id(node)])
+        yield from _replaced(program, nodes, made)
         prompts = _prompts(program, node, nodes, {id(call) for call in made}, builders)
         yield from _variables(program, meanings[id(node)], nodes, prompts)
 
@@ -159,14 +161,57 @@ def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str
     data = scope.value_of(given.id) if isinstance(given, ast.Name) else given
     if isinstance(data, _NO_DICT) or (isinstance(data, ast.Call) and ast.unparse(data.func) == "json.dumps"):
         yield Finding(program.span(given), "`template_data` is a dict with the names that the template reads")
+    for key in data.keys if isinstance(data, ast.Dict) else ():
+        if isinstance(key, ast.Constant) and not isinstance(key.value, str):
+            yield Finding(program.span(key), "the keys of `template_data` are names, and so texts")
     for value in data.values if isinstance(data, ast.Dict) else ():
         written = scope.value_of(value.id) if isinstance(value, ast.Name) else value
         if isinstance(written, ast.GeneratorExp):
             message = "`Prompt` copies its data, and a generator cannot be copied: pass a list"
             yield Finding(program.span(value), message)
+        elif isinstance(written, ast.Call) and ast.unparse(written.func) == "open":
+            message = "`Prompt` copies its data, and an open file cannot be copied: pass its text"
+            yield Finding(program.span(value), message)
         elif isinstance(value, ast.Name) and value.id in modules and _is_module(value.id, scope):
             message = "`Prompt` copies its data, and a module cannot be copied: pass the functions"
             yield Finding(program.span(value), message)
+
+
+def _unpacked(program: Program, call: ast.Call, scope: Scope) -> Iterator[Finding]:
+    """Yield a dict of data that is unpacked into arguments which `Prompt` does not have."""
+    for keyword in call.keywords:
+        given = scope.value_of(keyword.value.id) if isinstance(keyword.value, ast.Name) else None
+        if keyword.arg is not None or not isinstance(given, ast.Dict):
+            continue
+        keys = [each.value for each in given.keys if isinstance(each, ast.Constant)]
+        if keys and len(keys) == len(given.keys) and not {*keys} & {*CONSTRUCTOR}:
+            span = Span(program.span(keyword.value).start - len("**"), program.span(keyword.value).start)
+            fixes: tuple[Fix, ...] = ()
+            if program.text[span.start : span.end] == "**" and "template_data" not in _arguments(call):
+                fixes = (Fix("Change to `template_data=`", (Edit(span, "template_data="),), preferred=True),)
+            message = "`Prompt` takes the data of the template as `template_data`"
+            yield Finding(program.span(keyword.value), message, fixes)
+
+
+def _replaced(program: Program, nodes: list[ast.AST], made: list[ast.Call]) -> Iterator[Finding]:
+    """Yield what a method returns in place of the changed prompt, which is nothing."""
+    prompts = {
+        node.targets[0].id
+        for node in nodes
+        if isinstance(node, ast.Assign) and node.value in made and isinstance(node.targets[0], ast.Name)
+    }
+    for node in nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name() as target],
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=name), attr="tokenize" | "truncate" as method)
+                ),
+            ) if name in prompts:
+                rest = Span(program.span(target).start, program.span(node.value).start)
+                fix = Fix(f"Remove `{target.id} =`", (Edit(rest, ""),), preferred=target.id == name)
+                message = f"`{method}` changes the prompt and returns nothing"
+                yield Finding(program.span(target), message, (fix,))
 
 
 def _is_module(name: str, scope: Scope) -> bool:

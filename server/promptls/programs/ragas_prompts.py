@@ -211,6 +211,8 @@ def _pair(
         yield Finding(program.span(example), message)
         return
     for name, expected, value in zip(made, names, values, strict=False):
+        if isinstance(value, ast.Dict) and expected in models:
+            yield Finding(program.span(value), f"this is a dict in place of a `{expected}`")
         if name != expected and name in models:
             yield Finding(program.span(value), f"this is a `{name}` in place of a `{expected}`")
 
