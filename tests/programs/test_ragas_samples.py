@@ -135,3 +135,33 @@ def test_a_sample_without_a_column_of_the_others_is_found() -> None:
     text = PROGRAM.replace(', "response": "So."', "")
     assert found(text) == ['{"user_input": "Why?", "retrieved_contexts": found, "reference": f"{it}"}']
     assert found(f'{text}rows[1]["response"] = "So."\n') == []
+
+
+TABLE = """
+from datasets import Dataset
+from ragas import evaluate
+from ragas.metrics import context_recall, faithfulness
+
+def table(rows):
+    data = {"question": rows, "contexts": rows, "answer": rows, "ground_truth": rows}
+    made = Dataset.from_dict(data)
+    return made
+
+scores = evaluate(table(rows), metrics=[faithfulness, context_recall])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ('"contexts"', '"context"', ["faithfulness", "context_recall"]),
+        (', "ground_truth": rows', "", ["context_recall"]),
+        ('"ground_truth": rows', "**more", []),
+        (", rows}\n", ', rows}\n    data["contexts"] = rows\n', []),
+        ("return made", "return made.add_column('contexts', rows)", []),
+        ("table(rows)", "other(rows)", []),
+    ],
+)
+def test_a_column_that_a_table_lacks_is_reported(old: str, new: str, places: list[str]) -> None:
+    assert found(TABLE) == []
+    assert found(TABLE.replace(old, new)) == places

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import COLLECTIONS, Program, change_literal
+from promptls.programs.program import COLLECTIONS, Program, change_literal, own_nodes
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
@@ -270,13 +270,15 @@ class _Samples:
             if isinstance(dataset, ast.Call) and owner and self._program.library_name(owner) == _DATASET:
                 rows += self.rows(dataset) or ()
             yield from self._no_list(listed)
-        columns = self._names(rows)
+        table = self._table(arguments.get("dataset"))
+        columns = table or self._names(rows)
+        elsewhere = set[str | None]() if table else self._mentioned
         yield from (found for metric in metrics for found in self._class(metric))
         for metric in metrics:
             if isinstance(metric, ast.Constant) and isinstance(metric.value, str):
                 yield Finding(self._program.span(metric), "a metric is an object, and not its name")
         for metric in metrics if columns else ():
-            missing = [each for each in self._needed(metric) if each not in columns | self._mentioned]
+            missing = [each for each in self._needed(metric) if each not in columns | elsewhere]
             if missing:
                 message = f"`{ast.unparse(metric)}` needs {in_code(missing)}, and no sample here has it"
                 yield Finding(self._program.span(metric), message)
@@ -287,6 +289,33 @@ class _Samples:
             if lacked and isinstance(row, ast.Dict) and given <= _model(_SAMPLES[0]).model_fields.keys():
                 message = f"this sample has no `{lacked[0]}`, which `{ast.unparse(needed[lacked[0]])}` needs"
                 yield Finding(self._program.span(row), message, severity="warning")
+
+    def _table(self, node: ast.expr | None) -> set[str | None]:
+        """Return the columns of a table of the package `datasets` that is made from a literal mapping.
+
+        They have the names of Ragas from 0.2 on. The result is empty if they are not known.
+        """
+        made = self._resolved(node)
+        match made:
+            case ast.Call(func=ast.Name(id=name)) if self._program.definitions.get(name) == 1:
+                function = next(each for each in self._program.own_functions if each.name == name)
+                returned = [each.value for each in own_nodes(function) if isinstance(each, ast.Return)]
+                is_other = len(returned) != 1 or (
+                    isinstance(returned[0], ast.Call) and isinstance(returned[0].func, ast.Name)
+                )
+                return set() if is_other else self._table(returned[0])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="Dataset"), attr="from_dict"), args=[given]):
+                data = self._resolved(given)
+                keys = data.keys if isinstance(data, ast.Dict) else []
+                names = [each.value for each in keys if isinstance(each, ast.Constant)]
+                stores = [each for each in self._program.nodes if isinstance(each, ast.Subscript)]
+                is_changed = any(
+                    isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == ast.unparse(given)
+                    for each in stores
+                )
+                if names and len(names) == len(keys) and not is_changed:
+                    return {_OLD_NAMES.get(each, each) for each in map(str, names)}
+        return set()
 
     def _no_list(self, metrics: ast.expr | None) -> Iterator[Finding]:
         """Yield a metric in place of a list of metrics."""

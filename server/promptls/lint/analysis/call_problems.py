@@ -98,10 +98,12 @@ def call_problems(
         passed = dict(call.given)
         when = dict(lacking(read, passed))
         unread = call.keys - known if needs.is_whole else frozenset()
-        for name in sorted((needed - call.keys) | when.keys()):
+        missing = sorted((needed - call.keys) | when.keys())
+        for name in missing:
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
                 meant = nearest(name, unread) or ""
+                meant = meant if nearest(meant, missing) == name else ""  # else, it is another one's typo
                 unread -= {meant}
                 yield CallProblem(call, "missing", name, place, when.get(name, ""), meant)
         for name, problem, place in _mismatches(template, read, passed, calls_to(snapshot, path)):
