@@ -109,6 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """Run the command of the process's arguments, and exit."""
+    # Otherwise pydantic searches all installed packages for plugins before it validates anything.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     code = main()
     gc.freeze()  # Python would look for garbage once more, among everything that is loaded
     sys.exit(code)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from pathlib import Path
@@ -86,8 +85,6 @@ def execute(arguments: argparse.Namespace) -> int:
         option = "--token-file" if arguments.token_file else "--allow-remote"
         raise UsageError(f"`{option}` is for a server on a port", remedy="add `--tcp` or `--ws`")
 
-    # Otherwise pydantic searches all installed packages for plugins before it validates anything.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from promptls.server.server import run_stdio
 
     if sys.stdin.isatty():
