@@ -220,11 +220,7 @@ def unset_around(file: File) -> Iterator[AttributeUse]:
     for owner in sorted(owners):
         if not all(each is not None and owner in each.names.bound_names("set") for each in entries):
             continue
-        initial = [initial_attributes(each, owner) if each is not None else None for each in templates]
-        known = {each.name for found in initial for each in found or ()}
-        for template in templates if None not in initial else ():
-            written = _written(template.source.root) if template is not None else ()
-            known |= {each.partition(".")[2] for each in written}
+        known = _set_attributes(templates, owner)
         seen = set(known)
         for use in uses_in(file) if known else ():
             if use.owner != owner or use.name in seen or use.is_set or use.is_tested:
@@ -233,6 +229,18 @@ def unset_around(file: File) -> Iterator[AttributeUse]:
             similar = [each for each in known if len(each) >= MIN_LENGTH and is_typo(use.name, each)]
             if len(similar) != 1:  # `probable-typo` reports those
                 yield use
+
+
+def _set_attributes(templates: Iterable[Template | None], owner: str) -> frozenset[str]:
+    """Return the attributes with which files make a namespace, and those that they set; none if one is unknown."""
+    found: set[str] = set()
+    for template in templates:
+        initial = initial_attributes(template, owner) if template is not None else None
+        if template is None or initial is None:
+            return frozenset()
+        found |= {each.name for each in initial}
+        found |= {each.partition(".")[2] for each in _written(template.source.root)}
+    return frozenset(found)
 
 
 def _connected(file: File) -> frozenset[str] | None:

@@ -85,28 +85,31 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         return
     meta = _only_meta_template(evaluation)
     yield from _out_of_turn(evaluation)
-    metas = () if evaluation.is_open else evaluation.all_metas
-    own_roles: set[str | None] = set()
+    turns = list(_turns(evaluation))
+    for turn, section, is_reached in turns:
+        if _lacks_role(turn):
+            message = "this turn has no `role`: OpenCompass fails with any meta template"
+            severity: Severity = "error" if meta is not None and is_reached else "warning"
+            yield Finding(turn.entries[0].key.span, message, severity=severity)
+        if meta is None:
+            yield from _by_custom(turn, evaluation.meta is not None)
+            continue
+        for found in _in_meta(turn, section, meta):
+            yield found if is_reached else replace(found, severity="warning")
+    own_roles = {turn.text("role") for turn, _, _ in turns}
+    for entry, model in () if evaluation.is_open else evaluation.all_metas:
+        if (declared := meta_template_of(entry.value, model)) is not None:
+            yield from _unusual_roles(declared, own_roles)
+
+
+def _turns(evaluation: Evaluation) -> Iterator[tuple[Mapping, str, bool]]:
+    """Yield the turns of all dialogues, each with its section and whether OpenCompass reaches it."""
     for template in evaluation.templates:
         used = evaluation.used_bodies(template)
         for body in template.bodies:
             for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 is_reached = body in used and _is_reached(evaluation, template, section)
-                for turn in turns_in(body, section):
-                    if metas:
-                        own_roles.add(turn.text("role"))
-                    if _lacks_role(turn):
-                        message = "this turn has no `role`: OpenCompass fails with any meta template"
-                        severity: Severity = "error" if meta is not None and is_reached else "warning"
-                        yield Finding(turn.entries[0].key.span, message, severity=severity)
-                    if meta is None:
-                        yield from _by_custom(turn, evaluation.meta is not None)
-                        continue
-                    for found in _in_meta(turn, section, meta):
-                        yield found if is_reached else replace(found, severity="warning")
-    for entry, model in metas:
-        if (declared := meta_template_of(entry.value, model)) is not None:
-            yield from _unusual_roles(declared, own_roles)
+                yield from ((turn, section, is_reached) for turn in turns_in(body, section))
 
 
 _MIN_TURNS: Final = 4

@@ -130,22 +130,19 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
         yield Finding(value.span, "a role is a word, such as `user`; no model knows this one")
     elif value.dynamic:
         for word, span, condition in printed_values(chunk, entry.key.span, value):
-            if condition:
-                yield Finding(span, f"where `{condition}` is false, this role is empty")
-            elif word and word not in project.roles:
+            if not condition and word and word not in project.roles:
                 yield _misspelled(span, f"no model knows the role `{word}`", word, project.roles)
+        yield from _in_branches(chunk, entry, value)
     elif value.span.is_empty():
         if part.is_whole:
             place = Span(entry.key.span.end, colon_end(chunk.text, entry))
-            fixes = tuple(
-                Fix(f"Write `{role}`", (Edit(place, f": {role}"),)) for role in project.roles[:_MAX_OFFERS]
-            )
+            offered = project.roles[:_MAX_OFFERS]
+            fixes = tuple(Fix(f"Write `{role}`", (Edit(place, f": {role}"),)) for role in offered)
             yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
     elif value.tag == "null" or value.text not in project.roles:
         shown = value.text.replace("\n", "\\n")
-        yield _misspelled(
-            written_span(chunk, value), f"no model knows the role `{shown}`", value.text, project.roles
-        )
+        message = f"no model knows the role `{shown}`"
+        yield _misspelled(written_span(chunk, value), message, value.text, project.roles)
     else:
         named = _ROLE_IN_NAME.match(scalar_text(part.value("name")) or "")
         meant = named[1].casefold() if named else value.text
@@ -153,9 +150,14 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             span = written_span(chunk, value)
             fix = Fix.change_to(span, meant)
             yield Finding(span, f"the part's name says `{meant}`", (fix,), severity="hint")
-        for _, span, condition in printed_values(chunk, entry.key.span, value):
-            if condition:
-                yield Finding(span, f"where `{condition}` is false, this role is empty")
+        yield from _in_branches(chunk, entry, value)
+
+
+def _in_branches(chunk: Chunk, entry: Entry, value: Scalar) -> Iterator[Finding]:
+    """Yield the conditions without which a role is empty."""
+    for _, span, condition in printed_values(chunk, entry.key.span, value):
+        if condition:
+            yield Finding(span, f"where `{condition}` is false, this role is empty")
 
 
 RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
