@@ -6,12 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.namespaces import uses_in
+from promptls.lint.analysis.unmatched_names import names_in_scope
+from promptls.lint.rule import Edit, File, Finding, Fix
+from promptls.semantic.names.scopes import BINDING_KINDS
+from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Collection, Constant, Expression
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
+from promptls.text.suggest import is_typo, nearest
 
 _MIN_MAPPINGS: Final = 3
 """The minimum number of mappings for a key of one of them to be an exception."""
@@ -64,3 +69,77 @@ def _keys(mapping: Collection) -> dict[str, Span]:
         for key in mapping.items[::2]
         if isinstance(key, Constant) and isinstance(key.value, str)
     }
+
+
+def unwritten_keys(file: File) -> Iterator[Finding]:
+    """Yield the attributes that no mapping has in a list that the file writes, where a loop over it reads them."""
+    names = file.template.names
+    if not names.bound_names("for") or not has_lists_of_mappings(file.chunks):
+        return
+    keys = _keys_of_elements(file)
+    others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
+    for owner, name, span, quote in _key_reads(file) if any(keys.values()) else ():
+        known = keys.get(owner) if owner not in others else None
+        if known is None or name in known or owner not in names_in_scope(names, span.start):
+            continue
+        message = f"no mapping of the list has the key `{name}`"
+        meant = nearest(name, known)
+        if meant is None:
+            yield Finding(span, message, severity="hint")
+        else:
+            fix = Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),))
+            yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+def _keys_of_elements(file: File) -> dict[str, frozenset[str] | None]:
+    """Return the keys that the elements of written lists have, by the only loop variable; None if unknown."""
+    lists = _lists_of_mappings(file)
+    keys: dict[str, frozenset[str] | None] = {}
+    for binding in file.template.names.bindings_of("for"):
+        statement = statement_at(file.template, binding.span.start)
+        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        is_single = statement is not None and isinstance(statement.targets[0], Name)
+        if isinstance(source, Name):
+            source = lists.get(source.name)
+        own = _written_keys(source) if is_single and source is not None else None
+        keys[binding.name] = own if binding.name not in keys else None
+    return keys
+
+
+def _key_reads(file: File) -> Iterator[tuple[str, str, Span, str]]:
+    """Yield the reads of attributes and of literal keys of variables: owner, key, span, and quote of the key."""
+    for use in uses_in(file):
+        if not (use.is_set or use.is_tested or hasattr(dict, use.name)):
+            yield use.owner, use.name, use.span, ""
+    for located in file.chunks.placed():
+        for start, node in expressions_in(located.chunk):
+            match node:
+                case Item(target=Name(name=owner), key=Constant(value=str(name)) as key):
+                    yield owner, name, key.span.shifted(located.start + start), "'"
+
+
+def _lists_of_mappings(file: File) -> dict[str, Expression]:
+    """Return the lists of mappings that variables are set to once and that nothing changes, by variable."""
+    names = file.template.names
+    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"])
+    used = {each.owner for each in uses_in(file)}
+    bindings = list(names.bindings_of("set"))
+    counts = Counter(each.name for each in bindings)
+    found: dict[str, Expression] = {}
+    for binding in bindings:
+        name = binding.name
+        if counts[name] > 1 or name in names.input_names or name in others or name in used:
+            continue
+        statement = statement_at(file.template, binding.span.start)
+        if statement is None or len(statement.expressions) != 1 or not isinstance(statement.targets[0], Name):
+            continue
+        if mappings_in(statement.expressions[0]):
+            found[name] = statement.expressions[0]
+    return found
+
+
+def _written_keys(source: Expression) -> frozenset[str] | None:
+    """Return the keys of the mappings in a list; None if it is no list of mappings, or if a key is computed."""
+    written = [key for mapping in mappings_in(source) for key in mapping.items[::2]]
+    keys = [key.value for key in written if isinstance(key, Constant) and isinstance(key.value, str)]
+    return frozenset(keys) if mappings_in(source) and len(keys) == len(written) else None

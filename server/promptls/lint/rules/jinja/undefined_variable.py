@@ -55,27 +55,25 @@ input_keys: [text]
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
+from promptls.lint.analysis.loop_counters import bare_counters, django_counters, loops_outside_of_loops
 from promptls.lint.analysis.loop_names import LoopTypo, singular_lists, typos_of_loop_variables
-from promptls.lint.analysis.namespaces import unmatched_attributes, unset_around, uses_in
+from promptls.lint.analysis.namespaces import unmatched_attributes, unset_around
 from promptls.lint.analysis.unmatched_names import (
-    binding_of,
     declared_names,
     describe_entries,
     foreign_constants,
     given_names,
     include_places,
     names_in_includers,
-    names_in_scope,
     out_of_scope,
     undeclared_references,
     unprovided_references,
 )
-from promptls.lint.analysis.written_lists import has_lists_of_mappings, mappings_in
+from promptls.lint.analysis.written_lists import unwritten_keys
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import (
     JINJA_KINDS,
@@ -95,11 +93,9 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.facts import union
-from promptls.syntax.jinja.nodes import Constant, Expression, Item, Name, Test
-from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo, nearest
+from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import needed_shapes, needs_of
 
 
@@ -111,12 +107,12 @@ def check(file: File) -> Iterator[Finding]:
             if meant is not None and is_typo(reference.name, meant):
                 yield _misspelled(file, reference, meant)
         return
-    yield from _loops(file)
+    yield from loops_outside_of_loops(file)
     yield from _callers(file)
     yield from _unset_attributes(file)
-    yield from _bare_counters(file)
-    yield from _django_counters(file)
-    yield from _lacking_keys(file)
+    yield from bare_counters(file)
+    yield from django_counters(file)
+    yield from unwritten_keys(file)
     yield from foreign_constants(file)
     yield from _includes_without_context(file)
     importer = _importer_without_context(file)
@@ -370,40 +366,6 @@ def _typo(file: File, reference: NameReference, meant: Binding, *, is_certain: b
     return Finding(span, f"{message}; did you mean `{meant.name}`?", (fix,), (related,), severity=severity)
 
 
-def _loops(file: File) -> Iterator[Finding]:
-    """Yield the uses of `loop` outside of a loop."""
-    names = file.template.names
-    if "loop" not in names.input_names:
-        return
-    # A broken tag may be intended to open or close a loop.
-    if file.template.has_broken_tags:
-        return
-    declared = {key.name for key in file.template.declarations.inputs or ()}
-    includers = file.snapshot.includers(file.path)
-    if "loop" in declared or _tests_loop(file) or any(_binds_loop(file, path) for path in includers):
-        return
-    message = "`loop` is there only in a loop"
-    if includers:
-        message = (
-            "an included file does not see `loop`; where it is included, pass on what it needs with `set`"
-        )
-    for reference in names.references_of("loop"):
-        if reference.binding is None:
-            yield Finding(reference.span, message)
-
-
-def _tests_loop(file: File) -> bool:
-    """Return whether the file tests if `loop` is defined."""
-    return any(
-        isinstance(node, Test)
-        and node.name in {"defined", "undefined"}
-        and isinstance(node.target, Name)
-        and node.target.name == "loop"
-        for located in file.template.names.chunks_referencing("loop")
-        for _, node in expressions_in(located.chunk)
-    )
-
-
 def _callers(file: File) -> Iterator[Finding]:
     """Yield the calls of `caller` outside of macros."""
     names = file.template.names
@@ -425,136 +387,8 @@ def _unset_attributes(file: File) -> Iterator[Finding]:
         yield Finding(use.span, f"nothing sets `{use.owner}.{use.name}`, here or in a file around this one")
 
 
-def _bare_counters(file: File) -> Iterator[Finding]:
-    """Yield `index` in a loop, in a file that reads `loop.index` elsewhere."""
-    names = file.template.names
-    suspicious = _COUNTERS & names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
-    if not suspicious or file.snapshot.includers(file.path):
-        return
-    suspicious -= given_names(file)
-    suspicious &= {each.name for each in uses_in(file) if each.owner == "loop"} if suspicious else set()
-    for name in sorted(suspicious):
-        references = list(names.references_of(name))
-        if all("loop" in names_in_scope(names, each.span.start) and not each.how for each in references):
-            for each in references:
-                meant = f"loop.{name}"
-                yield Finding.suggest(each.span, f"nothing is named `{name}`", meant)
-
-
 _MAX_AFTER_LOOP: Final = 2
 """A name that is read more often after its loop is probably an input of the same name."""
-_COUNTERS: Final = frozenset({"index", "index0"})
-_DJANGO: Final = "forloop"
-_DJANGO_COUNTERS: Final = {
-    "counter": "index",
-    "counter0": "index0",
-    "first": "first",
-    "index": "index",
-    "index0": "index0",
-    "last": "last",
-    "length": "length",
-    "revcounter": "revindex",
-    "revcounter0": "revindex0",
-}
-"""The attributes of a loop in Django and Liquid, with their names in Jinja."""
-
-
-def _django_counters(file: File) -> Iterator[Finding]:
-    """Yield the uses of `forloop`, which Jinja calls `loop`."""
-    names = file.template.names
-    if _DJANGO not in names.input_names or _DJANGO in names.all_bound_names | (declared_names(file) or set()):
-        return
-    if _DJANGO in given_names(file):
-        return
-    attributes = {each.span.start: each for each in uses_in(file) if each.owner == _DJANGO}
-    for reference in names.references_of(_DJANGO):
-        use = attributes.get(reference.span.end + 1)
-        meant = _DJANGO_COUNTERS.get(use.name) if use is not None else None
-        message = "nothing is named `forloop`; Jinja calls it `loop`"
-        if use is None or meant is None or "loop" not in names_in_scope(names, reference.span.start):
-            yield Finding(reference.span, message)
-        else:
-            edit = Edit(Span(reference.span.start, use.span.end), f"loop.{meant}")
-            yield Finding(reference.span, message, (Fix(f"Change to `loop.{meant}`", (edit,)),))
-
-
-def _lacking_keys(file: File) -> Iterator[Finding]:
-    """Yield the attributes that no mapping has in a list that the file writes, where a loop over it reads them."""
-    names = file.template.names
-    if not names.bound_names("for") or not has_lists_of_mappings(file.chunks):
-        return
-    keys = _keys_of_elements(file)
-    others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
-    for owner, name, span, quote in _key_reads(file) if any(keys.values()) else ():
-        known = keys.get(owner) if owner not in others else None
-        if known is None or name in known or owner not in names_in_scope(names, span.start):
-            continue
-        message = f"no mapping of the list has the key `{name}`"
-        meant = nearest(name, known)
-        if meant is None:
-            yield Finding(span, message, severity="hint")
-        else:
-            fix = Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),))
-            yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
-
-
-def _keys_of_elements(file: File) -> dict[str, frozenset[str] | None]:
-    """Return the keys that the elements of written lists have, by the only loop variable; None if unknown."""
-    lists = _lists_of_mappings(file)
-    keys: dict[str, frozenset[str] | None] = {}
-    for binding in file.template.names.bindings_of("for"):
-        statement = statement_at(file.template, binding.span.start)
-        source = statement.expressions[0] if statement is not None and statement.expressions else None
-        is_single = statement is not None and isinstance(statement.targets[0], Name)
-        if isinstance(source, Name):
-            source = lists.get(source.name)
-        own = _written_keys(source) if is_single and source is not None else None
-        keys[binding.name] = own if binding.name not in keys else None
-    return keys
-
-
-def _key_reads(file: File) -> Iterator[tuple[str, str, Span, str]]:
-    """Yield the reads of attributes and of literal keys of variables: owner, key, span, and quote of the key."""
-    for use in uses_in(file):
-        if not (use.is_set or use.is_tested or hasattr(dict, use.name)):
-            yield use.owner, use.name, use.span, ""
-    for located in file.chunks.placed():
-        for start, node in expressions_in(located.chunk):
-            match node:
-                case Item(target=Name(name=owner), key=Constant(value=str(name)) as key):
-                    yield owner, name, key.span.shifted(located.start + start), "'"
-
-
-def _lists_of_mappings(file: File) -> dict[str, Expression]:
-    """Return the lists of mappings that variables are set to once and that nothing changes, by variable."""
-    names = file.template.names
-    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"])
-    used = {each.owner for each in uses_in(file)}
-    bindings = list(names.bindings_of("set"))
-    counts = Counter(each.name for each in bindings)
-    found: dict[str, Expression] = {}
-    for binding in bindings:
-        name = binding.name
-        if counts[name] > 1 or name in names.input_names or name in others or name in used:
-            continue
-        statement = statement_at(file.template, binding.span.start)
-        if statement is None or len(statement.expressions) != 1 or not isinstance(statement.targets[0], Name):
-            continue
-        if mappings_in(statement.expressions[0]):
-            found[name] = statement.expressions[0]
-    return found
-
-
-def _written_keys(source: Expression) -> frozenset[str] | None:
-    """Return the keys of the mappings in a list; None if it is no list of mappings, or if a key is computed."""
-    written = [key for mapping in mappings_in(source) for key in mapping.items[::2]]
-    keys = [key.value for key in written if isinstance(key, Constant) and isinstance(key.value, str)]
-    return frozenset(keys) if mappings_in(source) and len(keys) == len(written) else None
-
-
-def _binds_loop(file: File, path: str) -> bool:
-    template = file.snapshot.template(path)
-    return template is None or binding_of(template.names, "loop") is not None
 
 
 def _importer_without_context(file: File) -> str | None:
