@@ -41,6 +41,12 @@ def shown(template: str, *, before: str = "") -> str:
 
 FIELD = "unknown-field"
 WRONG = {
+    "a misspelled evaluator": (
+        "from opencompass.openicl.icl_evaluator import EMEvaluater, OwnEvaluator\n"
+        "from opencompass.openicl.icl_inferencer import GenInferencer\n"
+        "from opencompass.openicl.icl_retriever import ZeroRetriever\n" + one("'Q: {question}'"),
+        [("unresolved-import", "EMEvaluater")],
+    ),
     "a text": (one("'Q: {qestion}'"), [(FIELD, "{qestion}")]),
     "texts behind one another": (
         one("'Q: \\'\\n' \"\"\"\nx\\\ny {qestion}\"\"\""), [(FIELD, "{qestion}")]

@@ -10,7 +10,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
-from promptls.dialects.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, RETRIEVERS, TEMPLATE_TYPES
+from promptls.dialects.opencompass.vocabulary import (
+    EVALUATORS,
+    INFERENCERS,
+    MORE_INFERENCERS,
+    RETRIEVERS,
+    TEMPLATE_TYPES,
+)
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.configuration_values import value_problems
@@ -331,6 +337,7 @@ def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces
 
 _PACKAGE: Final = "opencompass"
 _CONFIGURATIONS: Final = f"{_PACKAGE}.configs"
+_EVALUATORS: Final = f"{_PACKAGE}.openicl.icl_evaluator"
 _STAR: Final = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+import\s+\*", re.MULTILINE)
 _DEFINED: Final = re.compile(r"^(?:class|def|async def) (\w+)|^(\w+)\s*[:=]", re.MULTILINE)
 _MAX_MODULES: Final = 1000
@@ -348,6 +355,13 @@ def absent_classes(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
             written = re.compile(rf"\b{re.escape(alias.name)}\b")
             if alias.name == "*" or any(written.search(text) or "__getattr__" in text for text in texts):
                 continue
+            if not texts and module == _EVALUATORS and alias.name not in EVALUATORS:
+                # A fork may have other classes, so that only a typo of one of these is reported.
+                typos = [each for each in EVALUATORS if is_typo(alias.name, each)]
+                if len(typos) == 1:
+                    start = places.span(alias).start
+                    message = f"`{module}` has no `{alias.name}`"
+                    yield Finding.suggest(Span(start, start + len(alias.name)), message, typos[0])
             if texts and files.module(f"{module}.{alias.name}") is None:
                 start = places.span(alias).start
                 known = [name for text in texts for found in _DEFINED.findall(text) for name in found if name]

@@ -30,6 +30,18 @@ MORE_INFERENCERS: frozenset[str] = frozenset(
 )  # fmt: skip
 """Inferencers for special purposes."""
 
+EVALUATORS: frozenset[str] = frozenset(
+    {
+        "AUCROCEvaluator", "AccContaminationEvaluator", "AccEvaluator", "AccwithDetailsEvaluator",
+        "AverageInferencePPLEvaluator", "AverageMinKEvaluator", "AveragePPLEvaluator", "BPCEvaluator",
+        "BaseEvaluator", "BleuEvaluator", "BleuFloresEvaluator", "CircularEvaluator", "EDAccEvaluator",
+        "EMEvaluator", "HuggingfaceEvaluator", "JiebaRougeEvaluator", "LMEvaluator", "MccEvaluator",
+        "PassRateEvaluator", "RougeEvaluator", "SquadEvaluator", "TEvalEvaluator", "ToxicEvaluator",
+        "WinRateEvaluator",
+    }
+)  # fmt: skip
+"""The classes of `opencompass.openicl.icl_evaluator`."""
+
 TEMPLATE_TYPES: Mapping[str, str] = {
     "PromptTemplate": "A text or a dialogue, or one of these per label.",
     "RawPromptTemplate": "Messages in the OpenAI format. Nothing is masked.",
