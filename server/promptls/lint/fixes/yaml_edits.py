@@ -296,23 +296,27 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
         return (unmarked,)
     of_line = next(filter(None, (fix(text, line.start, problem.kind) for fix in _FIXES)), None)
     fixes = (*_indented(source, text, line.start), *filter(None, [of_line]))
-    mark = _MARK_ALONE.match(_line_above(source, line))
-    if fixes and mark is not None and problem.kind == "tab":
-        # The first line of a block must be deeper than its key.
+    if fixes and problem.kind == "tab":
         indent = len(text) - len(text.lstrip())
-        least = len(mark["indent"]) + len(mark["dash"] or "") + 2
+        numbers = range(source.line_column(line.start).line - 1, -1, -1)
+        above = (source.slice(source.line_span(number)) for number in numbers)
+        least = _block_indent(next((each for each in above if each.strip()), ""), text)
         (edit,) = fixes[0].edits
         if len(edit.text) < least and edit.span == Span(line.start, line.start + indent):
             return (replace(fixes[0], edits=(Edit(edit.span, " " * least),)),)
     return fixes
 
 
+def _block_indent(above: str, text: str) -> int:
+    """Return the least indentation of a line that is text of the block of the line above; 0 if it may be none."""
+    mark = _MARK_ALONE.match(above)
+    if mark is not None:  # The first line of a block must be deeper than its key.
+        return len(mark["indent"]) + len(mark["dash"] or "") + 2
+    is_text = not _PART_KEY.match(text.lstrip()) and not _PART_KEY.match(above)
+    return len(above) - len(above.lstrip(" ")) if is_text else 0
+
+
 _MARK_ALONE: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?[\w-]+[ ]*:[ ]+[|>][-+]?[ ]*$")
-
-
-def _line_above(source: Source, line: Span) -> str:
-    number = source.line_column(line.start).line
-    return source.slice(source.line_span(number - 1)) if number else ""
 
 
 _KEY_ALONE: Final = re.compile(r"[ ]*(?:- )?(?:content|instruction):[ ]*$")

@@ -84,6 +84,11 @@ _BLOCK: Final = re.compile(
     r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]*)\Z"
 )
 """A block with its first line, and with white space in front of a value on a later line of its own."""
+_COMMENT: Final = re.compile(
+    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*"
+    r"(?P<before>[ ]*)(?P<comment>#[^\n]*)\n(?:[ ]*\n)*\Z"
+)
+"""A block, and directly before the YAML error a line on which a comment may begin."""
 _STATIC: Final = (
     content_and_sections.RULE,
     empty_content.RULE,
@@ -147,10 +152,21 @@ def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
     source = file.template.source
     if failure.path != file.path or failure.line is None:
         return
+    before = source.slice(Span(0, source.line_span(failure.line).start))
+    comment = _COMMENT.search(before)
+    if comment is not None and len(comment["before"]) < len(comment["indent"]):
+        span = Span(*comment.span("comment"))
+        missing = comment["indent"][len(comment["before"]) :]
+        yield Finding(
+            span,
+            "this line is indented less than the block, which ends here: YAML takes the line for a comment",
+            (Fix("Indent the line", (Edit(Span(span.start, span.start), missing),), preferred=True),),
+            severity="warning",
+        )
+        return
     if failure.span is not None:
         yield from _leaves_block(file, failure)
         return
-    before = source.slice(Span(0, source.line_span(failure.line).start))
     printed = _FIRST_COLUMN.search(before)
     if printed is not None:
         line = source.slice(source.line_span(failure.line))
