@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.datasets.dataset import Dataset
 from promptls.lint.fixes.misspellings import near_file
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.programs.program import Function, Program, binds, change_literal, own_nodes
 from promptls.security.files import is_file
 from promptls.text.positions import Span
@@ -138,9 +138,9 @@ def _backend(program: Program, call: ast.Call) -> Iterator[Finding]:
     name = given.get("name")
     ending = f".{backend.value.removeprefix('local/')}"
     if isinstance(name, ast.Constant) and str(name.value).endswith(ending) and backend.value in BACKENDS:
-        end = program.span(name).end - 1
-        fix = Fix(f"Remove `{ending}`", (Edit(Span(end - len(ending), end), ""),), preferred=True)
-        message = f"the backend adds `{ending}` to this name"
+        stem = PurePath(str(name.value)).stem
+        fix = change_literal(program, name, stem, preferred=str(name.value) == f"{stem}{ending}")
+        message = f"the backend adds the folder and `{ending}` to this name"
         yield Finding(program.span(name), message, (fix,), severity="warning")
     has_root = any(keyword.arg in {None, "root_dir"} for keyword in call.keywords)
     if backend.value in BACKENDS and backend.value.startswith("local/") and not has_root:
