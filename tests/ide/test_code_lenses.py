@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.history import MetricSummary, RunSummary
+from promptls.experiments.history import MetricSummary, RunSummary, StoppedRun
 from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text, scores_tooltip
 from promptls.ide.experiment_runs import ExperimentRuns, run_findings
 from support.fixture import MAIN, opened
@@ -200,3 +200,13 @@ def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> 
     ]  # fmt: skip
     assert found(0) == everywhere
     assert found(text.index("one")) == [("example", "first"), ("example", "second"), *everywhere]
+
+
+def test_a_stopped_run_can_be_resumed() -> None:
+    stopped = ExperimentRuns("first", None, stopped=StoppedRun("20260101-000000-a", "2026-01-01", 4, 48))
+    snapshot, _ = opened(PROMPT)
+
+    assert lenses(stopped)[1:3] == ["Run first", "Resume: stopped after 4 of 48 rows"]
+    resume = next(run_actions(snapshot, PATH, 0, (stopped,)))
+    assert (resume.kind, resume.action.title) == ("resume", "Resume: stopped after 4 of 48 rows")
+    assert resume.action.arguments == {"experiment": "first", "resume": "20260101-000000-a"}

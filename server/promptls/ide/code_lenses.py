@@ -152,14 +152,19 @@ def _over_file(
             yield Action("Cancel", CANCEL, {"experiment": name}, "The finished rows are kept")
         else:
             yield action
-            if name in known and (stopped := known[name].stopped) is not None:
-                title = f"Resume: stopped after {stopped.done:,} of {stopped.total:,} rows"
-                tooltip = f"Continues {stopped.name}; the finished rows are kept"
-                yield Action(title, RUN, {"experiment": name, "resume": stopped.name}, tooltip)
+            yield from _resume(known.get(name))
         last = known[name].last if name in known else None
         if last is not None:
             arguments = {"experiment": name, "run": str(last.results)}
             yield Action(scores_text(known[name], _MAX_SCORES), RESULTS, arguments, scores_tooltip(last))
+
+
+def _resume(runs: ExperimentRuns | None) -> Iterator[Action]:
+    """Yield the action that continues a stopped run."""
+    if runs is not None and (stopped := runs.stopped) is not None:
+        title = f"Resume: stopped after {stopped.done:,} of {stopped.total:,} rows"
+        tooltip = f"Continues {stopped.name}; the finished rows are kept"
+        yield Action(title, RUN, {"experiment": runs.name, "resume": stopped.name}, tooltip)
 
 
 def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ...]) -> Iterator[Lens]:
@@ -259,7 +264,7 @@ FIRST_ROWS = 5
 class RunAction:
     """An action, and the suffix of its kind.
 
-    That is `example`, `failing`, `complete`, `fresh`, `first`, `compare` or `leaveOneOut`.
+    That is `example`, `resume`, `failing`, `complete`, `fresh`, `first`, `compare` or `leaveOneOut`.
     """
 
     kind: str
@@ -277,6 +282,7 @@ def run_actions(
     examples = shows_examples(snapshot, path) if runs else False
     for each in runs:
         named = {"experiment": each.name}
+        yield from (RunAction("resume", action) for action in _resume(each))
         if each.last is not None:
             title = f"Run the failing rows of {each.name}"
             yield RunAction("failing", Action(title, RUN, {**named, "rows": "failing"}))
