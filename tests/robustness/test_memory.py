@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import weakref
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from in_process import InProcess
 
 from promptls.semantic.template import Template
+from promptls.server import session
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.source import Source
 from promptls.workspace.snapshot import Snapshot
@@ -91,3 +95,28 @@ async def test_documents_that_are_closed_are_forgotten(tmp_path: Path) -> None:
     assert living() == before
     assert kept_by(server) == kept_before
     await server.end()
+
+
+async def test_garbage_in_cycles_is_freed_in_a_long_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "IDLE_SECONDS", 0.01)
+    gc.disable()
+    try:
+        freed = asyncio.Event()
+        weakref.finalize(Cycle(), freed.set)
+        server = InProcess(tmp_path, CLIENT)
+        await server.begin()
+        uri = server.open("a.yml.j2", PART.format(1))
+        await asyncio.wait_for(freed.wait(), 20)
+        await server.ask("workspace/executeCommand", {"command": "promptls.preview", "arguments": [{"uri": uri}]})
+        await server.end()
+    finally:
+        gc.enable()
+
+
+class Cycle:
+    """An object that only the garbage collection frees."""
+
+    def __init__(self) -> None:
+        self.itself = self

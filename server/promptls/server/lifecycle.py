@@ -77,7 +77,7 @@ async def _preload() -> None:
             import_module(name)
         gc.freeze()  # loaded modules stay, so garbage collection can skip their objects
         # Parsed files consist of many small, long-lived objects. A full garbage collection takes tens of
-        # milliseconds, and by default happens every few keystrokes.
+        # milliseconds, and by default happens every few keystrokes; `Scheduler` does it in long pauses.
         gc.set_threshold(50_000, 50, 100)
     except ImportError:
         log.exception("a part of the server cannot be loaded")

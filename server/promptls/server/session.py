@@ -7,6 +7,7 @@ that it reads. After a pause, a scheduler refreshes what reads something that ha
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
@@ -40,6 +41,8 @@ SHORT_PAUSE_SECONDS: Final = 0.03
 """The pause after which the diagnostics of related files are refreshed."""
 PAUSE_SECONDS: Final = 0.2
 """The pause after which everything else is refreshed."""
+IDLE_SECONDS: Final = 10.0
+"""The pause after which garbage in reference cycles is freed, which takes a tenth of a second."""
 
 
 class Scheduler:
@@ -92,7 +95,7 @@ class Scheduler:
                 with recording() as reads:
                     read_included(snapshot, path)
             self._rendered_from[path] = reads
-        self._timer = None
+        self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, gc.collect)
         self._changed = {}
         self._everything = False
         self.on_pause.emit(others, rendered)
