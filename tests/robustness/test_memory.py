@@ -109,7 +109,9 @@ async def test_garbage_in_cycles_is_freed_in_a_long_pause(
         await server.begin()
         uri = server.open("a.yml.j2", PART.format(1))
         await asyncio.wait_for(freed.wait(), 20)
-        await server.ask("workspace/executeCommand", {"command": "promptls.preview", "arguments": [{"uri": uri}]})
+        await server.ask(
+            "workspace/executeCommand", {"command": "promptls.preview", "arguments": [{"uri": uri}]}
+        )
         await server.end()
     finally:
         gc.enable()
