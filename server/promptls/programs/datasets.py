@@ -37,8 +37,13 @@ def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) 
     for call in _datasets(program):
         yield from _backend(program, call)
         yield from _file(program, call)
+    added = {
+        node.attr
+        for node in program.nodes
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+    }
     for node in program.nodes:
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and node.attr not in added:
             yield from _method(program, node)
         elif isinstance(node, ast.Call):
             yield from _append(program, node)
@@ -65,11 +70,7 @@ def is_dataset(program: Program, node: ast.expr | None, seen: frozenset[str] = f
             found = [each.value for each in own_nodes(made) if isinstance(each, ast.Return)]
             return bool(found) and all(is_dataset(program, each, seen | {name}) for each in found)
         case ast.Name(id=name):
-            values = [
-                each.value
-                for each in program.nodes
-                if isinstance(each, ast.Assign) and [ast.unparse(target) for target in each.targets] == [name]
-            ]
+            values = program.values.get(name, ())
             is_bound = bool(values) and len(values) == program.bindings[name]
             return is_bound and all(is_dataset(program, each, seen | {name}) for each in values)
     return False
@@ -79,20 +80,17 @@ def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
     """Yield the method that a dataset does not have."""
     if node.attr.startswith("_") or node.attr in _ATTRIBUTES or hasattr(Dataset, node.attr):
         return
+    if not isinstance(node.value, ast.Name) or not is_dataset(program, node.value):
+        return
     known = [each for each in dir(Dataset) if each[0] != "_" and each not in _MAKERS]
     meant = _SYNONYMS.get(node.attr) or nearest(node.attr, known)
-    is_set = any(
-        isinstance(each, ast.Attribute) and each.attr == node.attr and not isinstance(each.ctx, ast.Load)
-        for each in program.nodes
-    )
-    if not is_set and isinstance(node.value, ast.Name) and is_dataset(program, node.value):
-        end = program.span(node).end
-        span, message = Span(end - len(node.attr), end), f"a dataset has no `{node.attr}`"
-        if meant is None:
-            yield Finding(span, message)
-        else:
-            is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant)
-            yield Finding.suggest(span, message, meant, preferred=is_sure)
+    end = program.span(node).end
+    span, message = Span(end - len(node.attr), end), f"a dataset has no `{node.attr}`"
+    if meant is None:
+        yield Finding(span, message)
+    else:
+        is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant)
+        yield Finding.suggest(span, message, meant, preferred=is_sure)
 
 
 def _append(program: Program, call: ast.Call) -> Iterator[Finding]:

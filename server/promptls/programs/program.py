@@ -42,6 +42,8 @@ class Program:
     """The packages by the names of their modules."""
     bindings: Mapping[str, int]
     """How many places of the program bind each variable or parameter."""
+    values: Mapping[str, tuple[ast.expr, ...]]
+    """What each variable is assigned."""
     definitions: Mapping[str, int]
     """How many functions at the top level have each name."""
 
@@ -101,13 +103,8 @@ class Program:
 
     def value_of(self, name: str) -> ast.expr | None:
         """Return the value of a variable that the program binds once, by an assignment."""
-        if self.bindings[name] != 1:
-            return None
-        for node in self.nodes:
-            match node:
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == name:
-                    return value
-        return None
+        values = self.values.get(name, ())
+        return values[0] if values and self.bindings[name] == 1 else None
 
     def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
         """Return the first decorator of a function that is one of the libraries' `names`."""
@@ -127,8 +124,12 @@ def parse_program(text: str, path: Path) -> Program | None:
     names: dict[str, tuple[str, str]] = {}
     modules: dict[str, str] = {}
     bindings: Counter[str] = Counter()
+    values: dict[str, tuple[ast.expr, ...]] = {}
     for node in nodes:
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            values[name] = (*values.get(name, ()), node.value)
+        elif isinstance(node, ast.Import):
             modules |= {each.asname or each.name: each.name for each in node.names if each.name in _LIBRARIES}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             package = (node.module or "").partition(".")[0]
@@ -139,7 +140,7 @@ def parse_program(text: str, path: Path) -> Program | None:
         elif isinstance(node, ast.arg):
             bindings[node.arg] += 1
     definitions = Counter(node.name for node in tree.body if isinstance(node, Function))
-    return Program(tree, path, PythonPlaces(text), nodes, names, modules, bindings, definitions)
+    return Program(tree, path, PythonPlaces(text), nodes, names, modules, bindings, values, definitions)
 
 
 def imported_programs(program: Program) -> Iterator[tuple[Program, Mapping[str, str]]]:
