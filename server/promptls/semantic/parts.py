@@ -54,6 +54,17 @@ class Part:
         return scalar_text(self.value("name"))
 
     @property
+    def sections(self) -> tuple[Mapping, ...]:
+        """The mappings in the part's `sections`, in all branches."""
+        return tuple(
+            item
+            for entry in self.entries
+            if key_text(entry) == "sections" and isinstance(entry.value, Sequence)
+            for item in entry.value.items
+            if isinstance(item, Mapping)
+        )
+
+    @property
     def has_dynamic_keys(self) -> bool:
         """Whether the part may have unknown keys: printed by Jinja, or in broken YAML."""
         return not self.is_whole or any(key_text(entry) is None for entry in self.entries)

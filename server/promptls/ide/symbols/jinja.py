@@ -18,7 +18,7 @@ from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.yaml.nodes import Mapping, Node, Sequence, scalar_text
+from promptls.syntax.yaml.nodes import Node, scalar_text
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -279,10 +279,8 @@ def names_of_parts(template: Template, located: Located) -> Iterator[Named]:
 
 def _named(part: Part) -> Iterator[tuple[SymbolKind, Node | None]]:
     yield "part", part.value("name")
-    sections = part.value("sections")
-    for item in sections.items if isinstance(sections, Sequence) else ():
-        if isinstance(item, Mapping):
-            yield "section", item.value("name")
+    for section in part.sections:
+        yield "section", section.value("name")
 
 
 def part_name_at(template: Template, offset: int) -> Named | None:

@@ -8,7 +8,7 @@ from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import Edit, Finding, Fix, each_chunk
 from promptls.semantic.parts import chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
+from promptls.syntax.yaml.nodes import Entry, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_column
 
@@ -18,11 +18,8 @@ def duplicate_keys_of_parts(chunk: Chunk) -> Iterator[Finding]:
     """Yield the repeated keys of the chunk's parts and sections."""
     for part in chunk_items(chunk).parts:
         yield from _in_item(chunk, part.span, part.entries, "part")
-        for entry in part.entries:
-            if key_text(entry) == "sections" and isinstance(entry.value, Sequence):
-                for section in entry.value.items:
-                    if isinstance(section, Mapping):
-                        yield from _in_item(chunk, section.span, section.entries, "section")
+        for section in part.sections:
+            yield from _in_item(chunk, section.span, section.entries, "section")
 
 
 def _in_item(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:

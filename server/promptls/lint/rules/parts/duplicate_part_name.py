@@ -41,7 +41,7 @@ from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedInf
 from promptls.semantic.parts import OpenBlock, chunk_branches, chunk_items, part_names
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
-from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
+from promptls.syntax.yaml.nodes import scalar_text
 from promptls.text.positions import Span
 
 
@@ -98,10 +98,9 @@ def check(file: File) -> Iterator[Finding]:
 def _sections(chunk: Chunk) -> Iterator[Finding]:
     branches = chunk_branches(chunk)
     for part in chunk_items(chunk).parts:
-        sections = part.value("sections")
         seen: dict[str, Span] = {}
-        for section in sections.items if isinstance(sections, Sequence) else ():
-            value = section.value("name") if isinstance(section, Mapping) else None
+        for section in part.sections:
+            value = section.value("name")
             name = scalar_text(value)
             if value is None or not name:
                 continue

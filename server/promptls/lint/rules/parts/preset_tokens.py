@@ -35,7 +35,7 @@ from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
 from promptls.text.positions import Span
 
 
@@ -44,11 +44,8 @@ def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the `tokens` of the chunk's parts and sections."""
     for part in chunk_items(chunk).parts:
         yield from _in_mapping(chunk, part.span, part.entries, "part")
-        for entry in part.entries:
-            if key_text(entry) == "sections" and isinstance(entry.value, Sequence):
-                for section in entry.value.items:
-                    if isinstance(section, Mapping):
-                        yield from _in_mapping(chunk, section.span, section.entries, "section")
+        for section in part.sections:
+            yield from _in_mapping(chunk, section.span, section.entries, "section")
 
 
 def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:

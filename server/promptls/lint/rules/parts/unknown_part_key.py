@@ -38,7 +38,7 @@ from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import chunk_items, column_of
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
@@ -72,19 +72,18 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             found = _found(entry.key.span, key)
             is_taken = any(part.entry(edit.text) for fix in found.fixes for edit in fix.edits)
             yield replace(found, fixes=()) if is_taken else found
-        sections = part.value("sections")
-        for item in sections.items if isinstance(sections, Sequence) else ():
-            for entry in item.entries if isinstance(item, Mapping) else ():
-                key = key_text(entry)
-                if key is not None and key not in SECTION_KEYS and key != "<<":
-                    message = f"Prompt Poet ignores the key `{key}` of a section"
-                    found = misspelled(entry.key.span, message, key, SECTION_KEYS)
-                    yield replace(found, severity="warning")
-                elif key == "truncation_priority":
-                    message = (
-                        "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
-                    )
-                    yield Finding(entry.key.span, message, severity="hint")
+        yield from (found for section in part.sections for found in _in_section(section))
+
+
+def _in_section(section: Mapping) -> Iterator[Finding]:
+    for entry in section.entries:
+        key = key_text(entry)
+        if key is not None and key not in SECTION_KEYS and key != "<<":
+            message = f"Prompt Poet ignores the key `{key}` of a section"
+            yield replace(misspelled(entry.key.span, message, key, SECTION_KEYS), severity="warning")
+        elif key == "truncation_priority":
+            message = "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
+            yield Finding(entry.key.span, message, severity="hint")
 
 
 _KEY_AND_MARK: Final = re.compile(r"(?P<key>\w+)[ ]*(?P<mark>[|>][-+]?)")
