@@ -51,6 +51,8 @@ class TemplateCall(NamedTuple):
     """Whether Jinja renders the template directly, without Prompt Poet."""
     is_failing: bool = False
     """Whether the call is in a test that expects an error."""
+    allows_tokens: bool = False
+    """Whether parts of the template may have `tokens`."""
 
 
 class RawTemplate(NamedTuple):
@@ -173,7 +175,14 @@ def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[Templa
             if template and keys is not None:
                 span, line = _name_place(node, places)
                 values = _values_by_key(keys, data or (), scope)
-                yield TemplateCall(path, span, line, template, keys, values, is_jinja, node in failing)
+                is_failing, allows = node in failing, _allows_tokens(node)
+                yield TemplateCall(path, span, line, template, keys, values, is_jinja, is_failing, allows)
+
+
+def _allows_tokens(call: ast.Call) -> bool:
+    """Return whether a call may set `allow_token_overrides`."""
+    given = [each.value for each in call.keywords if each.arg == "allow_token_overrides"]
+    return any(not isinstance(each, ast.Constant) or bool(each.value) for each in given)
 
 
 _ERROR_CHECKS: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex"})

@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports `tokens` in a part or a section, unless the value is null.
+Reports `tokens` in a part or a section, unless the value is null, or a program that loads the template
+sets `allow_token_overrides`.
 
 ## Why is this bad?
 
@@ -32,17 +33,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.yaml_edits import without_entry
-from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
 from promptls.text.positions import Span
+from promptls.workspace.contract import calls_to
 
 
-@each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def _is_allowed(file: File) -> bool:
+    """Return whether a program that loads the file, or one that includes it, allows `tokens`."""
+    paths = (file.path, *file.snapshot.includers(file.path))
+    return any(call.allows_tokens for path in paths for call in calls_to(file.snapshot, path))
+
+
+@each_chunk_given(_is_allowed)
+def check(chunk: Chunk, is_allowed: bool) -> Iterator[Finding]:
     """Yield the `tokens` of the chunk's parts and sections."""
-    for part in chunk_items(chunk).parts:
+    for part in () if is_allowed else chunk_items(chunk).parts:
         yield from _in_mapping(chunk, part.span, part.entries, "part")
         for section in part.sections:
             yield from _in_mapping(chunk, section.span, section.entries, "section")
