@@ -127,10 +127,11 @@ def _backend(program: Program, call: ast.Call) -> Iterator[Finding]:
     backend = given.get("backend")
     if not isinstance(backend, ast.Constant) or not isinstance(backend.value, str):
         return
-    names = backend_names()
     local = f"local/{backend.value}"
-    meant = local if local in names else nearest(backend.value, names)
-    if backend.value not in names and meant is not None:
+    # Names of other packages are read from the disk.
+    names = backend_names() if backend.value not in BACKENDS else []
+    meant = local if local in BACKENDS else nearest(backend.value, names)
+    if names and backend.value not in names and meant is not None:
         message = f"there is no backend `{backend.value}`; did you mean `{meant}`?"
         yield Finding(program.span(backend), message, (change_literal(program, backend, meant),))
     name = given.get("name")

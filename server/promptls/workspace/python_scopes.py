@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -97,11 +98,12 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def scopes_of(tree: ast.Module) -> list[Scope]:
-    """Return the scopes of a module; the module's own scope is first."""
+@lru_cache(maxsize=4)
+def scopes_of(tree: ast.Module) -> tuple[Scope, ...]:
+    """Return the scopes of a module, which callers do not change; the module's own scope is first."""
     found: list[Scope] = []
     _visit_scope(tree, None, found)
-    return found
+    return tuple(found)
 
 
 def _visit_scope(node: ast.AST, outer: Scope | None, found: list[Scope]) -> None:
