@@ -102,7 +102,7 @@ def check(file: File) -> Iterator[Finding]:
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
         is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
-        is_known = _is_known(file, span) or _is_named_elsewhere(file, failure)
+        is_known = _is_known(file, span, rendering.sample) or _is_named_elsewhere(file, failure)
         if is_certain and not is_known and not _is_wrong_sample(file, rendering.sample):
             yield Finding(
                 span, f"with {describe_sample(rendering.sample)}: {failure.message}", related=related
@@ -192,15 +192,19 @@ def _visible(template: Template, line: int) -> Span:
     return Span(start, start + len(text.strip())) if text.strip() else span
 
 
-def _is_known(file: File, span: Span) -> bool:
-    """Return whether a rule that needs no rendering reports an error or a warning on the line."""
+def _is_known(file: File, span: Span, sample: Sample) -> bool:
+    """Return whether a rule that needs no rendering reports an error or a warning on the line.
+
+    What a program does not pass explains only failures with the data of the program.
+    """
+    unrelated = _OF_VALUES if sample.kind == "call" else _OF_VALUES | {"missing-template-data"}
     line_column = file.template.source.line_column
     line = line_column(span.start).line
     return any(
         line_column(finding.span.start).line <= line <= line_column(finding.span.end).line
         for finding in file.found
         if finding.severity == "error"
-        or (finding.severity == "warning" and not finding.unnecessary and finding.rule not in _OF_VALUES)
+        or (finding.severity == "warning" and not finding.unnecessary and finding.rule not in unrelated)
     )
 
 
