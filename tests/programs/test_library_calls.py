@@ -267,6 +267,9 @@ def test_the_fields_of_a_metrics_prompt_are_given(
         ('f"{{a}}: pass or {fail}?"', '["pass", "fail"]', []),
         ('"{a}: pass or fail?".format(a=a)', '["pass", "fail"]', ["a"]),
         ("PROMPT", '["pass", "fail"]', ["yes"]),
+        ('"Eyes on {a}. Is it fine? Answer yes or no."', '["pass", "fail"]', ["yes"]),
+        ('"Is {a} fine? Answer Yes or No."', '["yes", "no"]', []),
+        ('"Answer yes or no on {a}, then return pass or fail."', '["pass", "fail"]', []),
     ],
 )
 def test_the_prompt_of_a_metric_asks_for_its_values(

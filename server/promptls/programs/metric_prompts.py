@@ -27,13 +27,14 @@ PROMPTED: Final[Mapping[str, str]] = {
 SCORES: Final = frozenset({"score", "ascore"})
 _DEFAULT_CLASSES: Final = ("pass", "fail")
 _DEFAULT_LIMITS: Final = (0.0, 1.0)
-_ITEM: Final = r"""(?<!\w)(?:'[^'\n{}]{1,40}'|"[^"\n{}]{1,40}"|`[^`\n{}]{1,40}`)(?!\w)"""
+_QUOTED: Final = r"""'[^'\n{}]{1,40}'|"[^"\n{}]{1,40}"|`[^`\n{}]{1,40}`"""
+_ITEM: Final = rf"(?<!\w)(?:{_QUOTED}|(?i:yes|no|true|false|pass|fail))(?!\w)"
 _ANSWERS: Final = re.compile(
     r"(?i:(?:^|[.!?:;,\n})]\s*|\b(?:and|then|only|please)\s+)"
     r"(?:answer|respond|reply|return|output|choose|classify|label|pick|select)\b)[^.\n'\"`{}]{0,40}"
     rf"(?P<items>{_ITEM}(?:,\s*{_ITEM})*,?\s+or\s+{_ITEM}|{_ITEM}(?:\s*/\s*{_ITEM})+)"
 )
-"""A request to answer with one of several values in quotes."""
+"""A request to answer with one of several values in quotes, or of common verdicts."""
 _SCALE: Final = re.compile(
     r"\b(?:scale|score|rating|number|value)\s+(?:of|from|between)\s+"
     r"(?P<range>(\d+(?:\.\d+)?)\s*(?:-|to|and)\s*(\d+(?:\.\d+)?))(?![\d.]*\d)"
@@ -109,16 +110,17 @@ def _other_values(
     unmentioned = [each for each in allowed if not re.search(rf"(?i)(?<!\w){re.escape(each)}(?!\w)", text)]
     folded = {each.casefold() for each in allowed}
     for request in _ANSWERS.finditer(text) if unmentioned else ():
-        items = re.findall(_ITEM, request["items"])
-        others = [item[1:-1] for item in items if item[1:-1].casefold() not in folded]
+        items = {item.strip("'\"`"): item for item in re.findall(_ITEM, request["items"])}
+        others = [item for item in items if item.casefold() not in folded]
         are_renamed = len(others) == len(unmentioned) < len(items)
         if not others or not (are_renamed or len(unmentioned) == len(allowed)):
             continue
         only = unmentioned[0] if are_renamed and len(unmentioned) == 1 else None
         meant = nearest(others[0], unmentioned) or only
-        quoted = next(item for item in items if item[1:-1] == others[0])
-        place = _written(program, prompt, quoted)
-        span = Span(place.start + 1, place.end - 1) if place else program.span(prompt)
+        written = items[others[0]]
+        place = _written(program, prompt, written)
+        quotes = int(written != others[0])
+        span = Span(place.start + quotes, place.end - quotes) if place else program.span(prompt)
         fixes = (Fix.change_to(span, meant),) if meant and place else ()
         message = f"{allows} {in_code(classes)}, and not `{others[0]}`"
         yield Finding(span, message, fixes, severity="warning")
@@ -142,8 +144,8 @@ def _other_scale(
 
 def _written(program: Program, prompt: ast.expr, text: str) -> Span | None:
     """Return where a text is in the source of a prompt; None if it has escapes or line breaks there."""
-    start = program.text.find(text, *program.span(prompt))
-    return Span(start, start + len(text)) if start >= 0 else None
+    found = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)").search(program.text, *program.span(prompt))
+    return Span(*found.span()) if found is not None else None
 
 
 def _filled_early(program: Program) -> Iterator[Finding]:
