@@ -159,7 +159,7 @@ def hash_of_text_file(path: Path | str) -> str:
 
 
 def text_of_file(path: Path | str) -> str:
-    """Return the text of a file, of which nothing is lost if it is not UTF-8; raises OSError."""
+    """Return the text of a file, with bytes that are not UTF-8 as surrogates; raises OSError."""
     return read_bytes(path).decode("utf-8", "surrogateescape")
 
 

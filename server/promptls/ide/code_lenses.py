@@ -163,7 +163,7 @@ def _resume(runs: ExperimentRuns | None) -> Iterator[Action]:
     """Yield the action that continues a stopped run."""
     if runs is not None and (stopped := runs.stopped) is not None:
         title = f"Resume: stopped after {stopped.done:,} of {stopped.total:,} rows"
-        tooltip = f"Continues {stopped.name}; the finished rows are kept"
+        tooltip = f"Continues {stopped.name}; finished rows are not run again"
         yield Action(title, RUN, {"experiment": runs.name, "resume": stopped.name}, tooltip)
 
 

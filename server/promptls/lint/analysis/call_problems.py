@@ -103,7 +103,9 @@ def call_problems(
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
                 meant = nearest(name, unread) or ""
-                meant = meant if nearest(meant, missing) == name else ""  # else, it is another one's typo
+                meant = (
+                    meant if nearest(meant, missing) == name else ""
+                )  # otherwise, it is a typo of a different name
                 unread -= {meant}
                 yield CallProblem(call, "missing", name, place, when.get(name, ""), meant)
         for name, problem, place in _mismatches(template, read, passed, calls_to(snapshot, path)):

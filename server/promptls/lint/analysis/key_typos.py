@@ -135,7 +135,7 @@ def _unset(use: AttributeUse, meant: str) -> Finding:
 
 
 def _misspelled_attributes(file: File, uses: list[AttributeUse], private: set[str]) -> Iterator[Finding]:
-    """Yield the attributes that are read once, and of which this file or one around it sets a similar one.
+    """Yield the attributes that are read once, if this file or one around it sets a similar attribute.
 
     The attributes of `private` variables are left out. If a file around this one sets the attribute that is read, the
     similar one is the typo.
@@ -172,7 +172,7 @@ def _misspelled_attributes(file: File, uses: list[AttributeUse], private: set[st
 
 
 def _misspelled_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding]:
-    """Yield the unbound names of which an attribute is set, and that are a typo of a variable."""
+    """Yield the unbound names that are typos of a variable, where an attribute of them is set."""
     names = file.template.names
     times = Counter(each.owner for each in uses)
     known = names.all_bound_names | names_in_includers(file)
