@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.history import (
-    find_run,
-    last_run,
-    last_runs,
-    read_run,
-    row_results,
-    run_before,
-    runs_of,
-)
+from promptls.experiments.history import last_run, last_runs, read_run, row_results, run_before, runs_of
+from promptls.experiments.named_runs import find_run
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from promptls.cli.main import main
-from promptls.experiments.history import find_run
+from promptls.experiments.named_runs import find_run
 
 PROGRAM = """
 import json

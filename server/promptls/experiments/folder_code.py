@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.history import find_run, find_unfinished
 from promptls.experiments.judging import possible_models
 from promptls.experiments.manifest import manifest_of
+from promptls.experiments.named_runs import find_run, find_unfinished
 from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header

@@ -16,9 +16,10 @@ from promptls.experiments.budget import Budget
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.examples import over_examples
 from promptls.experiments.experiment import Experiment, override_values, with_engine
-from promptls.experiments.history import RunSummary, find_run, find_unfinished, last_runs, row_results
+from promptls.experiments.history import RunSummary, last_runs, row_results
 from promptls.experiments.judging import judging_references, possible_models
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
+from promptls.experiments.named_runs import find_run, find_unfinished
 from promptls.experiments.plan import IsThere, Plan, parameters_of, plan_run
 from promptls.experiments.prompt_runner import FROM_THE_START, Continued
 from promptls.experiments.python.request import python_access, python_request

@@ -295,7 +295,7 @@ def _compare(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
 
 def _run_named(folder: Folder, name: str, *, complete: bool = False) -> RunSummary:
     """Return the run of a name, a table or a prompt file; raises UsageError for a file outside."""
-    from promptls.experiments.history import find_run
+    from promptls.experiments.named_runs import find_run
 
     try:
         run = find_run(str(folder.file(name)) if Path(name).name != name else name, complete=complete)
@@ -328,7 +328,7 @@ async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _listed(folder: Folder, name: str | None, count: int) -> ToolResult:
-    from promptls.experiments.history import folders_of_runs
+    from promptls.experiments.named_runs import folders_of_runs
     from promptls.experiments.run_index import known_runs, newest_first, run_notes
 
     file = None if name is None else folder.file(name)

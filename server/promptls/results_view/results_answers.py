@@ -13,6 +13,7 @@ from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments import history
 from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.named_runs import find_run
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
     Kind,
@@ -141,7 +142,7 @@ def filtered_places(run: history.RunSummary, row_filter: RowFilter) -> Sequence[
     found = found_places(run, row_filter.query)
     selections: list[frozenset[int]] = []
     if row_filter.changed_from is not None:
-        pairs = paired_places(history.find_run(row_filter.changed_from), run, differing=True)
+        pairs = paired_places(find_run(row_filter.changed_from), run, differing=True)
         selections.append(frozenset(after for _, after in pairs if after is not None))
     if row_filter.noted:
         selections.append(frozenset(notes_of(run)))
@@ -177,7 +178,7 @@ def _run(arguments: Mapping[str, Any], name: str) -> history.RunSummary:
     path = optional(arguments, name, str)
     if path is None:
         raise UsageError(f"the command needs `{name}`, the path of a run's table")
-    return history.find_run(path)
+    return find_run(path)
 
 
 def _place(arguments: Mapping[str, Any]) -> int:
@@ -231,7 +232,7 @@ def _requested_runs(arguments: Mapping[str, Any]) -> list[history.RunSummary]:
     if against is None:
         before = run.previous or _of_other_prompt(run)
         return [run] if before is None else [before, run]
-    others = [history.find_run(str(each)) for each in dict.fromkeys(against)]
+    others = [find_run(str(each)) for each in dict.fromkeys(against)]
     return [*(other for other in others if other.results != run.results), run]
 
 
@@ -251,7 +252,7 @@ def _of_other_prompt(run: history.RunSummary) -> history.RunSummary | None:
             and metrics & set(known.values)
             and Path(known.path).is_file()
         ):
-            return history.find_run(known.path)
+            return find_run(known.path)
     return None
 
 
@@ -278,7 +279,7 @@ def _of_table(table: Path, unsaved: Mapping[str, str]) -> history.RunSummary:
 def _named(runs: Sequence[Any]) -> tuple[history.RunSummary, history.RunSummary]:
     match runs:
         case [before, after]:
-            return history.find_run(str(before), complete=True), history.find_run(str(after), complete=True)
+            return find_run(str(before), complete=True), find_run(str(after), complete=True)
     raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
 
 

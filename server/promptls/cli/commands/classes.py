@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Print the reports."""
     from promptls.experiments.classification import classifications
-    from promptls.experiments.history import find_run
+    from promptls.experiments.named_runs import find_run
 
     run = find_run(arguments.run, complete=True)
     reports = classifications(

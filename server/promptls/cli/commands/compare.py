@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Compare and print; return 1 if a run is worse and the options request that."""
     from promptls.experiments.comparison import compare_with, write_combined
-    from promptls.experiments.history import find_run
+    from promptls.experiments.named_runs import find_run
 
     runs = [find_run(run, complete=True) for run in (arguments.before, *arguments.after)]
     if len(runs) == 1:

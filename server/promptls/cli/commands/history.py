@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the runs; return 1 if there are none."""
-    from promptls.experiments.history import folders_of_runs
+    from promptls.experiments.named_runs import folders_of_runs
     from promptls.experiments.run_index import known_runs, newest_first
 
     file: Path | None = arguments.file

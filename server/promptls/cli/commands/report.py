@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Write the report, and print its path."""
     from promptls.datasets.atomic import replace_file
-    from promptls.experiments.history import find_run
+    from promptls.experiments.named_runs import find_run
     from promptls.results_view.html_report import report_html
 
     runs = [find_run(word, complete=True) for word in dict.fromkeys(arguments.runs)]

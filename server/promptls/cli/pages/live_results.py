@@ -16,7 +16,8 @@ from promptls.cli.pages.page_server import ShownPage, talk_among
 from promptls.cli.permission import is_trusted, untrusted_error
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.folder_code import code_of_run, folders_of_run
-from promptls.experiments.history import find_run, last_run
+from promptls.experiments.history import last_run
+from promptls.experiments.named_runs import find_run
 from promptls.experiments.run_protocol import Event, RunRequest, Started
 from promptls.ide.code_lenses import plan_text
 from promptls.results_view import results_wire

@@ -19,7 +19,8 @@ from promptls.experiments import manifest
 from promptls.experiments.access import sends_of
 from promptls.experiments.answer_cache import CallInFlight, describe_calls_in_flight
 from promptls.experiments.budget import Budget
-from promptls.experiments.history import RunSummary, find_run, find_unfinished
+from promptls.experiments.history import RunSummary
+from promptls.experiments.named_runs import find_run, find_unfinished
 from promptls.experiments.python.functions import experiment_module, value_of
 from promptls.experiments.python.program_manifest import (
     MODEL_PARAMETERS,

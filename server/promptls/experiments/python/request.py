@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.experiments.access import Access
-from promptls.experiments.history import find_run, find_unfinished
 from promptls.experiments.manifest import manifest_of
+from promptls.experiments.named_runs import find_run, find_unfinished
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
 from promptls.models.model import ModelReference
