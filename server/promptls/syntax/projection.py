@@ -92,28 +92,25 @@ def project(
             pieces.append(text)
             length += len(text)
 
-    position = 0
-    trim = False
-    index = 0
+    position, trim, index = 0, False, 0
     while index <= len(chunk.tags):
         tag = chunk.tags[index] if index < len(chunk.tags) else None
         end = tag.span.start if tag else len(chunk.text)
-        begin = position
-        literal = chunk.text[begin:end]
+        literal = chunk.text[position:end]
         if trim:
-            begin += len(literal) - len(literal.lstrip())
-            literal = chunk.text[begin:end]
+            literal = literal.lstrip()
         elif index and (
             chunk.tags[index - 1].unclosed
             or _is_left_out(chunk, chunk.tags[index - 1], begins_texts=begins_texts)
         ):
-            begin += len(literal) - len(literal.lstrip(" \t"))
-            literal = chunk.text[begin:end]
-        if tag and tag.trims_before:
+            literal = literal.lstrip(" \t")
+        begin = end - len(literal)
+        if tag is None:
+            add(literal, begin, end)
+            break
+        if tag.trims_before:
             literal = literal.rstrip()
         add(literal, begin, begin + len(literal))
-        if tag is None:
-            break
         skip = skipped.get(index)
         if skip is None:
             printed, place = _printed(chunk, tag, begins_texts=begins_texts)

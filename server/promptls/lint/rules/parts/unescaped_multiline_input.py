@@ -41,14 +41,16 @@ Without `| string`, rendering fails for anything but text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
 from promptls.lint.analysis.call_problems import call_problems
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.analysis.unmatched_names import samples_of
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
+from promptls.semantic.flow.analysis import FlowAnalysis
 from promptls.semantic.flow.shapes import analyzes, used_shapes
 from promptls.semantic.printed_inputs import (
     PrintedInput,
@@ -66,50 +68,59 @@ from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
 
 _QUOTES: Final = {"'": "single", '"': "double"}
-_ONE_LINE_SHAPES: Final = frozenset({"number", "boolean", "list", "mapping", "callable"})
+_ONE_LINE_VALUES: Final = frozenset({"number", "boolean", "list", "mapping"})
+_ONE_LINE_SHAPES: Final = _ONE_LINE_VALUES | {"callable"}
 _ONE_LINE_TYPES: Final = frozenset({"number", "integer", "boolean", "null", "array", "object"})
 _ONE_LINE_FORMATS: Final = frozenset(
     {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
 )
 _ONE_LINE_NAMES: Final = frozenset(
     (
-        *(
-            "age",
-            "amount",
-            "author",
-            "city",
-            "color",
-            "count",
-            "country",
-            "currency",
-            "date",
-            "datetime",
-            "day",
-            "email",
-        ),
-        *("filename", "firstname", "gender", "hour", "id", "index", "lang", "language", "lastname", "locale"),
-        *("month", "name", "num", "number", "percent", "percentage", "phone", "place", "price", "score"),
-        *("separator", "size", "time", "timestamp", "timezone", "today", "total", "uri", "url", "username"),
-        *("uuid", "version", "weekday", "year"),
+        *("age", "amount", "author", "city", "color", "count", "country", "currency", "date", "datetime"),
+        *("day", "email", "filename", "firstname", "gender", "hour", "id", "index", "lang", "language"),
+        *("lastname", "locale", "month", "name", "num", "number", "percent", "percentage", "phone", "place"),
+        *("price", "score", "separator", "size", "time", "timestamp", "timezone", "today", "total", "uri"),
+        *("url", "username", "uuid", "version", "weekday", "year"),
     )
 )
 """The last words of the names of values that have one line."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """The inputs of a file with their types; `analysis_at` returns the blocks open at an offset."""
+
+    names: frozenset[str]
+    schemas: Mapping[str, dict[str, Any]]
+    shapes: Mapping[str, Shape]
+    analysis_at: Callable[[int], FlowAnalysis]
+
+    def type_of(self, value: PrintedInput, start: int) -> tuple[dict[str, Any], str] | None:
+        """Return the schema and the kind of a value in the chunk at `start`; None if it is of no input."""
+        name, keys = value.name, value.keys
+        if name not in self.names:
+            name, keys = origin_of(value, self.analysis_at(start + value.span.start))
+            if name not in self.names:
+                return None
+        return schema_at(self.schemas.get(name, {}), keys), shape_kind(self.shapes.get(name), keys)
+
+
+def _inputs_of(file: File) -> _Inputs:
+    template = file.template
+    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
+    names = template.names.input_names - no_inputs(template)
+    return _Inputs(names, schemas, used_shapes(template), analyzes(template))
+
+
 def check(file: File) -> Iterator[Finding]:
     """Yield the inputs that are printed unescaped where a line break would change the YAML."""
-    template = file.template
+    names = file.template.names
     multiline = _multiline_inputs(file)
     one_line = _single_line_inputs(file)
-    inputs = template.names.input_names - no_inputs(template)
-    known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
-    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
-    calls = calls_to(file.snapshot, file.path)  # `missing-template-data` reports what they do wrong
-    problems = call_problems(file.snapshot, file.path, template, calls) if calls else ()
-    reported_there = {each.span for each in problems}
-    analysis_at = analyzes(template)
-    reported: set[Span] = set()
+    inputs = _inputs_of(file)
+    known = inputs.names | names.bound_names("for") | names.bound_names("set")
+    reported = _reported_in_calls(file)
     shows_hints = True
     unescaped = fact_values(_unescaped_in, file.chunks.chunks)
     for value, index in ((value, index) for index, values in enumerate(unescaped) for value in values):
@@ -117,33 +128,41 @@ def check(file: File) -> Iterator[Finding]:
         if value.name not in known or not (shows_hints or is_broken_up or value.name in multiline):
             continue
         located = file.chunks.at_index(index)
-        if value.span.shifted(located.start) in reported_there:
-            continue
-        name, keys = value.name, value.keys
-        if name not in inputs:
-            name, keys = origin_of(value, analysis_at(located.start + value.span.start))
-            if name not in inputs:
-                continue
-        schema = schema_at(schemas.get(name, {}), keys)
-        kind = shape_kind(used_shapes(template).get(name), keys)
-        is_text = kind == "text" or schema.get("type") == "string"
         expression = value.expression.shifted(located.start)
+        if value.span.shifted(located.start) in reported or (is_broken_up and expression in reported):
+            continue
+        found = inputs.type_of(value, located.start)
+        if found is None:
+            continue
+        schema, kind = found
+        is_text = kind == "text" or schema.get("type") == "string"
+        span = value.span
+        severity: Severity | None = "warning"
         if is_broken_up:
-            if expression not in reported:
-                message = "line breaks in the value of this expression end this block"
-                fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
-                yield Finding(value.expression, message, fixes, severity="warning").shifted(located.start)
             reported.add(expression)
+            span, message = value.expression, "line breaks in the value of this expression end this block"
         elif _is_one_line(schema) or kind in _ONE_LINE_SHAPES or value.text in one_line:
             continue
         elif value.name in multiline and not value.keys:
+            is_text = True
             message = f"{multiline[value.name]} `{value.text}` with a line break: {_effect(value)}"
-            fixes = tuple(_fixes(located.chunk, value, is_text=True))
-            yield Finding(value.span, message, fixes, severity="warning").shifted(located.start)
         elif shows_hints and (shows_all(file, RULE.name) or not _names_one_line(value.text)):
             shows_hints = shows_all(file, RULE.name)
-            fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
-            yield Finding(value.span, _message(value), fixes).shifted(located.start)
+            severity, message = None, _message(value)
+        else:
+            continue
+        fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
+        yield Finding(span, message, fixes, severity=severity).shifted(located.start)
+
+
+def _reported_in_calls(file: File) -> set[Span]:
+    """Return the places where `missing-template-data` reports what Python calls do wrong."""
+    calls = calls_to(file.snapshot, file.path)
+    return (
+        {each.span for each in call_problems(file.snapshot, file.path, file.template, calls)}
+        if calls
+        else set()
+    )
 
 
 @chunk_fact
@@ -156,15 +175,11 @@ def _unescaped_in(chunk: Chunk) -> tuple[PrintedInput, ...]:
 def _message(value: PrintedInput) -> str:
     if value.is_in_block:
         return f"a line break in `{value.text}` would end this block"
-    return f"a line break in `{value.text}` would become a space in these {_kind_of_quotes(value)} quotes"
+    return f"a line break in `{value.text}` would become a space in these {_QUOTES[value.style]} quotes"
 
 
 def _effect(value: PrintedInput) -> str:
     return "it ends this block" if value.is_in_block else "here it becomes a space"
-
-
-def _kind_of_quotes(value: PrintedInput) -> str:
-    return _QUOTES[value.style]
 
 
 def _multiline_inputs(file: File) -> dict[str, str]:
@@ -191,12 +206,8 @@ def _single_line_inputs(file: File) -> frozenset[str]:
     return frozenset(
         name
         for name in {name for call in calls for name, _ in call.given}
-        if all(_prints_one_line(dict(call.given).get(name, UNKNOWN)) for call in calls)
+        if all(dict(call.given).get(name, UNKNOWN).kind in _ONE_LINE_VALUES for call in calls)
     )
-
-
-def _prints_one_line(shape: Shape) -> bool:
-    return shape.kind in _ONE_LINE_SHAPES - {"callable"}
 
 
 def _names_one_line(text: str) -> bool:
