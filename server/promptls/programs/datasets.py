@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -33,8 +33,9 @@ _SYNONYMS: Final[Mapping[str, str]] = dict.fromkeys(
 def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
     """Yield the wrong backends, methods, rows and columns of datasets."""
     yield from _appended_rows(program)
-    yield from _read_rows(program, experiments)
-    for call in _datasets(program):
+    datasets = _datasets(program)
+    yield from _read_rows(program, experiments, datasets)
+    for call in datasets:
         yield from _backend(program, call)
         yield from _file(program, call)
     added = {
@@ -177,13 +178,11 @@ def _file(program: Program, call: ast.Call) -> Iterator[Finding]:
         yield Finding(program.span(name), message, (fix,), severity="warning")
 
 
-def _read_rows(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
+def _read_rows(
+    program: Program, experiments: Mapping[str, Function], datasets: Sequence[ast.Call]
+) -> Iterator[Finding]:
     """Yield the columns that experiments read, if all rows of the program's only dataset lack them."""
-    columns = (
-        _appended_columns(program) or _loaded_columns(program) or _table_columns(program)
-        if experiments
-        else None
-    )
+    columns = _columns(program, datasets[0]) if experiments and len(datasets) == 1 else None
     if not columns:
         return
     run = {
@@ -191,26 +190,41 @@ def _read_rows(program: Program, experiments: Mapping[str, Function]) -> Iterato
         for node in program.nodes
         if isinstance(node, ast.Attribute) and node.attr == "arun" and isinstance(node.value, ast.Name)
     }
-    has_model = "data_model" in program.text
-    for name in experiments.keys() & run:
-        function = experiments[name]
-        arguments = [*function.args.posonlyargs, *function.args.args]
-        row = arguments[0].arg if arguments else ""
-        if any(_changes(node, row) for each in function.body for node in ast.walk(each)):
-            continue
-        for node in (node for each in function.body for node in ast.walk(each)):
-            match node:
-                case ast.Subscript(value=ast.Name(id=read), slice=ast.Constant(value=str() as key)) if (
-                    read == row
-                ):
-                    if key not in columns:
-                        yield _unknown_column(program, node.slice, key, columns)
-                case ast.Attribute(value=ast.Name(id=read), attr=key) if (
-                    read == row and key in columns and not hasattr(dict, key) and not has_model
-                ):
-                    span = Span(program.span(node.value).end, program.span(node).end)
-                    fix = Fix.change_to(span, f'["{key}"]', preferred=True)
-                    yield Finding(span, "a row of this program's dataset is a mapping", (fix,))
+    # A row of a data model has its columns as attributes.
+    others = columns if "data_model" in program.text else dir(dict)
+    for node in (node for name in experiments.keys() & run for node in _reads_of_row(experiments[name])):
+        match node:
+            case ast.Subscript(slice=ast.Constant(value=str(key))) if key not in columns:
+                yield _unknown_column(program, node.slice, key, columns)
+            case ast.Attribute(value=row, attr=key) if key in columns.difference(others):
+                span = Span(program.span(row).end, program.span(node).end)
+                fix = Fix.change_to(span, f'["{key}"]', preferred=True)
+                yield Finding(span, "a row of this program's dataset is a mapping", (fix,))
+
+
+def _reads_of_row(function: Function) -> list[ast.AST]:
+    """Return where a function reads its first parameter, unless it changes that."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    row = arguments[0].arg if arguments else ""
+    nodes = [node for each in function.body for node in ast.walk(each)]
+    if any(_changes(node, row) for node in nodes):
+        return []
+    return [
+        node
+        for node in nodes
+        if isinstance(node, ast.Subscript | ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == row
+    ]
+
+
+def _columns(program: Program, dataset: ast.Call) -> frozenset[str]:
+    """Return the columns of the program's only dataset; nothing if unsure."""
+    return (
+        _appended_columns(program, dataset)
+        or _loaded_columns(program, dataset)
+        or _table_columns(program, dataset)
+    )
 
 
 def _unknown_column(program: Program, place: ast.expr, key: str, columns: Iterable[str]) -> Finding:
@@ -275,22 +289,20 @@ def _changes(node: ast.AST, name: str) -> bool:
     return is_item or binds(node, name)
 
 
-def _appended_columns(program: Program) -> frozenset[str]:
-    """Return the keys of all rows that are appended to the only dataset of a program; nothing if unsure."""
-    nodes = program.nodes
-    mentioned = _datasets(program)
+def _appended_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
+    """Return the keys of all rows that are appended to the only dataset; nothing if unsure."""
     made = [
-        (node.targets[0].id, node.value)
-        for node in nodes
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.value in mentioned
+        node.targets[0].id
+        for node in program.nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.value is dataset
     ]
-    if len(mentioned) != 1 or len(made) != 1 or program.library_name(mentioned[0].func) != "Dataset":
+    if not made or program.library_name(dataset.func) != "Dataset":
         return frozenset()
-    if any(keyword.arg in {None, "data"} for keyword in mentioned[0].keywords):
+    if any(keyword.arg in {None, "data"} for keyword in dataset.keywords):
         return frozenset()
-    variable = made[0][0]
+    variable = made[0]
     found: set[str] = set()
-    for node in nodes:
+    for node in program.nodes:
         match node:
             case ast.Attribute(value=ast.Name(id=owner), attr="extend" | "from_pandas") if owner == variable:
                 return frozenset()
@@ -304,40 +316,26 @@ def _appended_columns(program: Program) -> frozenset[str]:
     return frozenset(found)
 
 
-def _loaded_columns(program: Program) -> frozenset[str]:
+def _loaded_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     """Return the columns of the CSV file that the only dataset is loaded from; nothing if unsure."""
     from promptls.datasets.dataset_files import known_columns
 
-    mentioned = _datasets(program)
-    file = _loaded_file(program, mentioned[0]) if len(mentioned) == 1 else None
+    file = _loaded_file(program, dataset)
     known = known_columns(file) if file is not None else None
     return frozenset() if known is None or known.failure else frozenset(known.columns)
 
 
-def _table_columns(program: Program) -> frozenset[str]:
+def _table_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     """Return the columns of the literal table that the only dataset is made from; nothing if unsure."""
-    mentioned = _datasets(program)
-    call = mentioned[0] if len(mentioned) == 1 else None
-    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "from_pandas":
+    if not isinstance(dataset.func, ast.Attribute) or dataset.func.attr != "from_pandas":
         return frozenset()
-    table = _assigned(program, _arguments(call).get("dataframe"))
+    table = _assigned(program, _arguments(dataset).get("dataframe"))
     match table:
         case ast.Call(func=ast.Attribute(attr="DataFrame"), args=[rows], keywords=[]):
-            names = {each.id for each in call.args if isinstance(each, ast.Name)}
-            if not any(_extends(node, names) for node in program.nodes):
+            names = {each.id for each in dataset.args if isinstance(each, ast.Name)}
+            if not names & program.extended:
                 return frozenset(_row_keys(rows, program) or ())
     return frozenset()
-
-
-def _extends(node: ast.AST, names: Collection[str]) -> bool:
-    """Return whether a node may add columns to one of the tables or rows of these names."""
-    match node:
-        case (
-            ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
-            | ast.Call(func=ast.Attribute(value=ast.Name(id=name)))
-        ):
-            return name in names
-    return False
 
 
 def _assigned(program: Program, node: ast.expr | None) -> ast.expr | None:
@@ -348,8 +346,8 @@ def _assigned(program: Program, node: ast.expr | None) -> ast.expr | None:
 def _row_keys(node: ast.expr, program: Program) -> set[str] | None:
     """Return the keys of all rows of a literal list, also in a variable; None if unsure."""
     rows = _assigned(program, node)
-    names = {node.id} if isinstance(node, ast.Name) else set[str]()
-    if not isinstance(rows, ast.List) or any(_extends(each, names) for each in program.nodes):
+    is_extended = isinstance(node, ast.Name) and node.id in program.extended
+    if not isinstance(rows, ast.List) or is_extended:
         return None
     found = [_keys(each, program) for each in rows.elts]
     known = [each for each in found if each is not None]
@@ -369,15 +367,7 @@ def _datasets(program: Program) -> list[ast.Call]:
 def _keys(row: ast.expr, program: Program) -> set[str] | None:
     """Return the literal keys of a mapping, also in a variable or of each item of a list; None if unsure."""
     if isinstance(row, ast.Name):
-        bound = [
-            node
-            for node in program.nodes
-            if (isinstance(node, ast.Assign) and any(_changes(each, row.id) for each in node.targets))
-            or (
-                isinstance(node, ast.For | ast.AsyncFor | ast.comprehension) and _changes(node.target, row.id)
-            )
-        ]
-        match bound:
+        match program.binders.get(row.id, ()):
             case [ast.Assign(value=value)] if not isinstance(value, ast.Name):
                 return _keys(value, program)
             case [ast.For(target=ast.Name(), iter=ast.Name() | ast.List() as rows)]:

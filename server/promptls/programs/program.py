@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -17,6 +18,7 @@ from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_experiments import PACKAGES
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
 COLLECTIONS: Final = "ragas.metrics.collections"
 """The module of the metrics of Ragas whose results are objects."""
 _LIBRARIES: Final = (*PACKAGES, "prompt_poet")
@@ -46,6 +48,31 @@ class Program:
     """What each variable is assigned."""
     definitions: Mapping[str, int]
     """How many functions at the top level have each name."""
+
+    @cached_property
+    def binders(self) -> Mapping[str, Sequence[ast.Assign | Loop]]:
+        """The assignments and loops that bind each variable, or set an item of it."""
+        found: dict[str, list[ast.Assign | Loop]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Assign | Loop):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    match target:
+                        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+                            found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def extended(self) -> frozenset[str]:
+        """The variables of which an item is set, or a method is called."""
+        found = set()
+        for node in self.nodes:
+            match node:
+                case (
+                    ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
+                    | ast.Call(func=ast.Attribute(value=ast.Name(id=name)))
+                ):
+                    found.add(name)
+        return frozenset(found)
 
     @property
     def text(self) -> str:
