@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ from promptls.text.positions import Span
 
 _MIN_LENGTH: Final = 5
 _WORD: Final = re.compile(r"[A-Za-z]{5,}")
+_RUN: Final = re.compile(r"\w+")
 _TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 _NEAR: Final = 80
 """How many characters around a tag are searched for words."""
@@ -76,11 +78,27 @@ def typos_of_labels(file: File) -> Iterator[Finding]:
     """Yield a hint for each name that the file has once, and that is a typo of a word beside it."""
     if not _has_beside(file.chunks):
         return
-    text = file.template.source.text
     given = given_names(file) | file.template.names.called_names
-    for located in file.chunks.where(_has_beside):
-        for name, place, meant in _beside(located.chunk):
-            is_once = len(re.findall(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text)) == 1
-            if is_once and name not in given:
-                message = "a word beside this is spelled differently"
-                yield Finding.suggest(place.shifted(located.start), message, meant, severity="hint")
+    found = [
+        (each, located.start)
+        for located in file.chunks.where(_has_beside)
+        for each in _beside(located.chunk)
+        if each.name not in given
+    ]
+    times = _times({each.name for each, _ in found}, file.template.source.text) if found else Counter[str]()
+    for each, start in found:
+        if times[each.name] == 1:
+            message = "a word beside this is spelled differently"
+            yield Finding.suggest(each.span.shifted(start), message, each.meant, severity="hint")
+
+
+def _times(names: set[str], text: str) -> Counter[str]:
+    """Return how often each of the names is in a text, alone or as words of a longer name."""
+    lengths = {name.count("_") + 1 for name in names}
+    return Counter(
+        name
+        for words in (run.split("_") for run in _RUN.findall(text))
+        for length in lengths
+        for start in range(len(words) - length + 1)
+        if (name := "_".join(words[start : start + length])) in names
+    )
