@@ -97,13 +97,6 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, with_data: bool = Tru
         data.add_argument("--data", metavar="FILE|JSON", help="inputs: a JSON or YAML file, or JSON text")
 
 
-def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
-    """Declare the options that limit what a run may use."""
-    parser.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
-    parser.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
-    parser.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
-
-
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the token limit and the truncation step."""
     limit = parser.add_argument_group("token limit")

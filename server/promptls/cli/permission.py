@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.cli.arguments import dollars, whole_number
 from promptls.cli.terminal import shown_path
 from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
 from promptls.security.processes import IMPORT_FOLDER
@@ -156,6 +157,19 @@ def add_allow_key(parser: argparse._ActionsContainer) -> None:
         help="allow the key in VARIABLE to be sent to this server this time, such as "
         "`OPENAI_API_KEY@https://llm.example.com`; may be repeated",
     )
+
+
+def add_spending_arguments(parser: argparse.ArgumentParser, *plan: str) -> argparse._ArgumentGroup:
+    """Declare the options about the cost of a run; `plan` are the names of that which only prints it."""
+    spending = parser.add_argument_group("cost")
+    spending.add_argument(*plan, action="store_true", help="print the plan and its cost, and stop")
+    spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
+    spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
+    add_allow_key(spending)
+    spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
+    spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
+    spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
+    return spending
 
 
 @contextmanager

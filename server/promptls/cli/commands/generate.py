@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli import permission
-from promptls.cli.arguments import add_budget_arguments, any_number, seconds, whole_number
+from promptls.cli.arguments import any_number, seconds, whole_number
 from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import paint, print_json, printed_path
 from promptls.security.trust import FolderCode
@@ -77,25 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="MODEL", help="the model that writes them (default: the project's)"
     )
-    parser.add_argument("--distribution", metavar="NAME=SHARE,…", help="share of each kind of query")
-    parser.add_argument(
-        "--persona",
-        metavar="NAME: WHO",
-        action="append",
-        default=[],
-        help="a persona who asks; may be repeated",
-    )
-    parser.add_argument(
-        "--style", metavar="STYLE", action="append", default=[], help="use only this style; may be repeated"
-    )
-    parser.add_argument(
-        "--length",
-        metavar="LENGTH",
-        action="append",
-        default=[],
-        help="use only this length; may be repeated",
-    )
-    parser.add_argument("--seed", metavar="N", type=any_number, default=0, help="random seed for scenarios")
+    _add_scenarios(parser)
     parser.add_argument(
         "--graph", metavar="FILE", type=Path, help="save the graph here, or load it if the file exists"
     )
@@ -116,14 +98,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite an existing dataset")
     parser.add_argument("--json", action="store_true", help="print the result or plan as JSON")
     permission.add_trust_argument(parser)
-    spending = parser.add_argument_group("cost")
-    spending.add_argument(
-        "--plan", "--dry-run", action="store_true", help="print the plan and its cost, and stop"
+    permission.add_spending_arguments(parser, "--plan", "--dry-run")
+
+
+def _add_scenarios(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--distribution", metavar="NAME=SHARE,…", help="share of each kind of query")
+    parser.add_argument(
+        "--persona",
+        metavar="NAME: WHO",
+        action="append",
+        default=[],
+        help="a persona who asks; may be repeated",
     )
-    spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
-    spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
-    permission.add_allow_key(spending)
-    add_budget_arguments(spending)
+    parser.add_argument(
+        "--style", metavar="STYLE", action="append", default=[], help="use only this style; may be repeated"
+    )
+    parser.add_argument(
+        "--length",
+        metavar="LENGTH",
+        action="append",
+        default=[],
+        help="use only this length; may be repeated",
+    )
+    parser.add_argument("--seed", metavar="N", type=any_number, default=0, help="random seed for scenarios")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli import permission
-from promptls.cli.arguments import add_budget_arguments, any_number, seconds, whole_number
+from promptls.cli.arguments import any_number, seconds, whole_number
 from promptls.cli.run_report import heading, print_matrix, print_run, threshold
 from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
@@ -108,25 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run with all few-shot examples and without each, to find those that earn their tokens",
     )
-    begin = parser.add_mutually_exclusive_group()
-    begin.add_argument("--resume", metavar="RUN", help="resume a run that was cancelled or killed")
-    begin.add_argument("--retry-errors", metavar="RUN", help="run only the failed rows of RUN again")
-    begin.add_argument(
-        "--complete",
-        metavar="RUN",
-        help="take the results of the partial run RUN and run the rows that it left out",
-    )
-    spending = parser.add_argument_group("cost")
-    spending.add_argument("--dry-run", action="store_true", help="print the plan and its cost, and stop")
-    spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
-    spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
+    _add_continued(parser)
+    spending = permission.add_spending_arguments(parser, "--dry-run")
     spending.add_argument(
         "--skip-in-flight",
         action="store_true",
         help="with --resume: skip calls that were in flight and may have been charged",
     )
-    permission.add_allow_key(spending)
-    add_budget_arguments(spending)
     judging = parser.add_argument_group("CI")
     judging.add_argument(
         "--fail-under",
@@ -139,6 +127,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judging.add_argument("--junit", metavar="FILE", type=Path, help="also write a JUnit report")
     judging.add_argument("--json", action="store_true", help="print the run's manifest as JSON")
     permission.add_trust_argument(parser)
+
+
+def _add_continued(parser: argparse.ArgumentParser) -> None:
+    begin = parser.add_mutually_exclusive_group()
+    begin.add_argument("--resume", metavar="RUN", help="resume a run that was cancelled or killed")
+    begin.add_argument("--retry-errors", metavar="RUN", help="run only the failed rows of RUN again")
+    begin.add_argument(
+        "--complete",
+        metavar="RUN",
+        help="take the results of the partial run RUN and run the rows that it left out",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
