@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -39,7 +39,8 @@ from promptls.rendering.source_map.part_origins import mapped_value, segments_of
 from promptls.semantic.evaluation_file import evaluation_of
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
-from promptls.syntax.yaml.nodes import Node, Sequence
+from promptls.syntax.yaml.nodes import Node
+from promptls.syntax.yaml.nodes import Sequence as SequenceNode
 from promptls.text.errors import UserError
 from promptls.text.suggest import did_you_mean
 from promptls.tokens import count
@@ -100,6 +101,15 @@ KIND: Final = EVALUATION_FAILURE
 _compiled = CompiledGroups()
 
 
+class _Shown(NamedTuple):
+    """The prompts of the requested row, the requests that compare its labels, and what the page shows."""
+
+    asking: Asking
+    shown: RowPrompts
+    labels: Sequence[dict[str, Any]]
+    viewer: dict[str, Any]
+
+
 def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
     """Return the prompts that OpenCompass would send for the mapping that the template renders from `data`.
 
@@ -111,42 +121,18 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     options = RenderOptions(token_limit=job.token_limit)
     made, source_map = render_mapped(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
     loaded, root = read(made.text)
-    if isinstance(loaded, Mapping) and job.with_source_map:
-        loaded = with_places(made.text, loaded, root)
     if not isinstance(loaded, Mapping):
         return RenderFailure(KIND, "An evaluation prompt is a mapping with `prompt_template`.", job.path)
-    requested = job.evaluation or EvaluationJob()
+    if job.with_source_map:
+        loaded = with_places(made.text, loaded, root)
     try:
-        train, test = rows_of(requested.data)
-    except UserError as failure:
-        place = failure.place
-        return RenderFailure("data", failure.message, str(place.path) if place else job.path)
-    choices = meta_templates(loaded, requested.meta_templates)
-    chosen = requested.meta_template or next(iter(choices))
-    if chosen not in choices:
-        return _unknown_meta_template(job, chosen, choices)
-    try:
-        asking = asking_of(
-            loaded,
-            choices[chosen],
-            (train, test),
-            partial(count, encoding=job.encoding),
-            job.token_limit,
-            None if train or test else data,
-            models_from=Path(job.path).parent if job.trusted else None,
-        )
-        index, row = requested_row(requested.row, asking, test, job.data)
-        shown = asking.prompts(index, row)
-        labels = label_requests(asking, shown, row) if requested.with_labels else []
+        found = _shown(job, loaded, data)
     except OpenCompassError as error:
         kind = KIND if error.is_opencompass else "unavailable"
         return RenderFailure(kind, error.message, job.path, _line_at(job.text, error.at))
-    viewer = {
-        "rows": len(test),
-        **_shown_rows(requested, asking, index, shown),
-        "metaTemplate": chosen,
-        "metaTemplates": list(choices),
-    }
+    if isinstance(found, RenderFailure):
+        return found
+    asking, shown, labels, viewer = found
     pieces = _pieces(shown)
     contents = [content for _, _, content in pieces]
     tokens = sum(prompt.tokens for prompt in shown.prompts)
@@ -167,6 +153,35 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         labels=tuple(labels),
         source_map=evaluation_map(source_map, contents, job.max_segments) if job.with_source_map else None,
     )
+
+
+def _shown(job: RenderJob, loaded: Mapping[str, Any], data: Mapping[str, Any]) -> _Shown | RenderFailure:
+    """Return the prompts of the requested row; raises OpenCompassError."""
+    requested = job.evaluation or EvaluationJob()
+    try:
+        train, test = rows_of(requested.data)
+    except UserError as failure:
+        place = failure.place
+        return RenderFailure("data", failure.message, str(place.path) if place else job.path)
+    choices = meta_templates(loaded, requested.meta_templates)
+    chosen = requested.meta_template or next(iter(choices))
+    if chosen not in choices:
+        return _unknown_meta_template(job, chosen, choices)
+    asking = asking_of(
+        loaded,
+        choices[chosen],
+        (train, test),
+        partial(count, encoding=job.encoding),
+        job.token_limit,
+        None if train or test else data,
+        models_from=Path(job.path).parent if job.trusted else None,
+    )
+    index, row = requested_row(requested.row, asking, test, job.data)
+    shown = asking.prompts(index, row)
+    labels = label_requests(asking, shown, row) if requested.with_labels else []
+    rows = _shown_rows(requested, asking, index, shown)
+    viewer = {"rows": len(test), **rows, "metaTemplate": chosen, "metaTemplates": list(choices)}
+    return _Shown(asking, shown, labels, viewer)
 
 
 def _unknown_meta_template(job: RenderJob, name: str, known: Iterable[str]) -> RenderFailure:
@@ -248,7 +263,7 @@ def _line_at(text: str, at: ConfigPath) -> int | None:
     for key in at:
         if isinstance(node, MappingNode) and (entry := node.entry(str(key))):
             place, node = entry.key.span.start, entry.value
-        elif isinstance(node, Sequence) and isinstance(key, int) and key < len(node.items):
+        elif isinstance(node, SequenceNode) and isinstance(key, int) and key < len(node.items):
             node = node.items[key]
             place = node.span.start
         else:
