@@ -210,6 +210,11 @@ _DASHED_PART: Final = re.compile(
 """A part whose dash lacks the following space."""
 _INDENTED_ITEM: Final = re.compile(r"^([ ]+)- [A-Za-z_]\w*[ \t]*:", re.MULTILINE)
 """The key after the dash of a list that does not begin in the first column."""
+_INDENTED_PART: Final = re.compile(
+    r"\A(?:[ ]*(?:\{[%#].*[%#]\}[ ]*)?(?:\r\n|\n|\r))*[ ]+- name[ ]*:.*(?:\r\n|\n|\r)"
+    r"(?:  (?:role|truncation_priority)[ ]*:.*(?:\r\n|\n|\r))*  (?:content|sections)[ ]*:"
+)
+"""A first part of which only the dash is not in its column."""
 _TEXT_KEYS: Final = frozenset({"content", "sections", "truncation_priority"})
 """Keys that other lists of names and roles do not have."""
 _MODEL_ROLE: Final = re.compile(rf"^[ ]+role[ ]*:[ ]*['\"]?(?:{'|'.join(ROLES)}|\{{)", re.MULTILINE)
@@ -310,6 +315,8 @@ def _has_indented_parts(chunk: Chunk) -> bool:
     item = _INDENTED_ITEM.search(chunk.text)
     if item is None or not chunk_yaml(chunk).problems or _TOP_KEY_LINE.search(chunk.text):
         return False
+    if _INDENTED_PART.match(chunk.text):
+        return True
     keys = set(re.findall(rf"^{item[1]}(?:- |  )([A-Za-z_]\w*)[ \t]*:", chunk.text, re.MULTILINE))
     return "content" in keys and "name" in keys and keys <= set(PART_KEYS)
 

@@ -368,14 +368,23 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
         place = Span(start + len(own["indent"]), start + len(own["indent"]))
         yield Fix("Insert a dash", (Edit(place, "- "),), preferred=True)
         return
-    for line_index in range(source.line_column(start).line - 1, -1, -1):
-        above = _PART_KEY.match(source.slice(source.line_span(line_index)))
-        if above is not None and above["key"] in PART_KEYS:
-            column = len(above["indent"]) + len(above["dash"] or "")
-            if column != len(own["indent"]):
-                edit = Edit(Span(start, start + len(own["indent"])), " " * column)
-                yield Fix("Indent it like the key above", (edit,), preferred=True)
-            return
+    lines_above = map(source.line_span, range(source.line_column(start).line - 1, -1, -1))
+    keys_above = (
+        (place, key)
+        for place in lines_above
+        if (key := _PART_KEY.match(source.slice(place))) and key["key"] in PART_KEYS
+    )
+    nearest = next(keys_above, None)
+    if nearest is None:
+        return
+    place, above = nearest
+    column = len(above["indent"]) + len(above["dash"] or "")
+    if above["dash"] and above["indent"] and own["indent"] == "  " and next(keys_above, None) is None:
+        edit = Edit(Span(place.start, place.start + len(above["indent"])), "")
+        yield Fix("Begin the item in the first column", (edit,), preferred=True)
+    elif column != len(own["indent"]):
+        edit = Edit(Span(start, start + len(own["indent"])), " " * column)
+        yield Fix("Indent it like the key above", (edit,), preferred=True)
 
 
 def _insert(title: str, place: int, text: str, *, preferred: bool = True) -> Fix:

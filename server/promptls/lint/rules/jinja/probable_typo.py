@@ -157,7 +157,7 @@ def _names(file: File) -> Iterator[Finding]:
         meant = [other for other in similar[name] if _is_established(file, other, reference)]
         if len(meant) == 1:
             yield _unknown_name(reference, meant[0])
-        elif not meant and reference.how != "call":
+        elif not meant:
             yield from _misspelled_twin(
                 file, reference, [each for each in similar[name] if each not in passed]
             )
@@ -200,7 +200,7 @@ def _misspelled_twin(file: File, reference: NameReference, similar: list[str]) -
         each for each in similar if each in file.template.names.input_names and is_obvious_typo(name, each)
     ]
     other = _only_reference(file, twins[0]) if len(twins) == 1 and len(name) >= MIN_COMMON else None
-    if other is None or other.how == "call":
+    if other is None or (other.how == "call") != (reference.how == "call"):
         return
     words, others = set(name_parts(name)), set(name_parts(other.name))
     is_known = _occur_elsewhere(file, words - others)

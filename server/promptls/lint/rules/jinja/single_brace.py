@@ -6,7 +6,7 @@ Reports `{name}`, `${name}` and `name }}` in the text of a content if the file p
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
-third `}` directly after a tag if the content has no `{` that matches it. In a Python program, reports `{{ name }}` in an
+third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. In a Python program, reports `{{ name }}` in an
 f-string that is a `raw_template`, which Python reduces to single braces, if the call passes data of that name.
 
 ## Why is this bad?
@@ -255,15 +255,19 @@ def _called(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 
 
 _called_names: Final = summary(lambda chunk: frozenset(name for name, _ in _called(chunk)), union)
+_half_called: Final = summary(
+    lambda chunk: any(chunk.text.startswith("}}", span.end - 2) for _, span in _called(chunk)), any
+)
 
 
 def _calls(file: File) -> Iterator[Finding]:
-    """Yield the calls in single braces of functions that the file has or calls elsewhere."""
+    """Yield the calls in single braces of functions that the file has or calls elsewhere, and those with `}}`."""
     names = file.template.names
     known = names.called_names | names.bound_names("macro") | names.bound_names("import") | INJECTED
-    for located in file.chunks.where(_called_names) if _called_names(file.chunks) & known else ():
+    has_any = _called_names(file.chunks) & known or _half_called(file.chunks)
+    for located in file.chunks.where(_called_names) if has_any else ():
         for name, span in _called(located.chunk):
-            if name in known:
+            if name in known or located.chunk.text.startswith("}}", span.end - 2):
                 meant = f"{{{{ {located.chunk.text[span.start : span.end].strip('{ }')} }}}}"
                 yield Finding.suggest(span, "Jinja leaves this as it is", meant).shifted(located.start)
 
@@ -341,10 +345,14 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
 
 @each_chunk
 def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
-    if "}}}" not in chunk.text:
+    if "}}}" not in chunk.text and "%}}" not in chunk.text:
         return
     for content in chunk_contents(chunk):
-        tags = [tag for tag in chunk.tags_at(content.value.span) if tag.kind == "output" and not tag.unclosed]
+        tags = [
+            tag
+            for tag in chunk.tags_at(content.value.span)
+            if tag.kind in {"output", "statement"} and not tag.unclosed
+        ]
         stray = [
             tag
             for tag in tags

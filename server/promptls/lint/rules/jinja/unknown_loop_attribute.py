@@ -3,7 +3,8 @@
 ## What it does
 
 Reports attributes of `loop` that Jinja does not have, such as `loop.count` and `loop.parent`. Outside of
-a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`.
+a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`. In a
+loop, also reports a misspelling of `loop` itself: `lop.index`, `loop_index`.
 
 ## Why is this bad?
 
@@ -36,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.semantic.names.scopes import BINDING_KINDS
@@ -45,12 +47,13 @@ from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield unknown attributes of `loop`, only typos outside of the loops of this file, and called values."""
     yield from _called(file)
+    yield from _misspelled_loops(file)
     root = file.template.source.root
     if not _unknown(root):
         return
@@ -78,6 +81,37 @@ def _called(chunk: Chunk) -> Iterator[Finding]:
                 brackets = Span(called.end, node.span.end).shifted(start)
                 fix = Fix("Remove the brackets", (Edit(brackets, ""),))
                 yield Finding(node.span.shifted(start), f"`loop.{name}` is a value, not a function", (fix,))
+
+
+@chunk_fact
+def _like_loop(chunk: Chunk) -> tuple[tuple[str, Span, str], ...]:
+    """Return the variables that are probably misspellings of `loop`: name, span, and what is meant there."""
+    found = []
+    for start, node in expressions_in(chunk):
+        match node:
+            case Attribute(target=Name(name=owner, span=span), name=name) if (
+                name in LOOP and is_typo(owner, "loop") and owner != "loops"
+            ):
+                found.append((owner, span.shifted(start), "loop"))
+            case Name(name=name, span=span) if name.startswith("loop_") and name[5:] in LOOP:
+                found.append((name, span.shifted(start), f"loop.{name[5:]}"))
+    return tuple(found)
+
+
+_names_like_loop: Final = summary(lambda chunk: frozenset(name for name, *_ in _like_loop(chunk)), union)
+
+
+def _misspelled_loops(file: File) -> Iterator[Finding]:
+    """Yield the misspellings of `loop` in the loops of the file."""
+    suspicious = _names_like_loop(file.chunks)
+    if suspicious:
+        suspicious &= file.template.names.input_names - given_names(file) - names_in_includers(file)
+        suspicious -= declared_names(file) or frozenset()
+    for located in file.chunks.where(_names_like_loop) if suspicious else ():
+        for name, span, meant in _like_loop(located.chunk):
+            around = file.template.branches.at(located.start + span.start)
+            if name in suspicious and any(block.keyword == "for" for block in around):
+                yield Finding.suggest(span, f"nothing is named `{name}`", meant).shifted(located.start)
 
 
 def _finding(name: str, span: Span) -> Finding:

@@ -6,7 +6,8 @@ Reports parts that have no `name`, or neither `content` nor `sections`, in any b
 without `name` or `content`. If two adjacent parts have all of these keys together, the dash between them
 is reported. A part whose keys come from a loop, an include or a printed expression is
 not checked. For a list of chat messages, each of which has only a `role` and a `content`, there is a
-single hint.
+single hint. Another hint is a part without `role` that is named after a role other than `user`, if other parts
+of the file have one.
 
 ## Why is this bad?
 
@@ -34,6 +35,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -52,6 +54,8 @@ from promptls.text.positions import Span
 from promptls.workspace.disk import has_prompt_name
 
 _TEXTS: Final = frozenset({"content", "sections"})
+_NAMED_ROLE: Final = re.compile(r"(system|assistant)(?![^\W_])")
+"""The name of a part that begins with a role other than the default one."""
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -70,6 +74,36 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(dash, "this dash cuts the part above in two", (fix,))
         places = {start for above, below, _ in cut for start in (above, below)}
         yield from (finding for finding in found if finding.span.start not in places)
+        if _has_roles(file.chunks):
+            yield from _roleless(file)
+
+
+_has_roles: Final = summary(
+    lambda chunk: any(part.entry("role") is not None for part in chunk_items(chunk).parts), any
+)
+
+
+@each_chunk
+def _roleless(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the parts that are named after another role than the `user` that they get."""
+    for part in chunk_items(chunk).parts:
+        name = part.value("name")
+        if not isinstance(name, Scalar) or part.entry("content") is None or _may_have_role(chunk, part):
+            continue
+        named = _NAMED_ROLE.match(name.text)
+        if named is not None:
+            message = f"this part has no `role`, and gets `user`; its name begins with `{named[1]}`"
+            written = f"role: {named[1]}"
+            fixes = [
+                replace(fix, title=f"Add `{written}`")
+                for fix in key_behind(chunk, part.span, part.entries, written)
+            ]
+            yield Finding(name.span, message, tuple(fixes), severity="hint")
+
+
+def _may_have_role(chunk: Chunk, part: Part) -> bool:
+    is_open = part.has_dynamic_keys or part.entry("<<") is not None or _may_be_completed(chunk, part)
+    return is_open or part.entry("role") is not None or _has_typo(part, {"role"})
 
 
 def _cut_parts(file: File) -> Iterator[tuple[int, int, Span]]:
