@@ -343,6 +343,29 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
     assert found(tmp_path, RAGAS.replace(old, new)) == places
 
 
+@pytest.mark.parametrize(
+    ("call", "places"),
+    [
+        ("RunConfig(timeout=1, max_workers=1)", []),
+        ("RunConfig(time_out=1)", ["time_out"]),
+        ("evaluate(rows, metrics=[Faithfulness(llm=a)], run_cfg=b)", ["run_cfg"]),
+        ("Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
+        ("ContextRecall(llm=a, anything=b)", []),
+        ("TestsetGenerator(llm=a, embedding_model=b)", []),
+        ("TestsetGenerator(generator_llm=a, critic_llm=b, embeddings=c)", []),
+        ("TestsetGenerator(llm=a, embeddings=b)", ["embeddings"]),
+        ("generator.generate_with_langchain_docs(docs, testset_size=1)", []),
+        ("generator.generate_with_langchain_docs(docs, size=1)", ["size"]),
+    ],
+)
+def test_the_arguments_of_classes_of_ragas_are_known(tmp_path: Path, call: str, places: list[str]) -> None:
+    program = (
+        "from ragas import RunConfig, evaluate\nfrom ragas.metrics import Faithfulness\n"
+        "from ragas.metrics.collections import ContextRecall\nfrom ragas.testset import TestsetGenerator\n"
+    )
+    assert found(tmp_path, program + call) == places
+
+
 def test_what_a_file_beside_the_program_defines_is_known(tmp_path: Path) -> None:
     models = "from pydantic import BaseModel\n"
     models += "".join(f"class {name}(BaseModel):\n    text: str\n" for name in ("A", "B"))

@@ -82,6 +82,33 @@ def test_a_fix_names_the_field() -> None:
     assert apply_edits(text, finding.fixes[0].edits) == PROGRAM
 
 
+def test_a_sample_comes_from_a_function_or_a_fixture() -> None:
+    program = """
+import pytest
+from ragas import SingleTurnSample
+from ragas.metrics import LLMContextRecall
+
+def made():
+    given = {"user_input": "a", "retrieved_contexts": ["b"], "reference": "c"}
+    return SingleTurnSample(**given)
+
+@pytest.fixture
+def sample(): return made()
+
+async def test_recall(sample):
+    recall = LLMContextRecall(llm=llm)
+    await recall.single_turn_ascore(sample)
+    await recall.single_turn_ascore(made())
+"""
+    assert found(program) == []
+    assert found(program.replace(', "reference": "c"', "")) == ["recall", "recall"]
+    assert found(program.replace(', "reference": "c"', "").replace("(**given)", "(**other)")) == []
+    set_later = program.replace("recall = LLM", 'sample.reference = "c"\n    recall = LLM')
+    assert found(set_later.replace(', "reference": "c"', "")) == []
+    own = program.replace("def made():", "def made():\n    if sample: return made()")
+    assert found(own.replace(', "reference": "c"', "")) == []
+
+
 def test_a_dataset_has_samples_of_one_kind() -> None:
     text = f"{PROGRAM}EvaluationDataset(samples=[one, many])\n"
     assert found(text) == ["many"]
@@ -124,6 +151,9 @@ def test_the_metrics_of_an_evaluation_are_a_list_of_objects() -> None:
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "Faithfulness()")) == ["Faithfulness()"]
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "[Faithfulness, recall]")) == ["Faithfulness"]
     assert found(PROGRAM.replace("[Faithfulness(), recall]", '["faithfulness"]')) == ['"faithfulness"']
+    called = PROGRAM.replace("ContextRecall, Faith", "ContextRecall, faithfulness, Faith")
+    assert found(called.replace("[Faithfulness(), recall]", "[faithfulness()]")) == ["faithfulness()"]
+    assert found(called.replace("[Faithfulness(), recall]", "[faithfulness]")) == []
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "[...]")) == []
 
 

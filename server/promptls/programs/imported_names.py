@@ -11,6 +11,7 @@ from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.rule import Finding
 from promptls.programs.metric_prompts import PROMPTED
 from promptls.programs.program import COLLECTIONS, Program
+from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
@@ -36,6 +37,7 @@ def _names_of(module: str) -> frozenset[str]:
         return frozenset(each.kind for each in RAGAS_METRICS)
     if module == "ragas.metrics":
         names = {name for each in RAGAS_METRICS for name in (each.kind, each.name)}
+        names |= {*METRIC_CLASSES, *INSTANCES}
         return frozenset({*names, *PROMPTED, *METRIC_DECORATORS, "MetricResult"}) | _OLD_METRICS
     return _NAMES.get(module, frozenset())
 

@@ -21,6 +21,7 @@ from promptls.programs.metric_calls import findings_in_metrics, metrics_of
 from promptls.programs.metric_results import Results, findings_in_results
 from promptls.programs.poet_calls import findings_in_poet_calls
 from promptls.programs.program import (
+    COLLECTIONS,
     Function,
     Program,
     argument,
@@ -30,6 +31,7 @@ from promptls.programs.program import (
     parse_program,
     unknown_argument,
 )
+from promptls.programs.ragas_classes import parameters_of_class, parameters_of_method
 from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings_in_prompt_objects
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
@@ -40,7 +42,7 @@ from promptls.text.suggest import is_typo
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
-from promptls.workspace.python_experiments import PROMPT_PARAMETERS
+from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
 
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
 KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -57,7 +59,6 @@ _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
     "Dataset": (("name",), frozenset({"backend", "data", "data_model"})),
-    "evaluate": ((), frozenset({"dataset", "metrics", "embeddings", "callbacks", "run_config"})),
     "MetricResult": (("value",), frozenset({"reason", "traces"})),
     "AspectCritic": (("name", "definition"), frozenset({"llm", "strictness"})),
     "SimpleCriteriaScore": (("name", "definition"), frozenset({"llm", "strictness"})),
@@ -108,9 +109,12 @@ def _findings(program: Program) -> Iterator[Finding]:
     yield from findings_in_experiments(program, experiments)
     yield from findings_in_judges(program)
     yield from findings_in_results(Results(program, metrics.classes, experiments))
+    collected = program.imported_from(COLLECTIONS)
     for call in program.calls:
         yield from _keywords(program, call)
         yield from _constructor(program, call)
+        if ast.unparse(call.func) not in collected:
+            yield from _parameters(program, call)
         yield from _encoding(program, call)
         yield from _paths(program, call)
     for function in program.functions:
@@ -149,6 +153,22 @@ def _constructor(program: Program, call: ast.Call) -> Iterator[Finding]:
             return
     if missing:
         yield Finding(program.span(call.func), f"`{name}` needs {in_code(missing)}")
+
+
+def _parameters(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the arguments that a class, function or method of Ragas has in no release."""
+    package, name = program.meaning(call.func)
+    given = frozenset(keyword.arg for keyword in call.keywords if keyword.arg is not None)
+    known: frozenset[str] = frozenset()
+    if package in PACKAGES and name not in _CONSTRUCTORS:
+        known = parameters_of_class(name, given)
+    elif isinstance(call.func, ast.Attribute):
+        name = call.func.attr
+        known = parameters_of_method(name, given)
+    for keyword in call.keywords if known else ():
+        if keyword.arg is not None and keyword.arg not in known:
+            message = f"`{name}` has no argument `{keyword.arg}`"
+            yield unknown_argument(program, keyword, message, sorted(known - given))
 
 
 def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:

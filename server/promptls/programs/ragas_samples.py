@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import COLLECTIONS, Program, change_literal, own_nodes
+from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, nearest
+from promptls.text.suggest import nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -46,10 +47,6 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
                     yield from samples.columns(row)
         if name == _DATASET:
             yield from samples.mixed(call)
-            for keyword in call.keywords:
-                if keyword.arg is not None and is_typo(keyword.arg, "samples"):
-                    message = f"`{name}` has no argument `{keyword.arg}`"
-                    yield Finding.suggest(program.span(keyword), message, "samples", preferred=True)
         yield from samples.arguments(call)
         yield from samples.parts(call)
         if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
@@ -84,24 +81,55 @@ class _Samples:
         }
         self._collected = program.imported_from(COLLECTIONS)
         self._appended: dict[str, list[ast.expr]] = {}
+        self._functions = {
+            each.name: each for each in program.own_functions if program.definitions[each.name] == 1
+        }
+        self._fixtures = {
+            name
+            for name, function in self._functions.items()
+            if any("fixture" in ast.unparse(each) for each in function.decorator_list)
+        }
         self._mentioned: set[str | None] = set()
+        self._stored: set[str | None] = set()
         for node in nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                self._stored.add(node.attr)
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[row]):
                     self._appended.setdefault(name, []).append(row)
                 case ast.Constant(value=str(name)) | ast.keyword(arg=name) | ast.Attribute(attr=name):
                     self._mentioned.add(name)
 
-    def _resolved(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the value of a name that is bound once, and of an item of a list in such a name."""
+    def _resolved(self, node: ast.expr | None, followed: frozenset[str] = frozenset()) -> ast.expr | None:
+        """Return the value of a name that is bound once, of an item of a list in such a name, and of a call.
+
+        A call is that of a function of the program with a single `return`; a parameter may be a fixture.
+        """
         match node:
+            case ast.Name(id=name) if name in self._fixtures:
+                return self._returned(name, followed)
             case ast.Name(id=name):
-                return self._values.get(name)
+                value = self._values.get(name)
+                return self._resolved(value, followed) if isinstance(value, ast.Call | ast.Await) else value
+            case ast.Await(value=value):
+                return self._resolved(value, followed)
+            case ast.Call(func=ast.Name(id=name)) if self._program.definitions.get(name) == 1:
+                return self._returned(name, followed) or node
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
                 items = self._values.get(name) if name not in self._appended else None
                 is_item = isinstance(items, ast.List) and 0 <= index < len(items.elts)
                 return items.elts[index] if is_item and isinstance(items, ast.List) else None
         return node
+
+    def _returned(self, name: str, followed: frozenset[str]) -> ast.expr | None:
+        """Return what a function of the program returns, if that is a single expression."""
+        function = self._functions.get(name)
+        if function is None or name in followed:
+            return None
+        returned = [each.value for each in own_nodes(function) if isinstance(each, ast.Return)]
+        is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(function))
+        known = returned[0] if len(returned) == 1 and not is_generator else None
+        return self._resolved(known, followed | {name})
 
     # -- fields -----------------------------------------------------------------------
 
@@ -273,6 +301,8 @@ class _Samples:
         table = self._table(arguments.get("dataset"))
         columns = table or self._names(rows)
         elsewhere = set[str | None]() if table else self._mentioned
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES:
+            elsewhere = self._stored
         yield from (found for metric in metrics for found in self._class(metric))
         for metric in metrics:
             if isinstance(metric, ast.Constant) and isinstance(metric.value, str):
@@ -297,13 +327,6 @@ class _Samples:
         """
         made = self._resolved(node)
         match made:
-            case ast.Call(func=ast.Name(id=name)) if self._program.definitions.get(name) == 1:
-                function = next(each for each in self._program.own_functions if each.name == name)
-                returned = [each.value for each in own_nodes(function) if isinstance(each, ast.Return)]
-                is_other = len(returned) != 1 or (
-                    isinstance(returned[0], ast.Call) and isinstance(returned[0].func, ast.Name)
-                )
-                return set() if is_other else self._table(returned[0])
             case ast.Call(func=ast.Attribute(value=ast.Name(id="Dataset"), attr="from_dict"), args=[given]):
                 data = self._resolved(given)
                 keys = data.keys if isinstance(data, ast.Dict) else []
@@ -329,10 +352,17 @@ class _Samples:
         from promptls.metrics.ragas_metrics import RAGAS_METRICS
 
         name = self._program.library_name(metric)
-        if any(name == each.kind for each in RAGAS_METRICS):
+        if name in METRIC_CLASSES or any(name == each.kind for each in RAGAS_METRICS):
             end = self._program.span(metric).end
             fix = Fix("Add parentheses", (Edit(Span(end, end), "()"),), preferred=True)
             yield Finding(self._program.span(metric), f"`{name}` is a class, and no metric", (fix,))
+        elif isinstance(metric, ast.Call) and not metric.args and not metric.keywords:
+            name = self._program.library_name(metric.func)
+            if name in INSTANCES:
+                span = Span(self._program.span(metric.func).end, self._program.span(metric).end)
+                fix = Fix("Remove the parentheses", (Edit(span, ""),), preferred=True)
+                message = f"`{name}` is a metric, which cannot be called: its class is `{INSTANCES[name]}`"
+                yield Finding(self._program.span(metric), message, (fix,))
 
     def arguments(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the columns that a call of `ascore` does not pass to a metric of Ragas."""
@@ -378,10 +408,17 @@ class _Samples:
                 case ast.Call(args=[], keywords=keywords) if (
                     self._program.library_name(row.func) == _SAMPLES[0]
                 ):
-                    found |= {each.arg for each in keywords}
+                    fields = [*_model(_SAMPLES[0]).model_fields]
+                    given = [each.arg for each in keywords if each.arg is not None]
+                    found |= {key if key in fields else _meant(key, fields) for key in given}
+                    others = [self._resolved(each.value) for each in keywords if each.arg is None]
+                    inner = self._names(others) if others else found
+                    if not inner:
+                        return set()
+                    found |= inner
                 case _:
                     return set()
-        return set() if None in found else found
+        return found
 
     def _needed(self, metric: ast.expr) -> tuple[str, ...]:
         """Return the columns that a metric of Ragas reads from samples of a single turn."""
@@ -389,6 +426,8 @@ class _Samples:
 
         made = self._resolved(metric) if not self._program.library_name(metric) else metric
         name = self._program.library_name(made.func if isinstance(made, ast.Call) else made) if made else ""
+        if name in METRIC_CLASSES.keys() - {*self._collected.values()} or name in INSTANCES:
+            return METRIC_CLASSES[INSTANCES.get(name, name)].needs
         known = (each for each in RAGAS_METRICS if each.kind not in CONVERSATIONS)
         return next((each.needs for each in known if name in {each.kind, each.name}), ())
 

@@ -9,7 +9,7 @@ numbers and lists that are passed to `escape_special_characters`, lists that are
 a filter takes a number, and a separator that is joined by a list.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running it:
-unknown arguments, a decorator of a metric without its call, a value that a metric does not allow, a
+unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a value that a metric does not allow, a
 metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits, a comparison of a score with a
 value that its metric does not allow, a prompt of a metric that asks for such values or that Python fills in
 before `score`, braces in a prompt that are no fields, a
