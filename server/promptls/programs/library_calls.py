@@ -14,6 +14,7 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import RULE
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import findings_in_datasets
+from promptls.programs.evaluation_scores import findings_in_scores
 from promptls.programs.experiments import experiments_of, findings_in_experiments
 from promptls.programs.imported_names import findings_in_imports
 from promptls.programs.judges import findings_in_judges
@@ -108,6 +109,7 @@ def _findings(program: Program) -> Iterator[Finding]:
     yield from findings_in_datasets(program, experiments)
     yield from findings_in_experiments(program, experiments)
     yield from findings_in_judges(program)
+    yield from findings_in_scores(program)
     yield from findings_in_results(Results(program, metrics.classes, experiments))
     collected = program.imported_from(COLLECTIONS)
     for call in program.calls:

@@ -14,7 +14,7 @@ metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits
 value that its metric does not allow, a prompt of a metric that asks for such values or that Python fills in
 before `score`, braces in a prompt that are no fields, a
 path of a prompt file that differs from an existing one by a typo, wrong fields in the examples of a prompt class,
-columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an experiment
+scores that no metric of an evaluation has, columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an experiment
 that returns no mapping, unknown fields and wrong types in samples, and metrics that need
 a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is
 no number, a truncation step over the limit, its properties when they are called, its methods when they are
