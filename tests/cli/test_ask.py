@@ -183,3 +183,11 @@ def test_a_rendering_without_messages_and_labels_is_not_asked_about(labels: Path
     assert isinstance(rendering, Rendering)
     with pytest.raises(UsageError, match="it compares labels"):
         ask_request(made.snapshot, str(labels), "row 1", rendering)
+
+
+def test_an_answer_to_placeholders_says_how_to_replace_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text("- name: a\n  role: user\n  content: Hello {{ name }}\n")
+    assert main(["ask", "a.yml.j2", "--model", "echo"]) == 0
+    assert "`--data` replaces the placeholders" in capsys.readouterr().err

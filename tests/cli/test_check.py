@@ -199,7 +199,7 @@ def test_only_chosen_findings_are_reported(
         (("--ignore", "x"), "`promptls rules` lists them"),
         (("--select", ","), "`--select` names no rule"),
         (("--select", "unknown-role", "--ignore", "unknown-role"), "excludes every rule"),
-        (("--severity", "eror"), "invalid choice: 'eror'"),
+        (("--severity", "eror"), "did you mean `error`?"),
     ],
 )
 def test_rules_and_severities_that_there_are_none_of_are_wrong_use(

@@ -53,6 +53,12 @@ def test_a_missing_file_names_the_nearest_in_its_folder() -> None:
     assert raised.value.remedy == f"did you mean `{Path('prompts/triage.yml.j2')}`?"
 
 
+def test_a_file_named_without_its_ending_is_suggested() -> None:
+    with pytest.raises(UsageError) as raised:
+        choose(["prompts/triage"])
+    assert raised.value.remedy == f"did you mean `{Path('prompts/triage.yml.j2')}`?"
+
+
 def test_a_missing_folder_is_reported(folder: Path) -> None:
     with pytest.raises(UsageError) as raised:
         choose(["nowhere/triage.yml.j2"])

@@ -74,7 +74,7 @@ def test_the_inputs_can_be_had_in_other_forms(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["a.yml.j2", "--format", "yaml"], "invalid choice: 'yaml'"),
+        (["a.yml.j2", "--format", "yaml"], "`--format` cannot be `yaml`"),
         (["a.yml.j2", "--json", "--format", "pydantic"], "exclude each other"),
         (["gone.yml.j2"], "gone.yml.j2"),
         (["plain.txt"], "this is not a prompt file"),

@@ -86,6 +86,16 @@ def test_the_server_runs_with_any_start_command_of_an_editor(
     assert main(words) == 42
 
 
+def test_the_name_of_another_tool_s_command_leads_to_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix"]) == 2
+    assert "did you mean `promptls check --fix`?" in capsys.readouterr().err
+
+
+def test_a_port_that_no_machine_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preview", "a.yml.j2", "--port", "99999"]) == 2
+    assert "`99999` is not a port from 1 to 65535" in capsys.readouterr().err
+
+
 def test_a_failure_is_shown_with_place_and_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

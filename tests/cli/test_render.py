@@ -166,3 +166,11 @@ def test_a_program_without_templates_is_refused(folder: Path, capsys: pytest.Cap
     (folder / "app.py").write_text("x = 1\n")
     assert main(["render", "app.py"]) == 2
     assert "the program writes out no template" in capsys.readouterr().err
+
+
+def test_data_that_lacks_an_input_is_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text("- name: a\n  role: user\n  content: {{ user.name }} in {{ city }}\n")
+    assert main(["render", "a.yml.j2", "--data", '{"user": "Ann"}']) == 0
+    missing, wrong = capsys.readouterr().err.splitlines()
+    assert missing == "note: the data lacks `city`"
+    assert wrong.startswith("note: the data: `user` is a text, and is used as ")

@@ -50,6 +50,12 @@ def test_an_unknown_name_suggests_the_nearest_one() -> None:
     assert failure.value.remedy.startswith("did you mean `local:smollm2`?")
 
 
+def test_a_model_without_its_provider_says_to_name_it() -> None:
+    with pytest.raises(UsageError) as failure:
+        find_model("gpt-4o")
+    assert failure.value.remedy.startswith("write `<provider>:gpt-4o`;")
+
+
 def test_a_project_model_of_an_unknown_provider_names_the_setting() -> None:
     with pytest.raises(UsageError, match="no provider `opnai`") as failure:
         find_model("x", {"x": ModelSettings(provider="opnai", model="m")})

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_code
 from promptls.text.suggest import nearest
 
 if TYPE_CHECKING:
     from promptls.rendering.samples import Sample
     from promptls.workspace.snapshot import Snapshot
+
+MAX_PORT: Final = 65_535
 
 
 class Parser(argparse.ArgumentParser):
@@ -48,6 +52,12 @@ class Parser(argparse.ArgumentParser):
             near = nearest(word, options)
             if near:
                 remedy = f"did you mean `{near}`? {remedy}"
+        wrong = re.match(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\)$", message)
+        if wrong:
+            choices = [each.strip(" '") for each in wrong[3].split(",")]
+            near = nearest(wrong[2], choices)
+            message = f"`{wrong[1]}` cannot be `{wrong[2]}`"
+            remedy = f"did you mean `{near}`?" if near else f"choose one of {in_code(choices)}"
         raise UsageError(message, remedy=remedy)
 
 
@@ -55,6 +65,13 @@ def whole_number(word: str) -> int:
     """Parse a whole number of 1 or more; argparse reports the error for any other word."""
     if not (word.isascii() and word.isdigit() and int(word)):
         raise argparse.ArgumentTypeError(f"`{word}` is not a whole number of 1 or more")
+    return int(word)
+
+
+def port_number(word: str) -> int:
+    """Parse the number of a port, from 1; argparse reports the error for any other word."""
+    if not (word.isascii() and word.isdigit() and 0 < int(word) <= MAX_PORT):
+        raise argparse.ArgumentTypeError(f"`{word}` is not a port from 1 to {MAX_PORT}")
     return int(word)
 
 
@@ -148,6 +165,19 @@ def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) 
     if arguments.sample is not None:
         return sample_named(snapshot, path, arguments.sample)
     return samples_of(snapshot, path)[0]
+
+
+def print_data_notes(snapshot: Snapshot, path: str, sample: Sample) -> None:
+    """Print which inputs the data on the command line lacks, and which of its values do not fit."""
+    from promptls.lint.analysis.sampled_values import sample_problems
+    from promptls.lint.runner import file_to_check
+    from promptls.semantic.kind import Kind
+
+    file = file_to_check(snapshot, path)
+    if file is None or file.kind not in {Kind.PARTS, Kind.OBJECT}:
+        return
+    for problem in sample_problems(file, sample):
+        print(f"note: {problem.message.replace('the sample `--data`', 'the data', 1)}", file=sys.stderr)
 
 
 def _given_data(word: str) -> dict[str, Any]:

@@ -141,7 +141,10 @@ def _near(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"the folder {folder} is not there either; check the path"
-    near = nearest(path.name, _names_in(folder))
+    names = sorted(_names_in(folder))
+    near = next((name for name in names if name.startswith(f"{path.name}.")), None) or nearest(
+        path.name, names
+    )
     return f"did you mean `{os.path.relpath(path.with_name(near))}`?" if near else "check the path"
 
 

@@ -61,6 +61,22 @@ COMMANDS: dict[str, str] = {
 """The commands with their summaries, copies of each module's `SUMMARY`, so that the list of commands does
 not import the modules; a test compares both."""
 
+_ELSEWHERE = {
+    "diff": "compare",
+    "eval": "run",
+    "evaluate": "run",
+    "fix": "check --fix",
+    "init": "new",
+    "install": "models --install",
+    "lint": "check",
+    "lsp": "server",
+    "show": "render",
+    "test": "run",
+    "validate": "check",
+    "view": "preview",
+}
+"""What other tools call a command, and the command."""
+
 
 class Command(Protocol):
     """The interface of a command's module."""
@@ -198,7 +214,7 @@ def _help() -> str:
 def _unknown_command_remedy(word: str) -> str:
     from promptls.text.suggest import nearest
 
-    near = nearest(word, COMMANDS)
+    near = _ELSEWHERE.get(word) or nearest(word, COMMANDS)
     if near:
         return f"did you mean `promptls {near}`? `promptls --help` lists all commands"
     return "`promptls --help` lists the commands"

@@ -72,7 +72,7 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
 
 def check_steps(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> Steps[tuple[Finding, ...]]:
     """Return the same as `check`; each rule is a step."""
-    file = _file(snapshot, path)
+    file = file_to_check(snapshot, path)
     if file is None:
         return ()
     selection = _selection(file.project, file.kind)
@@ -96,7 +96,7 @@ def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> 
 
     Return nothing if the file has been edited since it was rendered.
     """
-    file = _file(snapshot, path)
+    file = file_to_check(snapshot, path)
     if file is None or file.template.source.text != rendering.job.text:
         return ()
     found = check(snapshot, path)
@@ -115,7 +115,7 @@ def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tup
     Runs of an earlier version of the prompt are ignored.
     """
     fresh = tuple(run for run in runs if not run.stale)
-    file = _file(snapshot, path) if fresh else None
+    file = file_to_check(snapshot, path) if fresh else None
     return _check_later(replace(file, runs=fresh), RUN_RULES) if file is not None else ()
 
 
@@ -131,7 +131,7 @@ def severity_of(rule: Rule, project: Project) -> Severity | None:
     return None if chosen == "off" else chosen
 
 
-def _file(snapshot: Snapshot, path: str) -> File | None:
+def file_to_check(snapshot: Snapshot, path: str) -> File | None:
     """Return the file to check, or None if the path is not a prompt."""
     template = snapshot.template(path)
     if template is None:

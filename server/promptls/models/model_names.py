@@ -121,6 +121,6 @@ def _known_models(name: str, named: Mapping[str, ModelSettings]) -> str:
     known = [*named, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
     near = nearest(name, known)
     listed = in_code(known)
-    hint = f"did you mean `{near}`? " if near else ""
+    hint = f"did you mean `{near}`? " if near else "" if ":" in name else f"write `<provider>:{name}`; "
     providers = ", ".join(f"`{provider}:`" for provider in TABLE if provider not in {"local", "echo"})
     return f"{hint}there are {listed}, models behind {providers}, and what `models` in `promptls.toml` names"

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli import permission
-from promptls.cli.arguments import add_data_arguments, chosen_sample, seconds, whole_number
+from promptls.cli.arguments import (
+    add_data_arguments,
+    chosen_sample,
+    print_data_notes,
+    seconds,
+    whole_number,
+)
 from promptls.cli.terminal import indent_text, paint, print_failure, print_json, shown_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
@@ -91,6 +97,10 @@ def execute(arguments: argparse.Namespace) -> int:
         print_failure(outcome, path)
         return 1
     limit = {} if arguments.max_tokens is None else {"max_tokens": arguments.max_tokens}
+    if arguments.data is not None:
+        print_data_notes(snapshot, path, sample)
+    elif sample.kind == "placeholders" and sample.data:
+        print("note: the prompt has no sample: `--data` replaces the placeholders", file=sys.stderr)
     request = replace(
         request,
         messages=messages_of(outcome, path),

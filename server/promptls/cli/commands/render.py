@@ -10,7 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.arguments import add_data_arguments, add_limit_arguments, chosen_sample, whole_number
+from promptls.cli.arguments import (
+    add_data_arguments,
+    add_limit_arguments,
+    chosen_sample,
+    print_data_notes,
+    whole_number,
+)
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import indent_text, paint, print_failure, print_json, printed_path, shown_path
@@ -143,6 +149,8 @@ def _render(
     else:
         _print_parts(job, sample, outcome)
     _print_notes(job, outcome)
+    if arguments.data is not None and template is None:
+        print_data_notes(snapshot, path, sample)
     for problem in outcome.problems:
         print_failure(problem, path)
     return int(bool(outcome.problems))

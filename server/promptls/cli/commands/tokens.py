@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.terminal import Column, TableRow, print_failure, print_json, shown_path, table
 from promptls.text.errors import UsageError
-from promptls.text.format import in_dollars, plural
+from promptls.text.format import in_code, in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
@@ -139,14 +139,15 @@ async def count_prompts(
 
 def _check(encoding: str) -> str:
     """Return the encoding or model to count with; raises UsageError for an unknown one."""
-    from promptls.tokens import UnknownEncodingError, encoding_name, is_approximate
+    from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name, is_approximate
 
     try:
         return encoding if is_approximate(encoding) else encoding_name(encoding)
     except UnknownEncodingError as unknown:
-        raise UsageError(
-            f"there is no encoding `{encoding}`", remedy=f"did you mean `{unknown.nearest}`?"
-        ) from None
+        remedy = (
+            f"did you mean `{unknown.nearest}`? encodings are {in_code(ENCODING_NAMES)}, and models have one"
+        )
+        raise UsageError(f"there is no encoding `{encoding}`", remedy=remedy) from None
 
 
 def _is_wrong(prompt: Counted) -> bool:

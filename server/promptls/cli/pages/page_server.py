@@ -28,7 +28,7 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from promptls.cli.arguments import whole_number
+from promptls.cli.arguments import port_number
 from promptls.server.port_access import LOOPBACK, new_token, own_hosts, path_pieces, refusal
 from promptls.text.errors import FilePlace, UserError
 
@@ -212,7 +212,7 @@ def _response(status: HTTPStatus, body: str | bytes, kind: str = "text/plain") -
 def add_page_arguments(parser: argparse._ActionsContainer) -> None:
     """Declare how to serve the page."""
     parser.add_argument(
-        "--port", metavar="PORT", type=whole_number, default=0, help="port (default: any free one)"
+        "--port", metavar="PORT", type=port_number, default=0, help="port (default: any free one)"
     )
     parser.add_argument("--no-open", action="store_true", help="print the address without opening a browser")
 
