@@ -22,6 +22,12 @@ INCLUDE = '{% include "below.yml.j2" %}\n'
         (INCLUDE, "{#---\ninput_keys: {a: {enum: [x, y]}}\n---#}\n{{ a }}", {"a": "x"}),
         ("{#---\ninput_keys: {a: {type: integer}}\n---#}\n" + INCLUDE, "{{ a }}", {"a": 1}),
         (INCLUDE, "{{ fetch(a) }}", {"a": "<a>"}),
+        (INCLUDE, "- name: a\n  role: {{ who }}\n  content: {{ role }}\n", {"role": "<role>", "who": "user"}),
+        (
+            "{% for t in turns %}\n- name: a\n  role: {{ t.role | lower }}\n  content: x\n{% endfor %}\n",
+            "",
+            {"turns": [{"role": "user"}, {"role": "assistant"}]},
+        ),
     ],
 )
 def test_it_has_a_value_for_each_input(

@@ -22,6 +22,7 @@ from promptls.datasets.dataset_files import Row as DatasetRow
 from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
+from promptls.rendering.placeholder_roles import set_roles
 from promptls.security.files import (
     FileTooLargeError,
     cached_by_file,
@@ -354,6 +355,9 @@ def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
         for each in inputs_of(snapshot, path)
         if each.shape.kind != "callable"
     }
+    for each in map(snapshot.template, snapshot.included(path)):
+        if each is not None:
+            set_roles(each, data)
     if template and template.kind is Kind.EVALUATION:
         for column in columns_of(template):
             data.setdefault(column, placeholder(column, Shape(), {}))

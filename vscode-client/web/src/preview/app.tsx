@@ -91,7 +91,7 @@ export function App() {
                   {result.leftOut == null ? ":" : ","} a stand-in gives back its first argument.
                 </p>
               )}
-              {result.sample?.name === PLACEHOLDERS && hasValues(result.data) ? (
+              {result.sample?.name === PLACEHOLDERS && hasValues(result.data) && view.value !== "Data" ? (
                 <NoSample data={result.data} />
               ) : null}
               {result.viewer == null ? null : <EvaluationLine viewer={result.viewer} />}

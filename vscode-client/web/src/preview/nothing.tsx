@@ -2,14 +2,15 @@
 
 import { CopyButton } from "../shared/copyButton";
 import { baseName } from "../shared/format";
+import { Icon } from "../shared/icons";
 import type { PreviewResult, RenderingFailure } from "../wire/preview";
-import { copy, reveal } from "./store";
+import { choose, copy, reveal, show } from "./store";
 
 /** The sample that promptls makes up. */
 export const PLACEHOLDERS = "placeholders";
 
 /** Whether the prompt has any input. */
-export function hasValues(data: unknown): boolean {
+export function hasValues(data: unknown): data is Record<string, unknown> {
   return typeof data === "object" && data !== null && Object.keys(data).length > 0;
 }
 
@@ -67,21 +68,21 @@ export function Nothing({
   );
 }
 
-/** The data is made up; it can be the beginning of a file with real data. */
-export function NoSample({ data }: { data: unknown }) {
+/** The data is made up; the data view edits it in place, and saves it as a sample. */
+export function NoSample({ data }: { data: Record<string, unknown> }) {
   return (
     <div class="hint no-sample">
-      <p>
-        These values are placeholders. Name a file in the header, as in <code>samples: samples.json</code>, to
-        see real ones.
-      </p>
-      <CopyButton
-        what="the placeholders as a file of samples"
-        label="Copy a first file"
-        onCopy={() => {
-          copy(`${JSON.stringify({ first: data }, null, 2)}\n`, "the placeholders as a file of samples");
+      <p>These values are placeholders.</p>
+      <button
+        type="button"
+        id="replace-placeholders"
+        onClick={() => {
+          choose({ data });
+          show("Data");
         }}
-      />
+      >
+        <Icon name="edit" /> Write your own
+      </button>
     </div>
   );
 }
