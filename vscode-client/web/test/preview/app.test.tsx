@@ -113,6 +113,15 @@ it("names functions that stand-ins were called for, and what was not run", async
   expect(posted).toContainEqual({ type: "trust" });
 });
 
+it("offers to replace placeholders, in the data", async () => {
+  const sample = { name: "placeholders", source: "made from how the inputs are used" };
+  await receive({ type: "show", result: { ...SHOWN, sample, data: { customer: "<customer>" } } });
+  await click(find("#replace-placeholders"));
+  expect(posted).toContainEqual({ type: "choose", choice: { data: { customer: "<customer>" } } });
+  expect(find("textarea#data")).toBeDefined();
+  expect(find("#replace-placeholders")).toBeUndefined();
+});
+
 describe("the views", () => {
   it("show the messages as JSON", async () => {
     await click(find('[role="tab"]', "Messages"));
