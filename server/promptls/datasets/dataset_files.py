@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from promptls.datasets import csv_file, json_file, jsonl_file, parquet_file
+from promptls.datasets.cells import text_cell
 from promptls.security.files import cached_by_file, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import is_typo
@@ -152,8 +155,14 @@ def row_lines(path: Path) -> Mapping[int, int]:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as it appears in a text-based dataset, with line endings normalized as in YAML."""
-    return str(value).replace("\r\n", "\n").strip()
+    """Return a value as it appears in a text-based dataset, with line endings normalized as in YAML.
+
+    Lists and mappings, also in a cell of a CSV file, are JSON in one layout.
+    """
+    if isinstance(value, str) and value[:1] in {"[", "{"}:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    return text_cell(value).replace("\r\n", "\n").strip()
 
 
 def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+import { CodeText } from "../shared/codeText";
 import { CopyButton } from "../shared/copyButton";
 import { errorMessage } from "../shared/errorMessage";
 import { count, grouped, money, sentence } from "../shared/format";
@@ -294,7 +295,11 @@ function Saving({ response }: { response: string | undefined }) {
       >
         Add to dataset
       </button>
-      {message === "" ? null : <span role="status">{message}</span>}
+      {message === "" ? null : (
+        <span role="status">
+          <CodeText text={message} />
+        </span>
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import { CodeText } from "../shared/codeText";
 import { errorMessage } from "../shared/errorMessage";
 import { sentence } from "../shared/format";
 import { Icon } from "../shared/icons";
@@ -129,7 +130,11 @@ function SaveAsSample({ onSaved }: { onSaved: () => void }) {
       <button type="submit" disabled={name.trim() === ""}>
         Save as sample
       </button>
-      {message === "" ? null : <span role="status">{message}</span>}
+      {message === "" ? null : (
+        <span role="status">
+          <CodeText text={message} />
+        </span>
+      )}
     </form>
   );
 }
