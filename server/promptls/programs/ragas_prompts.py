@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_classes import findings_in_metric_classes
 from promptls.programs.program import (
     Program,
     argument,
@@ -26,7 +27,6 @@ from promptls.text.suggest import is_typo, nearest
 _PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
 _ATTRIBUTES: Final = ("instruction", "input_model", "output_model", "examples")
 """The class attributes of a prompt that Ragas reads."""
-_GENERATE: Final = frozenset({"generate", "generate_multiple"})
 _OPTIONAL: Final = ("Optional", "None")
 _TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (str, int, float, bool, list, dict)}
 """The types with which literals are compared, by the names in annotations in small letters."""
@@ -50,27 +50,23 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
     for other, names in imported_programs(program) if classes or "generate" in program.text else ():
         found = _models(other, [node for node in other.tree.body if isinstance(node, ast.ClassDef)])
         models |= {name: found[there] for name, there in names.items() if there in found}
+    outputs: dict[str, frozenset[str]] = {}
     for node in classes:
         base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
         if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
             continue
+        output = base.slice.elts[-1] if isinstance(base.slice, ast.Tuple) else None
+        if isinstance(output, ast.Name) and output.id in models:
+            outputs[node.name] = frozenset(models[output.id].fields)
         yield from _attributes(program, node)
         yield from _other_models(program, node, base.slice, models)
         for examples in _examples(node):
             for example in examples.elts:
-                wrong = [*_pair(program, example, base.slice, models)]
-                yield from wrong or _made(program, example, models)
+                yield from _pair(program, example, base.slice, models)
     for call in program.calls if models else ():
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _GENERATE:
-            data = argument(call, "data")
-            yield from _made(program, data, models) if data is not None else ()
-
-
-def _made(program: Program, node: ast.expr, models: Mapping[str, _Model]) -> Iterator[Finding]:
-    """Yield the wrong fields of the values that an expression makes."""
-    for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
         if isinstance(call.func, ast.Name) and call.func.id in models:
             yield from _fields(program, call, models[call.func.id])
+    yield from findings_in_metric_classes(program, outputs)
 
 
 def _attributes(program: Program, node: ast.ClassDef) -> Iterator[Finding]:

@@ -8,17 +8,19 @@ the template. A missing argument of a macro is a hint: it is undefined inside of
 numbers and lists that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
 a filter takes a number, and a separator that is joined by a list.
 
-In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running it:
-unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a value that a metric does not allow, a
-metric's `score` with wrong arguments, an `arun` or `ascore` that nothing awaits, a comparison of a score with a
-value that its metric does not allow, a prompt of a metric that asks for such values or that Python fills in
-before `score`, braces in a prompt that are no fields, a
-path of a prompt file that differs from an existing one by a typo, wrong fields in the examples of a prompt class,
-scores that no metric of an evaluation has, columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an experiment
-that returns no mapping, unknown fields and wrong types in samples, and metrics that need
-a column which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is
-no number, a truncation step over the limit, its properties when they are called, its methods when they are
-not, `truncate` ahead of `tokenize`, keys of its parts, attributes of its messages, and anything but messages where a model gets them.
+In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
+it: unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a
+value that a metric does not allow, a metric's `score` with wrong arguments, an `arun` or `ascore` that
+nothing awaits, a comparison of a score with a value that its metric does not allow, a prompt of a metric that
+asks for such values or that Python fills in before `score`, braces in a prompt that are no fields, a path of
+a prompt file that differs from an existing one by a typo, wrong fields of the models of a prompt class, a
+metric class whose columns, methods or prompts Ragas refuses, scores that no metric of an evaluation has,
+columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an
+experiment that returns no mapping, unknown fields and wrong types in samples, and metrics that need a column
+which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is no number,
+a truncation step over the limit, its properties when they are called, its methods when they are not,
+`truncate` ahead of `tokenize`, keys of its parts, attributes of its messages, and anything but messages where
+a model gets them.
 
 ## Why is this bad?
 
