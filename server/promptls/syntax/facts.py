@@ -221,7 +221,7 @@ def placed_items(
     return items
 
 
-def union(sets: list[frozenset[str]]) -> frozenset[str]:
+def union(sets: list[frozenset[Item]]) -> frozenset[Item]:
     """Return the union of some sets, without a copy if at most one of them is not empty."""
     some = [each for each in sets if each]
     if not some:

@@ -448,6 +448,18 @@ def _is_looped(file: File, argument: Expression, text: str) -> bool:
     return isinstance(argument, Attribute) and text in looped_paths(file.chunks)
 
 
+def _indexed_in(chunk: Chunk) -> frozenset[tuple[str, str]]:
+    """Return the expressions of which an item is read by a variable, each with that variable."""
+    return frozenset(
+        (chunk.text[start + node.target.span.start : start + node.target.span.end], node.key.name)
+        for start, node in expressions_in(chunk)
+        if isinstance(node, Item) and isinstance(node.key, Name)
+    )
+
+
+_indexed: Final = summary(_indexed_in, union)
+
+
 def _is_list(file: File, call: Call, begin: int, text: str) -> bool:
     """Return whether a loop over `range(x)` reads `x[i]`, another loop iterates over `x`, or a call gives a list."""
     argument = call.arguments[0]
@@ -455,16 +467,8 @@ def _is_list(file: File, call: Call, begin: int, text: str) -> bool:
     if not isinstance(argument, Name | Attribute):
         return False
     counter = statement.targets[0] if statement is not None and statement.keyword == "for" else None
-    for located in file.chunks.placed():
-        for start, node in expressions_in(located.chunk):
-            if (
-                isinstance(node, Item)
-                and isinstance(counter, Name)
-                and isinstance(node.key, Name)
-                and node.key.name == counter.name
-                and located.chunk.text[start + node.target.span.start : start + node.target.span.end] == text
-            ):
-                return True
+    if isinstance(counter, Name) and (text, counter.name) in _indexed(file.chunks):
+        return True
     if not isinstance(argument, Name):
         return False
     calls = calls_to(file.snapshot, file.path) if argument.name in file.template.names.input_names else ()
