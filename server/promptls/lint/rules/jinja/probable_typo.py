@@ -56,8 +56,6 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.key_typos import typos_of_attributes, typos_of_bound_keys, typos_of_keys
-from promptls.lint.analysis.label_typos import typos_of_labels
 from promptls.lint.analysis.loop_names import looped_names, typos_of_loop_variables
 from promptls.lint.analysis.namespaces import uses_in
 from promptls.lint.analysis.sampled_values import unsampled_names
@@ -67,6 +65,12 @@ from promptls.lint.analysis.similar_names import (
     is_like,
     is_obvious_typo,
     name_parts,
+)
+from promptls.lint.analysis.typos import (
+    typos_of_attributes,
+    typos_of_bound_keys,
+    typos_of_keys,
+    typos_of_labels,
 )
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
