@@ -246,23 +246,20 @@ def _appended_rows(program: Program) -> Iterator[Finding]:
         and isinstance(node.value, ast.Call)
         and program.library_name(node.value.func) == "Dataset"
     }
-    rows: dict[str, list[ast.Dict]] = {}
-    for node in program.nodes if made else ():
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[ast.Dict() as row]
-            ):
-                if owner in made:
-                    rows.setdefault(owner, []).append(row)
-            case ast.List(elts=items) if all(isinstance(each, ast.Dict) for each in items):
-                rows[f"the list {len(rows)}"] = [each for each in items if isinstance(each, ast.Dict)]
-    for group in rows.values():
-        yield from _different_keys(program, group)
+    groups = [program.appended.get(name, ()) for name in made]
+    if made:
+        groups += [node.elts for node in program.nodes if isinstance(node, ast.List) and _has_rows(node)]
+    for group in groups:
+        yield from _different_keys(program, [each for each in group if isinstance(each, ast.Dict)])
+
+
+def _has_rows(node: ast.List) -> bool:
+    return all(isinstance(each, ast.Dict) for each in node.elts)
 
 
 def _different_keys(program: Program, rows: list[ast.Dict]) -> Iterator[Finding]:
     """Yield the keys that only one of several rows has, and that misspell the one that only it lacks."""
-    written = [_keys(row, program) or set() for row in rows]
+    written = [_keys(row, program) or frozenset() for row in rows]
     if len(rows) < _MIN_ROWS or not all(written):
         return
     times = Counter(key for keys in written for key in keys)
@@ -301,19 +298,14 @@ def _appended_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     if any(keyword.arg in {None, "data"} for keyword in dataset.keywords):
         return frozenset()
     variable = made[0]
-    found: set[str] = set()
-    for node in program.nodes:
-        match node:
-            case ast.Attribute(value=ast.Name(id=owner), attr="extend" | "from_pandas") if owner == variable:
-                return frozenset()
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[row]) if (
-                owner == variable
-            ):
-                keys = _keys(row, program)
-                if keys is None:
-                    return frozenset()
-                found |= keys
-    return frozenset(found)
+    read = {
+        node.attr
+        for node in program.nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == variable
+    }
+    if read & {"extend", "from_pandas"}:
+        return frozenset()
+    return _all_keys(program.appended.get(variable, ()), program) or frozenset()
 
 
 def _loaded_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
@@ -329,7 +321,7 @@ def _table_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     """Return the columns of the literal table that the only dataset is made from; nothing if unsure."""
     if not isinstance(dataset.func, ast.Attribute) or dataset.func.attr != "from_pandas":
         return frozenset()
-    table = _assigned(program, _arguments(dataset).get("dataframe"))
+    table = program.resolved(_arguments(dataset).get("dataframe"))
     match table:
         case ast.Call(func=ast.Attribute(attr="DataFrame"), args=[rows], keywords=[]):
             names = {each.id for each in dataset.args if isinstance(each, ast.Name)}
@@ -338,20 +330,20 @@ def _table_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     return frozenset()
 
 
-def _assigned(program: Program, node: ast.expr | None) -> ast.expr | None:
-    """Return an expression, or the value of the variable that it is."""
-    return program.value_of(node.id) if isinstance(node, ast.Name) else node
-
-
-def _row_keys(node: ast.expr, program: Program) -> set[str] | None:
+def _row_keys(node: ast.expr, program: Program) -> frozenset[str] | None:
     """Return the keys of all rows of a literal list, also in a variable; None if unsure."""
-    rows = _assigned(program, node)
+    rows = program.resolved(node)
     is_extended = isinstance(node, ast.Name) and node.id in program.extended
     if not isinstance(rows, ast.List) or is_extended:
         return None
-    found = [_keys(each, program) for each in rows.elts]
+    return _all_keys(rows.elts, program)
+
+
+def _all_keys(rows: Sequence[ast.expr], program: Program) -> frozenset[str] | None:
+    """Return the keys of all rows; None if unsure."""
+    found = [_keys(each, program) for each in rows]
     known = [each for each in found if each is not None]
-    return set[str]().union(*known) if len(known) == len(found) else None
+    return frozenset[str]().union(*known) if len(known) == len(found) else None
 
 
 def _datasets(program: Program) -> list[ast.Call]:
@@ -364,7 +356,7 @@ def _datasets(program: Program) -> list[ast.Call]:
     return found
 
 
-def _keys(row: ast.expr, program: Program) -> set[str] | None:
+def _keys(row: ast.expr, program: Program) -> frozenset[str] | None:
     """Return the literal keys of a mapping, also in a variable or of each item of a list; None if unsure."""
     if isinstance(row, ast.Name):
         match program.binders.get(row.id, ()):
@@ -375,5 +367,7 @@ def _keys(row: ast.expr, program: Program) -> set[str] | None:
         return None
     if not isinstance(row, ast.Dict):
         return None
-    keys = {each.value for each in row.keys if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    keys = frozenset(
+        each.value for each in row.keys if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    )
     return keys if len(keys) == len(row.keys) else None

@@ -18,8 +18,8 @@ from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
 from promptls.lint.rules.parts.unescaped_multiline_input import RULE as MULTILINE
 from promptls.lint.runner import check, severity_of
 from promptls.programs.configurations import broken_configuration, findings_in_configuration
+from promptls.programs.experiments import findings_in_tests
 from promptls.programs.library_calls import findings_in_library_calls, imports_library
-from promptls.programs.pytest_names import findings_in_tests
 from promptls.programs.templates import (
     WrittenTemplate,
     findings_in_template,

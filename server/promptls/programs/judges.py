@@ -23,7 +23,7 @@ def findings_in_judges(program: Program) -> Iterator[Finding]:
         if program.meaning(call.func) == ("ragas", "llm_factory"):
             yield from _provider(program, call)
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "ascore":
-            owner = _value(program, call.func.value)
+            owner = program.resolved(call.func.value)
             made = owner if isinstance(owner, ast.Call) else None
             is_prompted = made is not None and program.library_name(made.func) in PROMPTED
             if made is None or not (is_prompted or ast.unparse(made.func) in collected):
@@ -36,15 +36,11 @@ def findings_in_judges(program: Program) -> Iterator[Finding]:
                 yield Finding(program.span(call.func), message)
 
 
-def _value(program: Program, node: ast.expr | None) -> ast.expr | None:
-    return program.value_of(node.id) if isinstance(node, ast.Name) else node
-
-
 def _provider(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield a client that is passed by position, where the name of the provider belongs."""
     match call.args:
         case [_, given]:
-            made = _value(program, given)
+            made = program.resolved(given)
             if isinstance(made, ast.Call) and last_name(made.func).removeprefix("Async") in _CLIENTS:
                 start = program.span(given).start
                 fix = Fix("Insert `client=`", (Edit(Span(start, start), "client="),), preferred=True)
@@ -54,9 +50,9 @@ def _provider(program: Program, call: ast.Call) -> Iterator[Finding]:
 
 def _client(program: Program, judge: ast.expr | None) -> str | None:
     """Return the class of a judge's client, if it is one that does not wait."""
-    made = _value(program, judge)
+    made = program.resolved(judge)
     if not isinstance(made, ast.Call) or program.meaning(made.func) != ("ragas", "llm_factory"):
         return None
-    client = _value(program, argument(made, "client"))
+    client = program.resolved(argument(made, "client"))
     name = last_name(client.func) if isinstance(client, ast.Call) else ""
     return name if name in _CLIENTS else None

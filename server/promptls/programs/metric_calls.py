@@ -347,7 +347,7 @@ def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
     node = node.value if isinstance(node, ast.Await) else node
     match node:
         case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in SCORES:
-            made = program.value_of(owner.id) if isinstance(owner, ast.Name) else owner
+            made = program.resolved(owner)
             is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in metrics.collected
             is_prompted = isinstance(owner, ast.Name) and owner.id in metrics.prompts
             return is_collected or is_prompted or _scored(program, node, metrics) is not None

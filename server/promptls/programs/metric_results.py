@@ -190,14 +190,8 @@ def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[s
     """Yield a column of a result that the experiment does not return, and that nothing sets."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)) as place):
-            stores = (each for each in program.nodes if isinstance(each, ast.Subscript))
-            stored = {
-                each.slice.value
-                for each in stores
-                if isinstance(each.ctx, ast.Store) and isinstance(each.slice, ast.Constant)
-            }
-            meant = nearest(key, keys)
-            if name == row and key not in keys | stored and meant is not None:
+            meant = nearest(key, keys) if name == row and key not in keys | program.stored_keys else None
+            if meant is not None:
                 fix = change_literal(program, place, meant, preferred=False)
                 message = f"the experiment returns no `{key}`; did you mean `{meant}`?"
                 yield Finding(program.span(place), message, (fix,))

@@ -158,14 +158,14 @@ def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str
     given = _arguments(call).get("template_data")
     if given is None:
         return
-    data = scope.value_of(given.id) if isinstance(given, ast.Name) else given
+    data = scope.resolved(given)
     if isinstance(data, _NO_DICT) or (isinstance(data, ast.Call) and ast.unparse(data.func) == "json.dumps"):
         yield Finding(program.span(given), "`template_data` is a dict with the names that the template reads")
     for key in data.keys if isinstance(data, ast.Dict) else ():
         if isinstance(key, ast.Constant) and not isinstance(key.value, str):
             yield Finding(program.span(key), "the keys of `template_data` are names, and so texts")
     for value in data.values if isinstance(data, ast.Dict) else ():
-        written = scope.value_of(value.id) if isinstance(value, ast.Name) else value
+        written = scope.resolved(value)
         if isinstance(written, ast.GeneratorExp):
             message = "`Prompt` copies its data, and a generator cannot be copied: pass a list"
             yield Finding(program.span(value), message)
@@ -402,7 +402,7 @@ def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope:
 
 def _large_step(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> Iterator[Finding]:
     """Yield a step that is larger than the limit, with which a truncation removes more than may remain."""
-    limit, step = (_number(_value(given.get(name), scope)) for name in TRUNCATE)
+    limit, step = (_number(scope.resolved(given.get(name))) for name in TRUNCATE)
     if limit is not None and step is not None and 0 < limit < step:
         message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
         yield Finding(program.span(given["truncation_step"]), message, severity="warning")
@@ -410,7 +410,7 @@ def _large_step(program: Program, given: Mapping[str, ast.expr], scope: Scope) -
 
 def _numbers(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> Iterator[Finding]:
     for name, minimum in _MINIMUM.items():
-        value = _value(given.get(name), scope)
+        value = scope.resolved(given.get(name))
         number = _number(value)
         if number is not None and (number < minimum or number == 0):
             yield Finding(program.span(given[name]), f"`{name}` must be greater than 0")
@@ -418,11 +418,6 @@ def _numbers(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> I
             isinstance(value, ast.Constant) and isinstance(value.value, str)
         ):
             yield Finding(program.span(given[name]), f"`{name}` is a number, and not a text")
-
-
-def _value(node: ast.expr | None, scope: Scope) -> ast.expr | None:
-    """Return an expression, or the value of a variable that is bound once."""
-    return scope.value_of(node.id) if isinstance(node, ast.Name) else node
 
 
 def _number(node: ast.expr | None) -> int | None:

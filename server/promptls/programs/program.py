@@ -74,6 +74,27 @@ class Program:
                     found.add(name)
         return frozenset(found)
 
+    @cached_property
+    def appended(self) -> Mapping[str, Sequence[ast.expr]]:
+        """What the program appends to each variable."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[item]):
+                    found.setdefault(name, []).append(item)
+        return found
+
+    @cached_property
+    def stored_keys(self) -> frozenset[object]:
+        """The literal keys of the items that the program sets."""
+        return frozenset(
+            node.slice.value
+            for node in self.nodes
+            if isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.slice, ast.Constant)
+        )
+
     @property
     def text(self) -> str:
         """The source text."""
@@ -132,6 +153,10 @@ class Program:
         """Return the value of a variable that the program binds once, by an assignment."""
         values = self.values.get(name, ())
         return values[0] if values and self.bindings[name] == 1 else None
+
+    def resolved(self, node: ast.expr | None) -> ast.expr | None:
+        """Return an expression, or the value of the variable that it is."""
+        return self.value_of(node.id) if isinstance(node, ast.Name) else node
 
     def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
         """Return the first decorator of a function that is one of the libraries' `names`."""

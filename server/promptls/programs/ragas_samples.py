@@ -72,15 +72,7 @@ class _Samples:
             and len(node.targets) == program.bindings[node.targets[0].id] == 1
             and node.targets[0].id not in changed
         }
-        self._set = {
-            node.slice.value
-            for node in nodes
-            if isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.slice, ast.Constant)
-        }
         self._collected = program.imported_from(COLLECTIONS)
-        self._appended: dict[str, list[ast.expr]] = {}
         self._functions = {
             each.name: each for each in program.own_functions if program.definitions[each.name] == 1
         }
@@ -95,8 +87,6 @@ class _Samples:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 self._stored.add(node.attr)
             match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[row]):
-                    self._appended.setdefault(name, []).append(row)
                 case ast.Constant(value=str(name)) | ast.keyword(arg=name) | ast.Attribute(attr=name):
                     self._mentioned.add(name)
 
@@ -116,7 +106,7 @@ class _Samples:
             case ast.Call(func=ast.Name(id=name)) if self._program.definitions.get(name) == 1:
                 return self._returned(name, followed) or node
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
-                items = self._values.get(name) if name not in self._appended else None
+                items = self._values.get(name) if name not in self._program.appended else None
                 is_item = isinstance(items, ast.List) and 0 <= index < len(items.elts)
                 return items.elts[index] if is_item and isinstance(items, ast.List) else None
         return node
@@ -274,7 +264,7 @@ class _Samples:
         made = self._resolved(given)
         if not isinstance(made, ast.List):
             return None
-        appended = self._appended.get(given.id, []) if isinstance(given, ast.Name) else []
+        appended = self._program.appended.get(given.id, ()) if isinstance(given, ast.Name) else ()
         rows = [self._resolved(each) for each in (*made.elts, *appended)]
         known: list[ast.expr] = [each for each in rows if isinstance(each, ast.Dict | ast.Call)]
         return known if known and len(known) == len(rows) else None
@@ -315,7 +305,7 @@ class _Samples:
         needed = {each: metric for metric in metrics for each in self._needed(metric)}
         for row in rows if columns else ():
             given = self._names([row])
-            lacked = [each for each in needed if each in columns - given - self._set]
+            lacked = [each for each in needed if each in columns - given - self._program.stored_keys]
             if lacked and isinstance(row, ast.Dict) and given <= _model(_SAMPLES[0]).model_fields.keys():
                 message = f"this sample has no `{lacked[0]}`, which `{ast.unparse(needed[lacked[0]])}` needs"
                 yield Finding(self._program.span(row), message, severity="warning")

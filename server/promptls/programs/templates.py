@@ -120,7 +120,7 @@ def halved_braces(text: str, path: str, severity: Severity | None) -> Iterator[F
         return
     places = PythonPlaces(text)
     for raw in raw_templates_in(text, path):
-        node = raw.scope.value_of(raw.node.id) if isinstance(raw.node, ast.Name) else raw.node
+        node = raw.scope.resolved(raw.node)
         if raw.call is None or not isinstance(node, ast.JoinedStr):
             continue
         whole = places.span(node)

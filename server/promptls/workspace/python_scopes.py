@@ -53,6 +53,10 @@ class Scope:
         values = scope.values[name] if scope is not None else []
         return values[0] if len(values) == 1 else None
 
+    def resolved(self, node: ast.expr | None) -> ast.expr | None:
+        """Return an expression, or the value of the variable that it is, if that is bound once."""
+        return self.value_of(node.id) if isinstance(node, ast.Name) else node
+
     def constant_of(self, name: str) -> ast.expr | None:
         """Return the value of a name if it is bound once and nothing can change the value.
 
