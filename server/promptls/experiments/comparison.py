@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
 from pathlib import Path
@@ -169,7 +169,7 @@ def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comp
 def _measure(before: RunSummary, after: RunSummary) -> tuple[Comparison, list[_Measured]]:
     """Return the comparison without its metrics, and the metrics before correction."""
     names = _names(before, after)
-    shared = [(metric, other) for metric in before.metrics if (other := after.metric(metric.name))]
+    shared = [metric for metric in before.metrics if after.metric(metric.name)]
     if not shared:
         raise UsageError(
             "the runs have no metric in common",
@@ -190,7 +190,7 @@ def _measure(before: RunSummary, after: RunSummary) -> tuple[Comparison, list[_M
     changes: list[RowChange] = []
     unscored: dict[str, list[str]] = defaultdict(list)
     notes = _notes(before, after, names, len(before_rows), len(after_rows), len(common))
-    for metric, _ in shared:
+    for metric in shared:
         columns = _Column(metric, before, places[0]), _Column(metric, after, places[1])
         pairs = [
             (at, old, new)
@@ -203,31 +203,39 @@ def _measure(before: RunSummary, after: RunSummary) -> tuple[Comparison, list[_M
         spreads = columns[0].spread(), columns[1].spread()
         difference = _difference(metric, [old for _, old, _ in pairs], [new for _, _, new in pairs])
         metrics.append(_Measured(metric, difference, spreads))
-        changes += [
-            RowChange(
-                common[at][0],
-                metric.name,
-                columns[0].text(at),
-                columns[1].text(at),
-                (new > old) is not metric.lower_is_better,
-            )
-            for at, old, new in pairs
-            if old != new
-        ]
+        changes += _changes(metric, columns, pairs, common)
         if len(pairs) < len(common):
-            without = plural(len(common) - len(pairs), "row")
-            unscored[without].append(metric.name)
-        notes += [
-            f"{metric.name}: asked again about the same row, {name} differs from its mean by "
-            f"{amount(metric.kind, spread)}{unit_of(metric.kind)} (standard deviation)"
-            for name, spread in zip(names, spreads, strict=True)
-            if spread
-        ]
+            unscored[plural(len(common) - len(pairs), "row")].append(metric.name)
+        notes += _notes_on_spread(metric, names, spreads)
     notes += [
         f"{', '.join(metrics_of)}: {without} left out, because there is no score"
         for without, metrics_of in unscored.items()
     ]
     return Comparison(before, after, *names, len(common), (), tuple(changes), tuple(notes)), metrics
+
+
+def _changes(
+    metric: MetricSummary,
+    columns: tuple[_Column, _Column],
+    pairs: Sequence[tuple[int, float, float]],
+    keys: Sequence[_Key],
+) -> Iterator[RowChange]:
+    """Yield the rows whose score differs; a pair is the index of a row with both scores."""
+    for at, old, new in pairs:
+        if old != new:
+            texts = columns[0].text(at), columns[1].text(at)
+            yield RowChange(keys[at][0], metric.name, *texts, (new > old) is not metric.lower_is_better)
+
+
+def _notes_on_spread(
+    metric: MetricSummary, names: Sequence[str], spreads: Sequence[float | None]
+) -> Iterator[str]:
+    for name, spread in zip(names, spreads, strict=True):
+        if spread:
+            yield (
+                f"{metric.name}: asked again about the same row, {name} differs from its mean by "
+                f"{amount(metric.kind, spread)}{unit_of(metric.kind)} (standard deviation)"
+            )
 
 
 def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:

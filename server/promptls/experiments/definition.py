@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from promptls.experiments.budget import Budget
 from promptls.experiments.experiment import Experiment
@@ -69,71 +69,84 @@ def define_experiment(
     project = find_project(prompt)
     if project.problems:
         raise UsageError(project.problems[0].message, project.problems[0].place, "correct the settings")
-    chosen, declared, base = _declared(prompt, name, header, project)
-    settings = project.settings
-    budget = declared.budget
+    declared = _declared(prompt, name, header, project)
+    base = (models_base or prompt.parent) if models else declared.base
+    named = models or declared.keys.models or [project.settings.default_model]
+    chosen_models = _models(named, project, prompt, base)
+    return _experiment(prompt, content, template, declared, chosen_models, project, dict(unsaved or {}))
+
+
+class _Declared(NamedTuple):
+    """The name and the keys of an experiment, and the folder that its paths are relative to."""
+
+    name: str
+    keys: ExperimentKey
+    base: Path
+
+
+def _experiment(
+    prompt: Path,
+    content: str,
+    template: Template,
+    declared: _Declared,
+    models: tuple[ModelReference, ...],
+    project: ProjectFile,
+    unsaved: Mapping[str, str],
+) -> Experiment:
+    name, keys, base = declared
+    header, settings = template.declarations.settings, project.settings
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
-    dataset = _path_of(base, declared.dataset, prompt)
+    dataset = _path_of(base, keys.dataset, prompt)
     named_metrics = {**settings.metrics, **(header.metrics or {})}
-    judges, embedders = _judging(declared.metrics, named_metrics, project, prompt, base)
+    judges, embedders = _judging(keys.metrics, named_metrics, project, prompt, base)
     evaluation = evaluation_of(template.source.whole) if template.kind is Kind.EVALUATION else None
-    chosen_models = _models(
-        models or declared.models or [settings.default_model],
-        project,
-        prompt,
-        (models_base or prompt.parent) if models else base,
-    )
+    rows = evaluation_rows(template, prompt, dataset, settings.meta_templates) if evaluation else None
+    variables = variables_named_by([*models, *judges.values(), *embedders.values()])
+    budget = keys.budget
+    parameters = {key: getattr(keys, key) for key in ("temperature", "max_tokens", "seed")}
     return Experiment(
-        name=chosen,
+        name=name,
         prompt=prompt,
         text=content,
         folder=results_folder(prompt, project),
         base=base,
         dataset=dataset,
-        models=chosen_models,
-        metrics=tuple(declared.metrics),
-        repeats=declared.repeats,
-        concurrency=declared.concurrency,
-        timeout=declared.timeout,
-        parameters={
-            key: value
-            for key in ("temperature", "max_tokens", "seed")
-            if (value := getattr(declared, key)) is not None
-        },
-        json_schema=declared.json_schema or header.output_schema,
+        models=models,
+        metrics=tuple(keys.metrics),
+        repeats=keys.repeats,
+        concurrency=keys.concurrency,
+        timeout=keys.timeout,
+        parameters={key: value for key, value in parameters.items() if value is not None},
+        json_schema=keys.json_schema or header.output_schema,
         output_key=header.output_key or (evaluation.output_column if evaluation else None),
         input_keys=tuple(header.input_keys or ()),
         input_defaults=_defaults(header),
         input_types=header.input_types(),
-        unsaved=dict(unsaved or {}),
+        unsaved=unsaved,
         functions=join_path(functions_base, functions) if functions else None,
         encoding=file_encoding(header, project, prompt),
         token_limit=header.token_limit or settings.token_limit or -1,
         truncation_step=header.truncation_step or settings.truncation_step,
         rendering=JOB_KINDS.get(template.kind, "parts template"),
-        evaluation=evaluation_rows(template, prompt, dataset, settings.meta_templates)
-        if evaluation
-        else None,
+        evaluation=rows,
         ragas_version=settings.ragas_version,
         rendering_seconds=settings.rendering.timeout + comparing_seconds(evaluation),
         rendering_megabytes=settings.rendering.memory,
         output_is_json=(header.output_type or "").lower() == "json",
         budget=Budget(budget.calls, budget.tokens, budget.cost) if budget else Budget(),
         rate_limits=settings.rate_limits,
-        thresholds=declared.thresholds,
+        thresholds=keys.thresholds,
         named_metrics=named_metrics,
         judge=settings.judge,
         judges=judges,
         embedders=embedders,
         ask_above_cost=settings.ask_above.cost,
         ask_above_calls=settings.ask_above.calls,
-        engine=declared.engine or settings.engine,
+        engine=keys.engine or settings.engine,
         ray_address=settings.ray.address,
         ray_from_project=settings.ray.address is not None,
-        environment=readable_variables(
-            settings.environment, variables_named_by([*chosen_models, *judges.values(), *embedders.values()])
-        ),
+        environment=readable_variables(settings.environment, variables),
     )
 
 
@@ -166,9 +179,7 @@ def _content(prompt: Path) -> str:
         ) from None
 
 
-def _declared(
-    prompt: Path, name: str | None, header: Header, project: ProjectFile
-) -> tuple[str, ExperimentKey, Path]:
+def _declared(prompt: Path, name: str | None, header: Header, project: ProjectFile) -> _Declared:
     own = header.experiments or {}
     shared = project.settings.experiments
     if name is None:
@@ -176,9 +187,9 @@ def _declared(
             raise UsageError("the prompt declares no experiment", FilePlace(prompt), HOW_TO_DECLARE)
         name = next(iter(own or shared))
     if name in own:
-        return name, own[name], prompt.parent
+        return _Declared(name, own[name], prompt.parent)
     if name in shared:
-        return name, shared[name], project.root
+        return _Declared(name, shared[name], project.root)
     known = [*own, *shared]
     listed = ", ".join(f"`{each}`" for each in known)
     raise UsageError(

@@ -22,7 +22,9 @@ from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
-    from promptls.experiments.single_answer import SingleAnswer
+    from promptls.experiments.single_answer import AskRequest, SingleAnswer
+    from promptls.rendering.outcome import RenderFailure
+    from promptls.workspace.snapshot import Snapshot
 
 SUMMARY = "ask a model with a prompt and one sample"
 
@@ -67,54 +69,23 @@ def execute(arguments: argparse.Namespace) -> int:
     """Ask the model; 1 if the prompt does not render."""
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.experiments.access import limited_to
-    from promptls.experiments.single_answer import (
-        ask_once,
-        ask_request,
-        data_name,
-        last_answer,
-        messages_of,
-        store_answer,
-    )
-    from promptls.rendering.make import job_for, limits_for
+    from promptls.experiments.single_answer import ask_once, last_answer, store_answer
     from promptls.rendering.outcome import RenderFailure
-    from promptls.rendering.worker import render_once
 
     chosen, path = choose_one(arguments.file)
     refuse_other_files(chosen.snapshot, path)
     permission.trust_to_render(chosen, [path], this_time=arguments.trust)
-    snapshot = chosen.snapshot
-    sample = chosen_sample(snapshot, path, arguments)
-    name = sample.name if arguments.data is None else data_name(sample.data)
-    base = Path.cwd() if arguments.model else None
-    request = ask_request(snapshot, path, name, model=arguments.model, models_base=base)
-    if not arguments.trust and request.is_model_of_folder:
-        permission.require_trust(snapshot.roots, lambda: FolderCode(models=(request.model,)))
-    job = job_for(snapshot, path, sample.data)
-    if job.evaluation is not None:
-        job = replace(job, evaluation=replace(job.evaluation, with_labels=True))
-    outcome = render_once(job, limits_for(snapshot, path))
-    if isinstance(outcome, RenderFailure):
-        print_failure(outcome, path)
+    request = _request(chosen.snapshot, path, arguments)
+    if isinstance(request, RenderFailure):
+        print_failure(request, path)
         return 1
-    limit = {} if arguments.max_tokens is None else {"max_tokens": arguments.max_tokens}
-    if arguments.data is not None:
-        print_data_notes(snapshot, path, sample)
-    elif sample.kind == "placeholders" and sample.data:
-        print("note: the prompt has no sample: `--data` replaces the placeholders", file=sys.stderr)
-    request = replace(
-        request,
-        messages=messages_of(outcome, path),
-        input_tokens=outcome.tokens_kept,
-        parameters={**request.parameters, **limit},
-        timeout=arguments.timeout,
-    )
     access = request.access()
     with limited_to([access], arguments.allow_key):
         permission.ask_for_keys(access)
         if not arguments.yes and (question := request.question()) is not None:
             less = "limit the answer: `--max-tokens 200`"
             permission.confirm_spending(question, less, less)
-        previous = last_answer(Path(path), name)
+        previous = last_answer(Path(path), request.sample)
         answer = asyncio.run(ask_once(request, None if arguments.json else _show))
     if not arguments.json:
         print("" if answer.response.endswith("\n") else "\n", end="")
@@ -126,6 +97,39 @@ def execute(arguments: argparse.Namespace) -> int:
     if previous is not None:
         _print_previous(previous, answer, whole=arguments.compare)
     return 0
+
+
+def _request(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> AskRequest | RenderFailure:
+    """Return the request with the rendered prompt; the folder must be trusted if it defines the model."""
+    from promptls.experiments.single_answer import ask_request, data_name, messages_of
+    from promptls.rendering.make import job_for, limits_for
+    from promptls.rendering.outcome import RenderFailure
+    from promptls.rendering.worker import render_once
+
+    sample = chosen_sample(snapshot, path, arguments)
+    name = sample.name if arguments.data is None else data_name(sample.data)
+    base = Path.cwd() if arguments.model else None
+    request = ask_request(snapshot, path, name, model=arguments.model, models_base=base)
+    if not arguments.trust and request.is_model_of_folder:
+        permission.require_trust(snapshot.roots, lambda: FolderCode(models=(request.model,)))
+    job = job_for(snapshot, path, sample.data)
+    if job.evaluation is not None:
+        job = replace(job, evaluation=replace(job.evaluation, with_labels=True))
+    outcome = render_once(job, limits_for(snapshot, path))
+    if isinstance(outcome, RenderFailure):
+        return outcome
+    if arguments.data is not None:
+        print_data_notes(snapshot, path, sample)
+    elif sample.kind == "placeholders" and sample.data:
+        print("note: the prompt has no sample: `--data` replaces the placeholders", file=sys.stderr)
+    limit = {} if arguments.max_tokens is None else {"max_tokens": arguments.max_tokens}
+    return replace(
+        request,
+        messages=messages_of(outcome, path),
+        input_tokens=outcome.tokens_kept,
+        parameters={**request.parameters, **limit},
+        timeout=arguments.timeout,
+    )
 
 
 def _show(piece: str) -> None:

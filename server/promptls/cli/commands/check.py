@@ -19,9 +19,11 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
+    from promptls.cli.check_cache import CheckCache
     from promptls.cli.checked import Baseline, BaselineEntry, Checked, CheckedFile, CheckedFiles
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.code_actions import FixedFile
+    from promptls.lint.rule import Finding
     from promptls.workspace.settings import ProjectFile, SettingsProblem
 
 SUMMARY = "find mistakes in prompt files"
@@ -123,28 +125,11 @@ def execute(arguments: argparse.Namespace) -> int:
     chosen = _chosen(arguments)
     trust_where_decided(chosen.workspace, this_time=arguments.trust)
     renders = not arguments.no_render
-    cache = None
-    if not arguments.no_cache:
-        from promptls.cli.check_cache import CheckCache
-
-        cache = CheckCache(chosen.snapshot, [*sorted(rules), f"renders: {renders}"])
+    cache = None if arguments.no_cache else _cache(chosen, rules, renders=renders)
     check = partial(checked_files, chosen, rules, renders=renders, processes=usable_cores(), cache=cache)
     found = check()
     if arguments.fix:
-        # These import much that a check without fixes does not need.
-        from promptls.ide.code_actions import fix_file
-        from promptls.programs.findings import found_in_file
-
-        fixed_files = [
-            fix_file(
-                chosen.workspace,
-                file.path,
-                lambda finding: finding.rule in rules,
-                found_in_file,
-                known=file.findings,
-            )
-            for file in found.files
-        ]
+        fixed_files = _fixed(chosen, found, rules)
         if arguments.diff:
             return _show_diff(fixed_files)
         _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
@@ -172,6 +157,27 @@ def execute(arguments: argparse.Namespace) -> int:
     if checked.left_out is not None and arguments.format != "json":
         print(f"promptls: {checked.left_out}", file=sys.stderr)
     return int(checked.failed())
+
+
+def _cache(chosen: ChosenFiles, rules: frozenset[str], *, renders: bool) -> CheckCache:
+    from promptls.cli.check_cache import CheckCache
+
+    return CheckCache(chosen.snapshot, [*sorted(rules), f"renders: {renders}"])
+
+
+def _fixed(chosen: ChosenFiles, found: CheckedFiles, rules: frozenset[str]) -> list[FixedFile]:
+    """Return the files with the fixes of the rules applied."""
+    # These import much that a check without fixes does not need.
+    from promptls.ide.code_actions import fix_file
+    from promptls.programs.findings import found_in_file
+
+    def is_chosen(finding: Finding) -> bool:
+        return finding.rule in rules
+
+    return [
+        fix_file(chosen.workspace, file.path, is_chosen, found_in_file, known=file.findings)
+        for file in found.files
+    ]
 
 
 def _settings_problems(projects: Iterable[ProjectFile]) -> tuple[SettingsProblem, ...]:
