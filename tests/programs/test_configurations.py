@@ -729,3 +729,43 @@ def test_a_list_inside_of_the_list_of_a_run_is_found(key: str) -> None:
     assert ("unknown-evaluation-key", "others") in found(text)
     for right in ("[*others]", "others", "[others[0]]", f"[others]\n{key} = sum({key}, [])"):
         assert found(f"{imports}{key} = {right}\n", files) == []
+
+
+WHOLE = """
+from opencompass.openicl.icl_evaluator import AccEvaluator
+from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.openicl.icl_prompt_template import PromptTemplate
+from opencompass.openicl.icl_retriever import ZeroRetriever
+
+reader = dict(input_columns=["question"], output_column="answer")
+inference = dict(
+    prompt_template=dict(type=PromptTemplate, template="{question}"),
+    retriever=dict(type=ZeroRetriever),
+    inferencer=dict(type=GenInferencer),
+)
+evaluation = dict(evaluator=dict(type=AccEvaluator, pred_postprocessor=dict(type=clean)), pred_role="BOT")
+datasets = [dict(type=Rows, path="a", reader_cfg=reader, infer_cfg=inference, eval_cfg=evaluation)]
+models = [dict(type=Llama2Chat, abbr="llama", path="b")]
+infer = dict(partitioner=dict(type=Naive), runner=dict(type=Local))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("dict(type=Rows, ", "dict(", ["dict"]),
+        ("dict(type=Rows, ", "dict(**shared, ", []),
+        ("dict(type=Llama2Chat, ", "dict(", ["dict"]),
+        ("dict(type=Llama2Chat, abbr", "made(abbr", []),
+        ("runner=", "runer=", ["runer"]),
+        ("pred_postprocessor=", "pred_postprocesor=", ["pred_postprocesor"]),
+        ('"BOT"', '"assistant"', ['"assistant"']),
+        ('"BOT"', '"JUDGE"', []),
+    ],
+)
+def test_the_parts_of_a_whole_configuration_are_known(old: str, new: str, places: list[str]) -> None:
+    own = "class Rows: ...\nclass Llama2Chat: ...\nclass Naive: ...\nclass Local: ...\n"
+    text = f"{WHOLE}{own}def clean(text): ...\n"
+    assert old in text
+    assert [each for _, each in found(text)] == []
+    assert [each for _, each in found(text.replace(old, new, 1))] == places

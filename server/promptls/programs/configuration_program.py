@@ -15,6 +15,7 @@ from promptls.dialects.opencompass.vocabulary import (
     INFERENCERS,
     MORE_INFERENCERS,
     RETRIEVERS,
+    ROLE_SYNONYMS,
     TEMPLATE_TYPES,
 )
 from promptls.lint.fixes.misspellings import misspelled
@@ -30,6 +31,16 @@ _CLASS: Final = re.compile(r"(?:Evaluator|Inferencer|Retriever|Dataset|Template)
 """The end of the names of classes of OpenCompass."""
 _DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
 _EVALUATION_KEYS: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
+_RUN: Final = ("a task of a run", ("partitioner", "runner"))
+_PARTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "evaluator": (
+        "an evaluator",
+        ("dataset_cfg", "dict_postprocessor", "judge_cfg", "pred_postprocessor", "prompt_template"),
+    ),
+    "eval": _RUN,
+    "infer": _RUN,
+}
+"""What the mappings with these names are, and their keys."""
 _JOINED: Final = re.compile(r"[\"']\s+[\"']")
 """The end of a string and the beginning of the next one."""
 _OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *_DATASET_KEYS})
@@ -42,6 +53,7 @@ def program_problems(
 ) -> Iterator[Finding]:
     """Yield wrong and repeated keys, missing commas, undefined names, and values of the wrong kind."""
     yield from _wrong_keys(own, places)
+    yield from _in_parts(own, places)
     yield from _repeated_keys(own, places)
     yield from _joined_columns(own, places)
     yield from _undefined_names(own, places, names, interpreter)
@@ -59,6 +71,7 @@ def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
     set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
     inferences = _inferences(own, variables) if "inferencer" not in set_later else set()
+    is_whole = _imports_classes(own)
     for node in ast.walk(own):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
             continue
@@ -74,10 +87,45 @@ def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
             what, known = ("a dataset", _DATASET_KEYS) if is_dataset else ("an evaluation", _EVALUATION_KEYS)
             typos = [*_typos(node, what, known, places)]
             yield from typos
+            lacks_type = keys >= {"path", "reader_cfg", "infer_cfg"} and not keys & {"type", None}
+            if lacks_type and is_whole and "type" not in set_later:
+                message = "a dataset needs a `type`, the class that loads its rows"
+                yield Finding(places.span(node.func), message, severity="error")
             lacks_reader = keys >= {"type", "infer_cfg"} and not keys & {"reader_cfg", None}
             if lacks_reader and not typos and "reader_cfg" not in set_later:
                 message = "a dataset needs a `reader_cfg`, which names the columns of its rows"
                 yield Finding(places.span(node.func), message, severity="error")
+
+
+def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield typos in evaluators and in the tasks of a run, models without a class, and foreign roles."""
+    set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    is_whole = any((node.module or "").startswith("opencompass.") for node in _imports(own))
+    for name, value in _named_values(own):
+        if name == "pred_role" and isinstance(value, ast.Constant):
+            role = str(value.value).upper()
+            if ROLE_SYNONYMS.get(role) == "BOT" and role not in _strings(own, besides=value):
+                message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"
+                fix = Fix("Change to `BOT`", (Edit(places.span(value), '"BOT"'),), preferred=True)
+                yield Finding(places.span(value), message, (fix,), severity="warning")
+        if isinstance(value, ast.Call) and name in _PARTS:
+            yield from _typos(value, *_PARTS[name], places)
+        models = value.elts if name == "models" and isinstance(value, ast.List) else []
+        for model in models if is_whole and "type" not in set_later else ():
+            keys = {each.arg for each in model.keywords} if isinstance(model, ast.Call) else {None}
+            if (
+                isinstance(model, ast.Call)
+                and ast.unparse(model.func) == "dict"
+                and not keys & {"type", None}
+            ):
+                message = "a model needs a `type`, its class"
+                yield Finding(places.span(model.func), message, severity="error")
+
+
+def _strings(own: ast.Module, *, besides: ast.expr) -> set[str]:
+    """Return the texts in a program, besides that of one place, in capitals."""
+    constants = (node for node in ast.walk(own) if isinstance(node, ast.Constant) and node is not besides)
+    return {node.value.upper() for node in constants if isinstance(node.value, str)}
 
 
 def _inferences(own: ast.Module, variables: Mapping[str, ast.expr]) -> set[int]:
@@ -271,9 +319,13 @@ def _imported_lists(own: ast.Module) -> Iterator[str]:
 
 def _imports_classes(own: ast.Module) -> bool:
     """Return whether a program imports OpenCompass's classes one by one; an excerpt imports nothing."""
-    imports = [node for node in ast.walk(own) if isinstance(node, ast.ImportFrom)]
+    imports = [*_imports(own)]
     has_star = any(alias.name == "*" for node in imports for alias in node.names)
     return not has_star and any((node.module or "").startswith("opencompass.openicl") for node in imports)
+
+
+def _imports(own: ast.Module) -> Iterator[ast.ImportFrom]:
+    return (node for node in ast.walk(own) if isinstance(node, ast.ImportFrom))
 
 
 def _import_of(own: ast.Module, name: str, places: PythonPlaces) -> Span | None:
