@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.history import last_run, read_run
-from promptls.experiments.run_index import known_runs
+from promptls.experiments.run_list import known_runs
 from promptls.experiments.store import FILE, FOLDER, Store
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.results_view.results_client import ResultsProcess
@@ -53,9 +53,9 @@ def store(results: Path) -> Iterator[sqlite3.Connection]:
 @pytest.mark.parametrize(
     "change",
     [
-        f"DROP TABLE finished; CREATE VIEW finished AS {ENDLESS} SELECT x AS file, 1 AS changed FROM n",
+        f"DROP TABLE prompts; CREATE VIEW prompts AS {ENDLESS} SELECT x AS digest, 1 AS made FROM n",
         f"DROP TABLE runs; CREATE VIEW runs AS {ENDLESS} SELECT x AS id, '' AS name, '' AS header FROM n",
-        f"CREATE TRIGGER t AFTER INSERT ON finished BEGIN INSERT INTO more {ENDLESS} SELECT x FROM n; END",
+        f"CREATE TRIGGER t AFTER INSERT ON runs BEGIN INSERT INTO more {ENDLESS} SELECT x FROM n; END",
         "CREATE TABLE more (x)",
     ],
 )
@@ -84,10 +84,6 @@ def test_runs_that_somebody_wrote_into_the_store_are_passed_over(
     results: Path, store: sqlite3.Connection, header: bytes, name: str, owner: str
 ) -> None:
     store.execute("INSERT INTO runs VALUES (1, ?, ?, ?)", (name, header, owner))
-    store.execute(
-        "INSERT INTO finished VALUES ('a.json', 1, 1, 'n', 's', 'p', 'e', 't', ?)",
-        (header.decode("latin-1"),),
-    )
     store.commit()
 
     assert [run.name for run in known_runs(results)] == [NAME]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptls.experiments.experiment import Experiment
     from promptls.experiments.history import MetricSummary, RunSummary
     from promptls.experiments.prepare import Prepared
-    from promptls.experiments.run_index import KnownRun
+    from promptls.experiments.run_list import KnownRun
     from promptls.experiments.run_protocol import Planned
     from promptls.experiments.verdicts import Threshold
     from promptls.models.model import ModelReference
@@ -162,7 +162,7 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
 
 def _other_version(run: RunSummary) -> KnownRun | None:
     """Return the last run of a different prompt file whose scores are comparable to this one's."""
-    from promptls.experiments.run_index import known_runs
+    from promptls.experiments.run_list import known_runs
 
     metrics = {metric.name for metric in run.metrics}
     return next(

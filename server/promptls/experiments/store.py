@@ -1,4 +1,4 @@
-"""The SQLite file of a results folder: answers, unfinished runs, and an index of the finished ones.
+"""The SQLite file of a results folder: answers and unfinished runs.
 
 It is `experiments/.cache/results.sqlite`, in WAL mode, and can be used by several processes concurrently,
 any of which may be killed at any time. Table (CSV) and manifest (JSON) of a finished run are published
@@ -54,10 +54,6 @@ CREATE TABLE calls (
   number INTEGER NOT NULL, model INTEGER NOT NULL, repeat INTEGER NOT NULL, call TEXT NOT NULL
 );
 CREATE INDEX calls_of_result ON calls (run, number, model, repeat);
-CREATE TABLE finished (
-  file TEXT PRIMARY KEY, changed INTEGER NOT NULL, size INTEGER NOT NULL, name TEXT, started TEXT,
-  prompt TEXT, experiment TEXT, text_hash TEXT, known TEXT
-);
 """
 
 
@@ -268,9 +264,11 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise _foreign(path, "another program has written it")
     elif version != FORMAT:
         raise _foreign(path, "another version of promptls has written it")
-    elif _schema(connection) != _own_schema():
-        # Views or triggers of an untrusted file could run forever, or forge answers.
-        raise _foreign(path, "its tables are not those of promptls")
+    else:
+        connection.execute("DROP TABLE IF EXISTS finished")  # earlier versions listed finished runs here
+        if _schema(connection) != _own_schema():
+            # Views or triggers of an untrusted file could run forever, or forge answers.
+            raise _foreign(path, "its tables are not those of promptls")
     # Commits survive the process's death immediately; a power failure may lose those since the last `sync`.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")

@@ -26,7 +26,7 @@ from promptls.experiments.result_pages import (
     table_columns,
 )
 from promptls.experiments.row_choice import as_ranges
-from promptls.experiments.run_index import known_runs
+from promptls.experiments.run_list import known_runs
 from promptls.results_view import results_wire
 from promptls.results_view.notes import Note, notes_json, notes_of, save_note
 from promptls.results_view.results_wire import ExportForm

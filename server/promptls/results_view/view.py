@@ -16,7 +16,7 @@ from promptls.experiments.history import MetricSummary, RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import paired_places, run_json, scored_columns, stamp_of_table
 from promptls.experiments.row_choice import is_of_examples
-from promptls.experiments.run_index import KnownRun, known_runs
+from promptls.experiments.run_list import KnownRun, known_runs
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of

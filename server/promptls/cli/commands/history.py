@@ -13,7 +13,7 @@ from promptls.security.files import read_bytes
 from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
-    from promptls.experiments.run_index import KnownRun
+    from promptls.experiments.run_list import KnownRun
 
 SUMMARY = "list the runs of experiments"
 
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Print the runs; return 1 if there are none."""
     from promptls.experiments.named_runs import folders_of_runs
-    from promptls.experiments.run_index import known_runs, newest_first
+    from promptls.experiments.run_list import known_runs, newest_first
 
     file: Path | None = arguments.file
     prompt = None if file is None or file.is_dir() else file
@@ -107,7 +107,7 @@ def _print(runs: list[KnownRun]) -> None:
 
 
 def _row(run: KnownRun, metrics: list[str]) -> TableRow:
-    from promptls.experiments.run_index import run_notes
+    from promptls.experiments.run_list import run_notes
 
     rows = f"{run.done:,}" if run.done == run.rows else f"{run.done:,} of {run.rows:,}"
     commit = (run.commit or "")[:COMMIT] + ("*" if run.dirty else "")

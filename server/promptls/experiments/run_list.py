@@ -1,26 +1,20 @@
-"""The index of all runs of a results folder, including running and unfinished ones.
-
-Finished runs are indexed in the store, and their manifests are read again only if they have
-changed.
-"""
+"""The runs of a results folder, including running and unfinished ones."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
 from promptls.experiments.row_choice import chosen_rows
 from promptls.experiments.scores import score_text
-from promptls.experiments.store import READ_SECONDS, Store
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
-from promptls.security.files import MAX_BYTES, is_folder, names_in, stamp_of
+from promptls.security.files import cached_by_file, names_in
 from promptls.text.errors import UserError
 from promptls.text.format import plural
 
@@ -108,12 +102,9 @@ def known_runs(
         conditions["experiment"] = experiment
     if same_text is not None:
         conditions["text_hash"] = hash_of_text(same_text)
-    found = _finished(folder, conditions, limit)
-    found += [
-        run
-        for state in unfinished_runs(folder)
-        if (run := _unfinished(state)) is not None and _meets(run, conditions)
-    ]
+    states = map(_unfinished, unfinished_runs(folder))
+    unfinished = (run for run in states if run is not None and _meets(run, conditions))
+    found = [*_finished(folder, conditions, limit), *unfinished]
     return [_place(run, folder) for run in newest_first(found, limit)]
 
 
@@ -126,78 +117,14 @@ def _meets(run: KnownRun, conditions: Mapping[str, str]) -> bool:
     return all(getattr(run, column) == value for column, value in conditions.items())
 
 
-def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> list[KnownRun]:
-    if not is_folder(folder):
-        return []
-    where = "".join(f" AND {column} = ?" for column in conditions)
-    query = (
-        f"SELECT known FROM finished WHERE length(known) <= ?{where} "  # noqa: S608 - constants
-        "ORDER BY started DESC, name DESC LIMIT ?"
-    )
-    try:
-        store = Store(folder, READ_SECONDS)
-        try:
-            _update(store, folder)
-            rows = store.query(
-                query, (MAX_BYTES, *conditions.values(), -1 if limit is None else limit)
-            ).fetchall()
-        finally:
-            store.close()
-    except (UserError, OSError, sqlite3.Error):
-        # The index cannot be used, but the manifests can be read.
-        found = (_of_manifest(folder / name) for name, _ in _manifests(folder))
-        return [run for run in found if run is not None and _meets(run, conditions)]
-    return [run for (known,) in rows if (run := _from_json(known)) is not None]
+def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> Iterator[KnownRun]:
+    """Return at most `limit` finished runs, latest first."""
+    names = [name.removesuffix(".json") for name in names_in(folder) if _MANIFEST.fullmatch(name)]
+    runs = (_of_manifest(folder / f"{name}.json") for name in sorted(names, reverse=True))
+    return islice((run for run in runs if run is not None and _meets(run, conditions)), limit)
 
 
-def _from_json(known: str) -> KnownRun | None:
-    try:
-        values = json.loads(known)
-        return KnownRun(**{**values, "models": tuple(values["models"])})
-    except (LookupError, TypeError, ValueError):
-        return None
-
-
-def _update(store: Store, folder: Path) -> None:
-    indexed = {
-        name: (changed, size)
-        for name, changed, size in store.query("SELECT file, changed, size FROM finished")
-    }
-    there = dict(_manifests(folder))
-    gone = [name for name in indexed if name not in there]
-    fresh = [name for name, stamp in there.items() if indexed.get(name) != stamp]
-    if not gone and not fresh:
-        return
-    with store.transaction():
-        for name in gone:
-            store.query("DELETE FROM finished WHERE file = ?", (name,))
-        for name in fresh:
-            run = _of_manifest(folder / name)
-            if run is not None:
-                store.query(
-                    "INSERT OR REPLACE INTO finished VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        name,
-                        *there[name],
-                        run.name,
-                        run.started,
-                        run.prompt,
-                        run.experiment,
-                        run.text_hash,
-                        json.dumps(asdict(run)),
-                    ),
-                )
-
-
-def _manifests(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the name, modification time and size of each manifest."""
-    for name in names_in(folder):
-        if _MANIFEST.fullmatch(name):
-            stamp = stamp_of(folder / name)
-            if stamp is not None:
-                yield name, stamp
-
-
+@cached_by_file(2_000)
 def _of_manifest(path: Path) -> KnownRun | None:
     """Return the run of a manifest; None if the file is not a manifest."""
     try:

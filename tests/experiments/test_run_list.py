@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from promptls.experiments import run_index
+from promptls.experiments import run_list
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.run_index import known_runs
+from promptls.experiments.run_list import known_runs
 from promptls.experiments.store import FILE, FOLDER
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
@@ -77,8 +79,8 @@ async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.Monk
         shutil.copy(manifest, folder.results / f"{name}.json")
     assert len(known_runs(folder.results)) == 201
     read: list[Path] = []
-    known = run_index._of_manifest
-    monkeypatch.setattr(run_index, "_of_manifest", lambda path: read.append(path) or known(path))
+    content = run_list.manifest_of
+    monkeypatch.setattr(run_list, "manifest_of", lambda path: read.append(path) or content(path))
     assert len(known_runs(folder.results, limit=5)) == 5
     assert read == []
     (folder.results / "20200101-000007-ask.json").unlink()
@@ -87,7 +89,7 @@ async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.Monk
     assert len(read) == 1
 
 
-async def test_a_broken_manifest_and_a_broken_index_are_passed_over(folder: Folder) -> None:
+async def test_a_broken_manifest_and_a_broken_store_are_passed_over(folder: Folder) -> None:
     await folder.ask()
     (folder.results / "20200101-000000-ask.json").write_text("{", "utf-8")
     (folder.results / "20200101-000001-ask.json").write_text(json.dumps({"run": 1}), "utf-8")
@@ -96,12 +98,12 @@ async def test_a_broken_manifest_and_a_broken_index_are_passed_over(folder: Fold
     assert len(known_runs(folder.results)) == 1
 
 
-async def test_runs_are_listed_if_the_entries_of_the_index_are_damaged(folder: Folder) -> None:
+async def test_a_list_of_runs_in_the_store_of_an_earlier_version_is_removed(folder: Folder) -> None:
     await folder.ask()
-    (before,) = known_runs(folder.results)
-    file = folder.results / FOLDER / FILE
-    file.write_bytes(file.read_bytes().replace(b'"status"', b'"st\xff\xfeus"'))
-    assert known_runs(folder.results) == [before]
+    with closing(sqlite3.connect(folder.results / FOLDER / FILE)) as store:
+        store.execute("CREATE TABLE finished (file TEXT PRIMARY KEY, known TEXT)")
+    await folder.ask()
+    assert len(known_runs(folder.results)) == 2
 
 
 def test_a_folder_without_runs_has_none(tmp_path: Path) -> None:
