@@ -117,6 +117,48 @@ async def test_garbage_in_cycles_is_freed_in_a_long_pause(
         gc.enable()
 
 
+async def test_a_closed_document_is_freed_after_garbage_was_freed_in_a_pause(tmp_path: Path) -> None:
+    server = InProcess(tmp_path, CLIENT)
+    await server.begin()
+    before = gc.get_freeze_count()
+    uri = server.open("a.yml.j2", "".join(map(PART.format, range(300))))
+    await ask_everything(server, uri)
+    session.free_garbage()
+    frozen = gc.get_freeze_count()
+    assert frozen > before + 5_000
+    server.send(method="textDocument/didClose", params={"textDocument": {"uri": uri}})
+    for _ in range(2_000):
+        if gc.get_freeze_count() < frozen - 5_000:
+            break
+        await asyncio.sleep(0.01)
+    else:
+        pytest.fail("the document is not freed")
+    await server.end()
+
+
+def test_a_pause_is_too_short_to_search_many_older_objects() -> None:
+    searched: list[int] = []
+
+    def note(phase: str, details: dict[str, int]) -> None:
+        if phase == "start":
+            searched.append(details["generation"])
+
+    session.free_garbage()
+    gc.callbacks.append(note)
+    try:
+        objects: list[list[object]] = [[] for _ in range(60_000)]
+        gc.collect()
+        searched.clear()
+        session.free_garbage()
+        assert searched == [1]
+        session.free_garbage()
+        assert searched == [1, 2]
+    finally:
+        gc.callbacks.remove(note)
+        gc.unfreeze()
+    assert len(objects) == 60_000
+
+
 class Cycle:
     """An object that only the garbage collection frees."""
 

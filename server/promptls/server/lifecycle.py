@@ -76,9 +76,10 @@ async def _preload() -> None:
             await asyncio.sleep(_LOADING_PAUSE)
             import_module(name)
         gc.freeze()  # loaded modules stay, so garbage collection can skip their objects
-        # Parsed files consist of many small, long-lived objects. A full garbage collection takes tens of
-        # milliseconds, and by default happens every few keystrokes; `Scheduler` does it in long pauses.
-        gc.set_threshold(50_000, 50, 100)
+        # Parsed files consist of many small, long-lived objects. A search through all of them takes a tenth
+        # of a second, and by default happens every few keystrokes. With these thresholds, only young objects
+        # are searched, at most 40,000 at a time; `free_garbage` searches others in long pauses.
+        gc.set_threshold(20_000, 1, 10_000)
     except ImportError:
         log.exception("a part of the server cannot be loaded")
 
