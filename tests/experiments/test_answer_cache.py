@@ -131,6 +131,27 @@ async def test_a_file_that_is_no_store_is_named_and_stays(
     assert len(used.requests) == 20
 
 
+async def test_a_store_that_is_damaged_behind_its_first_pages_is_named_and_stays(
+    folder: Folder, used: ModelServer
+) -> None:
+    await folder.ask()
+    path = folder.results / FOLDER / FILE
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        (page,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'runs'").fetchone()
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="malformed") as failure:
+        await folder.ask()
+    assert failure.value.place == FilePlace(path)
+    assert "move it away" in str(failure.value.remedy)
+    assert path.read_bytes() == before
+    path.unlink()
+    await folder.ask()
+
+
 async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
     caches = [AnswerCache(folder.results) for _ in range(2)]
     answer = Completion("yes", 1, 1, 0.1, "m", "stop")

@@ -154,8 +154,20 @@ def message_of(error: sqlite3.Error | OSError) -> str:
     return str(error)
 
 
+_IF_DAMAGED: Final = (
+    "move it away, and another is created: finished runs are in their CSV files, and are not affected"
+)
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error means that the file is damaged, for example after a power failure."""
+    return type(error) is sqlite3.DatabaseError
+
+
 def remedy_of(error: sqlite3.Error | OSError) -> str:
     """Return what makes the write that failed possible."""
+    if is_damage(error):
+        return _IF_DAMAGED
     if "locked" in str(error):
         return "end the program that has the file open"
     if isinstance(error, OSError) and error.errno == errno.EINVAL:
@@ -318,5 +330,5 @@ def _foreign(path: Path, why: str) -> UserError:
     return UserError(
         f"the file of answers and unfinished runs cannot be used: {why}",
         FilePlace(path),
-        "move it away, and another is created: finished runs are in their CSV files, and are not affected",
+        _IF_DAMAGED,
     )

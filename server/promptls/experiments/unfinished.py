@@ -17,7 +17,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from promptls.experiments.answer_cache import CallInFlight
 from promptls.experiments.scores import RowResult
-from promptls.experiments.store import READ_SECONDS, Store, message_of, remedy_of, store_exists
+from promptls.experiments.store import (
+    FILE,
+    FOLDER,
+    READ_SECONDS,
+    Store,
+    is_damage,
+    message_of,
+    remedy_of,
+    store_exists,
+)
 from promptls.security.files import MAX_BYTES, is_file
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import file_name_problem
@@ -134,11 +143,14 @@ class UnfinishedRun:
 
     def unwritten(self, error: sqlite3.Error | OSError) -> UnwrittenError:
         """Return the error for a failed write."""
+        remedy = remedy_of(error)
+        if not is_damage(error):
+            remedy += f", and continue with `promptls run --resume {self.name}`; "
+            remedy += f"the {self.count} finished rows are kept"
         return UnwrittenError(
             f"the results cannot be written: {message_of(error)}",
             FilePlace(getattr(error, "filename", None) or self.store.path),
-            f"{remedy_of(error)}, and continue with `promptls run --resume {self.name}`; "
-            f"the {self.count} finished rows are kept",
+            remedy,
         )
 
     @contextlib.contextmanager
@@ -217,7 +229,9 @@ def create_run(folder: Path, stem: str, now: datetime, header: Mapping[str, Any]
     except (OSError, sqlite3.Error) as error:
         raise UserError(
             f"the results cannot be written: {message_of(error)}",
-            FilePlace(error.filename if isinstance(error, OSError) and error.filename else folder),
+            FilePlace(
+                getattr(error, "filename", None) or (folder / FOLDER / FILE if is_damage(error) else folder)
+            ),
             remedy_of(error),
         ) from None
     raise UserError("a thousand runs began in this second", FilePlace(folder), "run again")
