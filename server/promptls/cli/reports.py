@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from promptls import __version__
 from promptls.cli.checked import fingerprints, region_of, repository_path
@@ -19,7 +19,7 @@ from promptls.cli.terminal import Color, json_text, paint, printed_path, shown_p
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import annotation_message, annotation_property, for_terminal_line
-from promptls.text.format import plural, xml_text
+from promptls.text.format import junit_text, plural, xml_text
 from promptls.text.positions import Span, line_column, line_end, line_starts
 
 if TYPE_CHECKING:
@@ -306,16 +306,12 @@ def as_junit(checked: Checked) -> str:
     for file in checked.files:
         if file.kind is not Kind.OTHER:
             _suite(root, checked, file)
-    for count in ("tests", "failures", "errors"):
-        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
-    indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+    return junit_text(root)
 
 
 def _suite(root: Element, checked: Checked, file: CheckedFile) -> None:
     path = xml_text(repository_path(file.path))
-    failures = sum(checked.is_grave(finding) for finding in file.findings)
-    suite = _add_suite(root, path, tests=max(1, len(file.findings)), failures=failures)
+    suite = SubElement(root, "testsuite", name=path, skipped="0", time="0")
     for finding in file.findings:
         _case(suite, path, checked, file, finding)
     if not file.findings:
@@ -343,26 +339,13 @@ def _case(suite: Element, path: str, checked: Checked, file: CheckedFile, findin
 
 
 def _settings(root: Element, checked: Checked) -> None:
-    suite = _add_suite(root, "settings", tests=len(checked.problems), errors=len(checked.problems))
+    suite = SubElement(root, "testsuite", name="settings", skipped="0", time="0")
     for number, problem in enumerate(checked.problems, 1):
         name = repository_path(str(problem.place.path)) if problem.place else "settings"
         case = SubElement(suite, "testcase", name=f"setting {number}", classname=xml_text(name), time="0")
         where = f"{problem.place._replace(path=name).text()}: " if problem.place else ""
         message = xml_text(problem.message)
         SubElement(case, "error", type="settings", message=message).text = f"{xml_text(where)}{message}"
-
-
-def _add_suite(root: Element, name: str, *, tests: int, failures: int = 0, errors: int = 0) -> Element:
-    return SubElement(
-        root,
-        "testsuite",
-        name=name,
-        tests=str(tests),
-        failures=str(failures),
-        errors=str(errors),
-        skipped="0",
-        time="0",
-    )
 
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from promptls.experiments.history import (
     MetricSummary,
@@ -24,7 +24,7 @@ from promptls.experiments.scores import RowResult
 from promptls.experiments.unfinished import RunFollower
 from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.format import shorten_line, xml_text
+from promptls.text.format import junit_text, shorten_line, xml_text
 from promptls.text.suggest import did_you_mean
 
 _MAX_ROWS: Final = 5000
@@ -370,10 +370,7 @@ def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
     for run, thresholds in judged:
         for model in run.models:
             _suite(root, run, model, thresholds)
-    for count in ("tests", "failures", "errors"):
-        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
-    indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+    return junit_text(root)
 
 
 def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Threshold]) -> None:
@@ -381,40 +378,35 @@ def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Thre
     if not run.is_complete:
         properties = SubElement(suite, "properties")
         SubElement(properties, "property", name="partial", value=xml_text(chosen_rows(str(run.rows_chosen))))
-    tests = failures = errors = 0
     seconds = 0.0
     for cells in row_results(run):
-        if cells["model"] != model:
-            continue
-        tests += 1
-        seconds += float(cells["seconds"] or 0)
-        case = SubElement(
-            suite,
-            "testcase",
-            name=xml_text(_name(cells)),
-            classname=xml_text(f"{run.prompt.name}.{run.experiment}"),
-            time=cells["seconds"] or "0",
-        )
-        said = list(_said(run, cells))
-        if cells["error"]:
-            errors += 1
-            SubElement(case, "error", message=xml_text(cells["error"]))
-        elif said and not thresholds:
-            failures += 1
-            failure = SubElement(case, "failure", message=xml_text("; ".join(said)))
-            failure.text = xml_text(cells["response"][:SHOWN])
-        elif said:
-            SubElement(case, "system-out").text = xml_text("\n".join(said))
+        if cells["model"] == model:
+            seconds += float(cells["seconds"] or 0)
+            _case(suite, run, cells, are_failures=not thresholds)
     for limit in thresholds:
-        tests += 1
         case = SubElement(suite, "testcase", name=xml_text(f"threshold of {limit.metric}"), time="0")
         if limit.is_missed_by(run):
-            failures += 1
             SubElement(case, "failure", message=xml_text(limit.message(run)))
-    counts = {"tests": tests, "failures": failures, "errors": errors}
-    for name, count in counts.items():
-        suite.set(name, str(count))
     suite.set("time", f"{seconds:.3f}")
+
+
+def _case(suite: Element, run: RunSummary, cells: Mapping[str, str], *, are_failures: bool) -> None:
+    """Add the case of a row; with `are_failures`, bad scores are failures, otherwise output."""
+    case = SubElement(
+        suite,
+        "testcase",
+        name=xml_text(_name(cells)),
+        classname=xml_text(f"{run.prompt.name}.{run.experiment}"),
+        time=cells["seconds"] or "0",
+    )
+    said = list(_said(run, cells))
+    if cells["error"]:
+        SubElement(case, "error", message=xml_text(cells["error"]))
+    elif said and are_failures:
+        failure = SubElement(case, "failure", message=xml_text("; ".join(said)))
+        failure.text = xml_text(cells["response"][:SHOWN])
+    elif said:
+        SubElement(case, "system-out").text = xml_text("\n".join(said))
 
 
 def _name(cells: Mapping[str, str]) -> str:
