@@ -21,7 +21,6 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     parameters_of,
-    required_parameters,
     unknown_argument,
 )
 from promptls.semantic.template import Template
@@ -29,6 +28,7 @@ from promptls.settings.header import ExperimentKey
 from promptls.syntax.python_places import PythonPlaces, parse_python
 from promptls.text.format import in_code
 from promptls.text.positions import Span
+from promptls.workspace.python_experiments import required_parameters
 from promptls.workspace.snapshot import Snapshot
 
 _FIXTURE: Final = "promptls"
@@ -180,7 +180,7 @@ def _run(program: Program, call: ast.Call, experiments: Mapping[str, Function]) 
         return
     # The first arguments are the dataset, the name of the results and their backend.
     given |= {*parameters[: max(len(call.args) - 3, 0)]}
-    missing = [each for each in required_parameters(experiment)[1:] if each not in given]
+    missing = [each for each in required_parameters(experiment.args)[1:] if each not in given]
     if missing:
         yield Finding(program.span(call.func), f"`{experiment.name}` needs {in_code(missing)}")
 

@@ -16,7 +16,6 @@ from promptls.programs.metric_prompts import (
     fields_of,
     findings_in_metric_prompts,
     limits_of,
-    prompt_of,
 )
 from promptls.programs.metric_results import RESULT_FIELDS, Classes, assigned_in
 from promptls.programs.program import (
@@ -29,12 +28,12 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     parameters_of,
-    required_parameters,
     unknown_argument,
 )
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
+from promptls.workspace.python_experiments import required_parameters
 
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
@@ -97,7 +96,7 @@ def metrics_of(program: Program) -> Metrics:
         made = program.library_name(call.func)
         if made in PROMPTED:
             classes[name] = classes_of(call) if made == "DiscreteMetric" else None
-            prompt = prompt_of(program, call)
+            prompt = program.resolved(argument(call, "prompt"))
             if prompt is not None and (fields := fields_of(prompt)) is not None:
                 needs_judge = program.meaning(call.func)[0] == "ragas" and argument(call, "llm") is None
                 prompts[name] = _Prompt(program, prompt, fields, needs_judge and not is_open(call))
@@ -245,7 +244,7 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
         return
     given = {keyword.arg for keyword in call.keywords}
     unknown = [each for each in call.keywords if each.arg not in parameters]
-    missing = [each for each in required_parameters(metric.function) if each not in given]
+    missing = [each for each in required_parameters(metric.function.args) if each not in given]
     for keyword in unknown:
         found = unknown_argument(program, keyword, f"the metric takes no `{keyword.arg}`", missing)
         yield found if missing else replace(found, severity="warning")  # The metric ignores it.

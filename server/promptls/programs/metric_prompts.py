@@ -41,17 +41,6 @@ _SCALE: Final = re.compile(
 )
 
 
-def prompt_of(program: Program, call: ast.Call) -> ast.expr | None:
-    """Return the prompt of a metric, also of one that is in a variable of the module."""
-    prompt = argument(call, "prompt")
-    if isinstance(prompt, ast.Name) and program.bindings[prompt.id] == 1:
-        for node in program.tree.body:
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == prompt.id:
-                    return value
-    return prompt
-
-
 def fields_of(prompt: ast.expr | None) -> list[str] | None:
     """Return the fields of the literal prompt of a metric; None if they are not all names."""
     if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
@@ -89,7 +78,7 @@ def findings_in_metric_prompts(program: Program) -> Iterator[Finding]:
         made = program.library_name(call.func)
         if made not in PROMPTED or is_open(call):
             continue
-        prompt = prompt_of(program, call)
+        prompt = program.resolved(argument(call, "prompt"))
         yield from findings_in_braces(program, prompt, None)
         if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
             continue
@@ -159,7 +148,7 @@ def _filled_early(program: Program) -> Iterator[Finding]:
         if program.library_name(call.func) not in PROMPTED:
             continue
         given = scored.get(name, set())
-        match prompt_of(program, call):
+        match program.resolved(argument(call, "prompt")):
             case ast.JoinedStr(values=values) as prompt:
                 for value in values:
                     match value:

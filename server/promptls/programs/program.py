@@ -251,15 +251,6 @@ def parameters_of(function: Function) -> list[str]:
     return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
-def required_parameters(function: Function) -> list[str]:
-    """Return the names of a function's parameters without a default."""
-    arguments = function.args
-    placed = [*arguments.posonlyargs, *arguments.args]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    without = placed[: len(placed) - len(arguments.defaults)]
-    return [each.arg for each in (*without, *(own for own, default in named if default is None))]
-
-
 def unknown_argument(program: Program, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:
     """Return the finding for an argument that is not one of the `known`."""
     span = program.span(keyword)

@@ -188,7 +188,7 @@ class _Reader:
     def _datasets(self) -> Iterator[PythonName]:
         for node in self._tree.body:
             if isinstance(node, ast.FunctionDef):
-                if not _required(node.args) and (node.name == _LOADER or self._gives_dataset(node)):
+                if not required_parameters(node.args) and (node.name == _LOADER or self._gives_dataset(node)):
                     yield self._defined(node)
             elif isinstance(node, ast.Assign) and self._is_dataset(node.value):
                 yield from self._assigned(node)
@@ -229,7 +229,7 @@ class _Reader:
             node.name,
             self._defined(node).line,
             tuple(parameters),
-            frozenset(_required(node.args)) & frozenset(parameters),
+            frozenset(required_parameters(node.args)) & frozenset(parameters),
             frozenset(
                 text
                 for text in texts
@@ -316,15 +316,12 @@ def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _required(arguments: ast.arguments) -> list[str]:
+def required_parameters(arguments: ast.arguments) -> list[str]:
+    """Return the names of the parameters without a default."""
     placed = [*arguments.posonlyargs, *arguments.args]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     without = placed[: len(placed) - len(arguments.defaults)]
-    named = [
-        each
-        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if default is None
-    ]
-    return [each.arg for each in (*without, *named)]
+    return [each.arg for each in (*without, *(own for own, default in named if default is None))]
 
 
 def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[PythonExperiment, ...]:
