@@ -30,6 +30,15 @@ def test_without_a_path_the_current_folder_is_walked(folder: Path) -> None:
     assert chosen.named == ()
 
 
+def test_programs_that_import_a_library_are_found_if_they_are_asked_for(folder: Path) -> None:
+    (folder / "app.py").write_text("import os\nfrom prompt_poet import Prompt\n")
+    (folder / "late.py").write_text("def run():\n    from ragas.metrics import faithfulness\n")
+    (folder / "other.py").write_text("text = 'import ragas'\nimport ragasped\n")
+    (folder / ".hidden" / "app.py").write_text("import ragas\n")
+    prompts = shown(folder, choose([]).found)
+    assert shown(folder, choose([], programs=True).found) == [*prompts, "app.py", "late.py"]
+
+
 def test_a_named_file_is_accepted_regardless_of_its_name(folder: Path) -> None:
     assert shown(folder, choose(["notes.txt"]).named) == ["notes.txt"]
 

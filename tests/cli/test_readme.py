@@ -61,7 +61,7 @@ def test_the_example_that_it_names_has_no_findings(folder: Path, capsys: pytest.
     # Runs that somebody has made of the example are no part of it.
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("experiments"))
     main(["check"])
-    assert capsys.readouterr().out == "No findings in 6 prompts.\n"
+    assert capsys.readouterr().out == "No findings in 6 prompts and 1 program.\n"
 
 
 def test_its_links_lead_somewhere() -> None:

@@ -19,7 +19,7 @@ from promptls.security.trust import covers_home
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import nearest
-from promptls.workspace.disk import MAX_BYTES, has_prompt_name, prompt_paths
+from promptls.workspace.disk import MAX_BYTES, has_prompt_name, program_paths, prompt_paths
 from promptls.workspace.settings import folder_to_trust, project_folder
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -43,10 +43,11 @@ class ChosenFiles:
         return tuple(dict.fromkeys([*self.named, *self.found]))
 
 
-def choose(arguments: Sequence[str]) -> ChosenFiles:
+def choose(arguments: Sequence[str], *, programs: bool = False) -> ChosenFiles:
     """Return the files at the paths `arguments`, searching folders for prompt files.
 
     The default is the working directory. Files matched by the setting `include` are also prompt files.
+    With `programs`, folders are also searched for Python files that import a library whose uses are checked.
 
     The snapshot's roots are the projects around the files, because includes are resolved from there.
     The workspace is not trusted; `cli.permission` decides that.
@@ -61,8 +62,11 @@ def choose(arguments: Sequence[str]) -> ChosenFiles:
     def is_prompt(path: str) -> bool:
         return has_prompt_name(path) or snapshot.project(path).includes(path)
 
-    found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path, is_prompt))
-    return ChosenFiles(workspace, named, found)
+    folders = [path for path in paths if path.is_dir()]
+    found = [file for folder in folders for file in prompt_paths(folder, is_prompt)]
+    if programs:
+        found += [file for folder in folders for file in program_paths(folder)]
+    return ChosenFiles(workspace, named, tuple(found))
 
 
 def choose_text(word: str, text: str) -> ChosenFiles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -126,6 +127,21 @@ class DiskFiles:
             del self._known[next(iter(self._known))]
         self._known[path] = (stamp, template)
         return template
+
+
+def program_paths(folder: Path) -> Iterator[str]:
+    """Yield the paths of the Python files below `folder` that import a library whose uses are checked."""
+    for paths in python_paths_by_folder([str(folder)]):
+        for path in paths:
+            try:
+                is_program = _IMPORT.search(read_bytes(path, MAX_BYTES)) is not None
+            except (OSError, ValueError):
+                continue
+            if is_program:
+                yield path
+
+
+_IMPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(?:prompt_poet|promptls|ragas)\b", re.MULTILINE)
 
 
 def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:

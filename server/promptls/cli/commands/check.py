@@ -30,10 +30,10 @@ SUMMARY = "find mistakes in prompt files"
 
 DESCRIPTION = """\
 Check prompt files. Each diagnostic shows its position, its rule and the available fixes.
-Folders are searched for files that end in .yml.j2 or .yaml.j2. Files that are not prompts
-(Ansible, Docker Compose, …) are ignored. To check an OpenCompass configuration or a program
-that loads prompts, name the Python file; it is read, not run. To check the samples and datasets
-of prompts at their places, name the data file.
+Folders are searched for files that end in .yml.j2 or .yaml.j2, and for programs that import
+Prompt Poet, Ragas or promptls, which are read and not run. Files that are not prompts (Ansible,
+Docker Compose, …) are ignored. To check an OpenCompass configuration, or the samples and datasets
+of prompts at their places, name the file.
 
 examples:
   promptls check                        all prompts below this folder
@@ -232,7 +232,7 @@ def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
     from promptls.cli.chosen_files import choose, choose_text, scan_callers
 
     if arguments.stdin_filename is None:
-        chosen = choose(arguments.paths)
+        chosen = choose(arguments.paths, programs=True)
         scan_callers(chosen.workspace)
         return chosen
     return choose_text(arguments.stdin_filename, sys.stdin.buffer.read().decode("utf-8", errors="replace"))
