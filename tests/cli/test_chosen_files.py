@@ -102,6 +102,14 @@ def test_a_file_in_a_chosen_folder_adds_no_root(folder: Path) -> None:
     assert choose([".", "prompts/triage.yml.j2"]).snapshot.roots == (str(folder),)
 
 
+def test_paths_in_a_program_refer_to_the_working_directory_around_it(folder: Path) -> None:
+    (folder / "prompts" / "app.py").write_text("import promptls\n")
+    assert [str(root) for root in choose(["prompts/app.py"]).snapshot.roots] == [str(folder)]
+    assert [str(root) for root in choose(["prompts/triage.yml.j2"]).snapshot.roots] == [
+        str(folder / "prompts")
+    ]
+
+
 def test_nobody_trusts_files_because_they_were_chosen() -> None:
     assert not choose_one("prompts/triage.yml.j2")[0].snapshot.trusted
 

@@ -115,7 +115,7 @@ def existing(word: str) -> Path:
 
 def _around(paths: Sequence[Path]) -> Workspace:
     """Return the projects around some paths, whose files are scanned for references."""
-    roots = [folder_to_trust(path) for path in paths]
+    roots = [_root(path) for path in paths]
     whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or project_folder(path)}
     # The folder of a single file is no project of its own if a folder around it is processed too.
     roots = [
@@ -125,6 +125,16 @@ def _around(paths: Sequence[Path]) -> Workspace:
     restrict_reading(lambda: workspace.snapshot.file_scope)
     workspace.scan()
     return workspace
+
+
+def _root(path: Path) -> Path:
+    """Return the project around a file, or else its folder; for a program the working directory around it.
+
+    The paths in a program refer to the folder where it is started.
+    """
+    here = Path.cwd()
+    is_program = path.suffix == ".py" and not project_folder(path) and path.is_relative_to(here)
+    return here if is_program and not covers_home(here) else folder_to_trust(path)
 
 
 def scan_callers(workspace: Workspace) -> None:
