@@ -1,6 +1,6 @@
 """The entry point of the command line: selects the command, and converts every outcome to an exit code.
 
-A command is a module of the folder `commands` with `SUMMARY`, `DESCRIPTION`, `add_arguments(parser)`
+A command is a module of the folder `commands` with `DESCRIPTION`, `add_arguments(parser)`
 and `execute(arguments)`. Only the module of the chosen command is imported, so that the
 language server does not load the dependencies of rendering, and vice versa.
 """
@@ -58,8 +58,7 @@ COMMANDS: dict[str, str] = {
     "completions": "print a script that completes commands in a shell",
     "doctor": "diagnose the installation",
 }
-"""The commands with their summaries, copies of each module's `SUMMARY`, so that the list of commands does
-not import the modules; a test compares both."""
+"""The commands with their summaries, which are here so that the list of commands imports no module."""
 
 _ELSEWHERE = {
     "diff": "compare",
@@ -81,7 +80,6 @@ _ELSEWHERE = {
 class Command(Protocol):
     """The interface of a command's module."""
 
-    SUMMARY: str
     DESCRIPTION: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from promptls.rendering.outcome import RenderFailure
     from promptls.workspace.snapshot import Snapshot
 
-SUMMARY = "ask a model with a prompt and one sample"
-
 DESCRIPTION = """\
 Render a prompt with a sample, send it to a model and print the answer as it arrives, then its
 tokens, cost and time. The data is chosen as in `promptls render`. The model is that of the first

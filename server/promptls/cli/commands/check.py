@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from promptls.lint.rule import Finding
     from promptls.workspace.settings import ProjectFile, SettingsProblem
 
-SUMMARY = "find mistakes in prompt files"
-
 DESCRIPTION = """\
 Check prompt files. Each diagnostic shows its position, its rule and the available fixes.
 Folders are searched for files that end in .yml.j2 or .yaml.j2, and for programs that import

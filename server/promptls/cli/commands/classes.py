@@ -12,8 +12,6 @@ from promptls.text.format import plural
 if TYPE_CHECKING:
     from promptls.experiments.classification import Classification
 
-SUMMARY = "report precision, recall and F1 of each class"
-
 DESCRIPTION = """\
 Report for each class how many of its predictions are right (precision), how many of its rows
 are found (recall) and the harmonic mean of both (F1), and a confusion matrix.

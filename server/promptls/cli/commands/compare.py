@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from promptls.experiments.comparison import Comparison, MetricComparison
     from promptls.experiments.history import RunSummary
 
-SUMMARY = "compare runs of an experiment"
-
 DESCRIPTION = """\
 Compare runs row by row with the first one. For each, report whether it is better, whether the
 difference is statistically significant, and how many rows would be needed to be sure.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-SUMMARY = "print a script that completes commands in a shell"
-
 DESCRIPTION = """\
 Print a script with which a shell completes the commands, options and files of promptls. Print it
 again after an update.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from promptls.workspace.contract import InputPlace, NeededInput
     from promptls.workspace.snapshot import Snapshot
 
-SUMMARY = "show the inputs of a prompt"
-
 DESCRIPTION = """\
 List the inputs of a prompt, including those of its includes, with their declared or inferred
 types and where they are read. The result can also be a JSON Schema, a pydantic model or a

@@ -13,8 +13,6 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import pack_file, unpack_file
 from promptls.workspace.configuration_files import ConfigurationFiles
 
-SUMMARY = "convert prompts between formats"
-
 DESCRIPTION = """\
 Convert a prompt into a parts template that renders to the same messages, or a parts template
 into a prompt object. Everything that could not be converted is listed. Files are overwritten

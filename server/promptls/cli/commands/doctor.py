@@ -14,8 +14,6 @@ from promptls.text.format import plural
 if TYPE_CHECKING:
     from promptls.cli.diagnosis import Check, State
 
-SUMMARY = "diagnose the installation"
-
 DESCRIPTION = """\
 Check what promptls needs and the extras that most people use: Python and its packages,
 encodings, the embedded model, the settings of the current folder, keys, editors. For anything

@@ -14,8 +14,6 @@ from promptls.text.suggest import nearest
 if TYPE_CHECKING:
     from promptls.lint.rule import Rule
 
-SUMMARY = "explain a rule"
-
 DESCRIPTION = """\
 Print the page of a rule: what it finds, why that is bad, and an example with the fix.
 Without a rule, list all rules.

@@ -18,8 +18,6 @@ from promptls.text.format import plural
 if TYPE_CHECKING:
     from promptls.workspace.snapshot import Snapshot
 
-SUMMARY = "format prompt files"
-
 DESCRIPTION = """\
 Format prompt files: one space inside Jinja tags, around operators and after the colon of a
 key, two columns of indentation for the keys of a part, no trailing white space, and at most

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Finished, Planned
     from promptls.testset.generation import GenerationRequest, PreparedGeneration
 
-SUMMARY = "generate a test dataset from documents"
-
 DESCRIPTION = """\
 Generate a dataset of questions with reference answers from documents (Markdown,
 reStructuredText, plain text). Documents are split at headings into a knowledge graph; rules

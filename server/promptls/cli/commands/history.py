@@ -15,8 +15,6 @@ from promptls.text.errors import FilePlace, UsageError
 if TYPE_CHECKING:
     from promptls.experiments.run_list import KnownRun
 
-SUMMARY = "list the runs of experiments"
-
 DESCRIPTION = """\
 List the runs of a prompt, or of the project and the folders below, newest first, including
 running, cancelled and killed ones with their progress.

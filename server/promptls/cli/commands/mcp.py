@@ -10,8 +10,6 @@ from pathlib import Path
 from promptls.cli.arguments import dollars
 from promptls.text.errors import FilePlace, UsageError
 
-SUMMARY = "start the MCP server for coding agents"
-
 DESCRIPTION = """\
 Start a server of the Model Context Protocol on standard input and output. Its tools check,
 render and edit prompts, run experiments under a budget, compare runs and read results.

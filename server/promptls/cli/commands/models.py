@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from promptls.models.model import ModelReference
     from promptls.models.opening import ModelState
 
-SUMMARY = "list, test and install models"
-
 DESCRIPTION = """\
 List the models of the project and of this machine: address, key variable, price, and what is
 missing. No request is made unless you pass --try, which sends each a short question; a folder

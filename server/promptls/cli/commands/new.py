@@ -12,8 +12,6 @@ from promptls.ide.new_prompt import BESIDE, KINDS, Beside, new_prompt
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.filenames import file_name_problem
 
-SUMMARY = "create a prompt with samples and a dataset"
-
 DESCRIPTION = """\
 Create a prompt NAME.yml.j2 with samples, a dataset and, if requested, an experiment. The prompt
 has no findings and renders at once. Files are overwritten only with --force.

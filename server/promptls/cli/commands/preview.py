@@ -11,8 +11,6 @@ from promptls.cli.pages.page_server import add_page_arguments, serve_until_inter
 from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.terminal import paint, printed_path
 
-SUMMARY = "show a live preview in the browser"
-
 DESCRIPTION = """\
 Open a preview of a prompt in the browser: its parts as a chat with token counts, for any sample
 or row; what a token limit cuts; the request to a provider; and the difference from the last

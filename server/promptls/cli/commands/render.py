@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from promptls.workspace.snapshot import Snapshot
 
 
-SUMMARY = "render a prompt"
-
 DESCRIPTION = """\
 Render a prompt and print its parts with roles and token counts, and what a token limit cuts.
 The data is the file's first sample: from its `samples` file, its examples or its dataset.

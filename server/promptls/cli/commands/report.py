@@ -12,8 +12,6 @@ from promptls.cli.terminal import print_json, printed_path
 from promptls.text.errors import FilePlace, UserError
 from promptls.text.format import plural
 
-SUMMARY = "write the results of runs as one HTML page"
-
 DESCRIPTION = """\
 Write a self-contained HTML page with the scores, charts, rows, messages and notes of runs. It
 loads nothing from the network and opens without promptls.

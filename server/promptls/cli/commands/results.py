@@ -13,8 +13,6 @@ from promptls.cli.permission import add_trust_argument
 from promptls.cli.terminal import paint
 from promptls.text.errors import UsageError
 
-SUMMARY = "show the results of runs in the browser, live"
-
 DESCRIPTION = """\
 Open the results of runs in the browser: scores, charts, rows with messages and responses, and
 two runs side by side. The page follows running runs and shows the latest one when it ends.

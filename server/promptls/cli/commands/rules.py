@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-SUMMARY = "list the rules"
-
 DESCRIPTION = """\
 List all rules with their default severities. `promptls explain RULE` prints the page of one.
 Set severities under `rules` in `promptls.toml`.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from promptls.experiments.verdicts import Threshold
 
 
-SUMMARY = "run an experiment over a dataset"
-
 DESCRIPTION = """\
 Run an experiment of a prompt: render every row of the dataset, ask a model, and score the
 answers with metrics. Declare the experiment in the prompt's header:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-SUMMARY = "print a JSON Schema"
-
 DESCRIPTION = """\
 Print the JSON Schema of the project settings (`promptls.toml`) or of the header of a prompt
 file, for editors and other programs.

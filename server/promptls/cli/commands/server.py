@@ -13,8 +13,6 @@ from promptls.text.errors import UsageError
 if TYPE_CHECKING:
     from promptls.server.port_access import Address
 
-SUMMARY = "start the language server"
-
 DESCRIPTION = """\
 Start the language server. It speaks the Language Server Protocol on standard input and output
 until the editor ends it.

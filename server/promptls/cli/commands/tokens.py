@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _ONE_PERCENT: Final = 0.01
 
-SUMMARY = "count the tokens of prompts"
-
 DESCRIPTION = """\
 Render prompts with their first sample and count the exact tokens of each part, in the encoding
 of the header or the project, or of a model. If the tokenizer of a model is not public, the

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from promptls.workspace.snapshot import Snapshot
 
 
-SUMMARY = "find a good truncation step for a growing chat"
-
 DESCRIPTION = """\
 Simulate a growing chat, truncate each turn to the token limit as Prompt Poet does, and show for
 each truncation step how many tokens are read from the provider's prefix cache and how much of

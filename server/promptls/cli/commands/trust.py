@@ -10,8 +10,6 @@ from promptls.cli.terminal import paint, print_json
 from promptls.security.trust import Decisions, KeyGrant, TrustStore, covers_home, printable
 from promptls.text.errors import FilePlace, UsageError
 
-SUMMARY = "list and change trusted folders and keys"
-
 DESCRIPTION = """\
 List and change your decisions: which folders are trusted, and which key may be sent to which
 server. In an untrusted folder, promptls runs no Python (functions, metrics, experiments), loads
