@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 Engine: TypeAlias = Literal["local", "ray"]
 """Where an experiment asks its models from: this machine, or the nodes of a Ray cluster."""
 
 
-class InputKey(BaseModel):
-    """An input: a JSON Schema. Common keywords are listed here."""
+class Keys(BaseModel, extra="forbid", defer_build=True):
+    """Keys that exclude others."""
 
-    model_config = ConfigDict(extra="allow", defer_build=True)
+
+class InputKey(Keys, extra="allow"):
+    """An input: a JSON Schema. Common keywords are listed here."""
 
     type: str | list[str] | None = Field(None, description="JSON Schema type: `string`, `array`, `object`, …")
     description: str | None = Field(None, description="Description for people.")
@@ -25,10 +27,8 @@ class InputKey(BaseModel):
     enum: list[Any] | None = Field(None, description="All allowed values.")
 
 
-class BudgetKey(BaseModel):
+class BudgetKey(Keys):
     """What one run may spend. A run stops when its budget is spent, and can be resumed."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     calls: Annotated[int, Field(ge=1)] | None = Field(None, description="Maximum number of model calls.")
     tokens: Annotated[int, Field(ge=1)] | None = Field(
@@ -39,10 +39,8 @@ class BudgetKey(BaseModel):
     )
 
 
-class NamedMetric(BaseModel):
+class NamedMetric(Keys, extra="allow"):
     """A named metric with options. Options replace columns of the dataset."""
-
-    model_config = ConfigDict(extra="allow", defer_build=True)
 
     use: str = Field(description="The metric: a built-in one, or `file.py:function`.")
     columns: dict[str, str] = Field(
@@ -59,10 +57,8 @@ class NamedMetric(BaseModel):
         return dict(self.model_extra or {})
 
 
-class ExperimentKey(BaseModel):
+class ExperimentKey(Keys):
     """An experiment: dataset, models and metrics."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     dataset: str = Field(
         description="Path of the dataset, relative to the prompt file: `datasets/tickets.csv`."
@@ -109,10 +105,8 @@ class ExperimentKey(BaseModel):
     )
 
 
-class Header(BaseModel):
+class Header(Keys):
     """The header of a prompt file. All keys are optional."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     name: str | None = Field(None, description="The prompt's name.")
     description: str | None = Field(None, description="Description for people.")

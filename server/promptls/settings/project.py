@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from promptls.settings.header import Engine, ExperimentKey, NamedMetric
+from promptls.settings.header import Engine, ExperimentKey, Keys, NamedMetric
 
 Severity = Literal["error", "warning", "information", "hint", "off"]
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(Keys):
     """A model with a name defined by the project."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     provider: str = Field(
         description="`openai`, `anthropic`, `google`, `azure`, `bedrock`, `ollama`, `vllm`, `local`, …: "
@@ -53,10 +51,8 @@ class ModelSettings(BaseModel):
     )
 
 
-class RateLimitSettings(BaseModel):
+class RateLimitSettings(Keys):
     """Rate limits of a provider or model."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     requests_per_minute: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Maximum number of requests per minute."
@@ -68,10 +64,8 @@ class RateLimitSettings(BaseModel):
     )
 
 
-class AskAboveSettings(BaseModel):
+class AskAboveSettings(Keys):
     """What a run may spend without asking."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     cost: Annotated[float, Field(ge=0)] = Field(
         1.0, description="Cost in US dollars, if the prices are known."
@@ -81,10 +75,8 @@ class AskAboveSettings(BaseModel):
     )
 
 
-class RaySettings(BaseModel):
+class RaySettings(Keys):
     """The Ray cluster for experiments with the engine `ray`."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     address: str | None = Field(
         None,
@@ -94,10 +86,8 @@ class RaySettings(BaseModel):
     )
 
 
-class RenderingSettings(BaseModel):
+class RenderingSettings(Keys):
     """Limits of the rendering process."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     timeout: Annotated[float, Field(gt=0, le=600)] = Field(
         5.0, description="Maximum seconds per rendering; more than 5 only in a trusted folder."
@@ -107,18 +97,14 @@ class RenderingSettings(BaseModel):
     )
 
 
-class InlayHintSettings(BaseModel):
+class InlayHintSettings(Keys):
     """Inlay hints."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     tokens: bool = Field(default=True, description="Show the number of tokens after the name of each part.")
 
 
-class DiagnosticsSettings(BaseModel):
+class DiagnosticsSettings(Keys):
     """Diagnostics in the editor."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     closed_files: bool = Field(
         default=True,
@@ -126,10 +112,8 @@ class DiagnosticsSettings(BaseModel):
     )
 
 
-class Project(BaseModel):
+class Project(Keys):
     """All settings, with their defaults."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     include: list[str] = Field(
         default_factory=list,
