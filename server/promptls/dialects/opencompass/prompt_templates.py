@@ -344,8 +344,6 @@ class Reader:
     input_columns: tuple[str, ...] | None = None
     output_column: str | None = None
     input_template: PromptTemplate | None = None
-    train_split: str = "train"
-    test_split: str = "test"
     train_range: int | float | str | None = None
     test_range: int | float | str | None = None
 
@@ -384,8 +382,6 @@ def build_reader(config: Mapping[str, Any] | None) -> Reader:
         input_template=build_prompt_template("input_template", template)
         if isinstance(template, Mapping)
         else None,
-        train_split=str(config.get("train_split", "train")),
-        test_split=str(config.get("test_split", "test")),
         train_range=config.get("train_range"),
         test_range=config.get("test_range"),
     )
