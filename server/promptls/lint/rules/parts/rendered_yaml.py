@@ -85,10 +85,12 @@ _BLOCK: Final = re.compile(
 )
 """A block with its first line, and with white space in front of a value on a later line of its own."""
 _COMMENT: Final = re.compile(
-    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*"
-    r"(?P<before>[ ]*)(?P<comment>#[^\n]*)\n(?:[ ]*\n)*\Z"
+    r"^(?P<key>[ ]*(?:-[ ]+)*)[^\n]*[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*"
+    r"(?:(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*)?"
+    r"(?P<before>[ ]*)(?P<comment>#[^\n]*)\n(?:[ ]*\n)*\Z",
+    re.MULTILINE,
 )
-"""A block, and directly before the YAML error a line on which a comment may begin."""
+"""A block, which may be empty, and directly before the YAML error a line on which a comment may begin."""
 _STATIC: Final = (
     content_and_sections.RULE,
     empty_content.RULE,
@@ -154,9 +156,13 @@ def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
         return
     before = source.slice(Span(0, source.line_span(failure.line).start))
     comment = _COMMENT.search(before)
-    if comment is not None and len(comment["before"]) < len(comment["indent"]):
+    indent = (comment["indent"] or " " * (len(comment["key"]) + 2)) if comment is not None else ""
+    is_outside = comment is not None and len(comment["before"]) < (
+        len(indent) if comment["indent"] else len(comment["key"]) + 1
+    )
+    if comment is not None and is_outside:
         span = Span(*comment.span("comment"))
-        missing = comment["indent"][len(comment["before"]) :]
+        missing = indent[len(comment["before"]) :]
         yield Finding(
             span,
             "this line is indented less than the block, which ends here: YAML takes the line for a comment",
