@@ -162,6 +162,14 @@ class ModelError(UserError):
         self.unreachable = unreachable
 
 
+def check_key(key: str | None) -> None:
+    """Raise ModelError for a key with characters that no key has: libraries would quote it in an error."""
+    if key and not (key.isascii() and key.isprintable()):
+        raise ModelError(
+            "the API key has characters that a key cannot have", "set the variable to the key alone"
+        )
+
+
 class Model(Protocol):
     """An open language model."""
 

@@ -14,7 +14,15 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from promptls.models.model import Completion, EmbeddingResult, Messages, ModelError, PromptScore, count_of
+from promptls.models.model import (
+    Completion,
+    EmbeddingResult,
+    Messages,
+    ModelError,
+    PromptScore,
+    check_key,
+    count_of,
+)
 from promptls.models.reported_usage import cost_in_headers, reported_cost, token_details
 from promptls.models.retrying import LONGEST_WAIT
 
@@ -231,11 +239,7 @@ class OpenAiCompatible:
         self._dialect = dialect_of(provider, _host(self._shown_url))
         self._key = key
         self._key_remedy = key_remedy
-        if key and not (key.isascii() and key.isprintable()):
-            # Checked here, because the HTTP library's error message would quote the key.
-            raise ModelError(
-                "the API key has characters that a key cannot have", "set the variable to the key alone"
-            )
+        check_key(key)
         self._clients = _Clients(self._dialect.headers(key))
         self._score_requests = _SCORE_REQUESTS
 

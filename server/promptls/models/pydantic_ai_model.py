@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptls.models.keys import key_remedy
-from promptls.models.model import Completion, Messages, ModelError, ModelReference
+from promptls.models.model import Completion, Messages, ModelError, ModelReference, check_key
 from promptls.models.openai_compatible import TRY_LATER
 from promptls.text.format import shorten_line
 
@@ -57,10 +57,7 @@ class PydanticAiModel:
         )
         # boto3 has no such setting per request; its client is configured instead.
         self._settings = {} if reference.provider == "bedrock" else {"max_retries": 0}
-        if key and not (key.isascii() and key.isprintable()):
-            raise ModelError(
-                "the API key has characters that a key cannot have", "set the variable to the key alone"
-            )
+        check_key(key)
         try:
             self._model = _open(reference, key)
         except ImportError as error:
