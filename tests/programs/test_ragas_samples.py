@@ -109,6 +109,31 @@ async def test_recall(sample):
     assert found(own.replace(', "reference": "c"', "")) == []
 
 
+def test_a_mapping_is_no_sample() -> None:
+    program = """
+from ragas import SingleTurnSample
+from ragas.metrics import Faithfulness
+
+metric = Faithfulness(llm=llm)
+
+def sample_of(given): return SingleTurnSample(**given)
+async def score(sample): return await metric.single_turn_ascore(sample)
+async def run(row):
+    await metric.single_turn_ascore(ROW)
+    await score(sample_of(ROW))
+    await score(row)
+"""
+    row = '{"user_input": "a", "response": "b", "retrieved_contexts": ["c"]}'
+    assert found(program) == []
+    assert found(program.replace("ROW", row)) == [row]
+    assert found(program.replace("ascore(ROW)", f"ascore(sample_of({row}))")) == []
+    lacking = row.replace('"response": "b", ', "")
+    assert found(program.replace("ascore(ROW)", f"ascore(sample_of({lacking}))")) == ["metric"]
+    assert found(program.replace("score(row)", f"score({row})")) == [row]
+    changed = program.replace("return await", "sample = made(sample); return await")
+    assert found(changed.replace("score(row)", f"score({row})")) == []
+
+
 def test_a_dataset_has_samples_of_one_kind() -> None:
     text = f"{PROGRAM}EvaluationDataset(samples=[one, many])\n"
     assert found(text) == ["many"]

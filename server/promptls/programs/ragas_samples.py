@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import COLLECTIONS, Program, change_literal, own_nodes
+from promptls.programs.program import (
+    COLLECTIONS,
+    Function,
+    Program,
+    change_literal,
+    is_open,
+    own_nodes,
+    parameters_of,
+)
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.text.format import in_code
 from promptls.text.positions import Span
@@ -49,6 +57,7 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
             yield from samples.mixed(call)
         yield from samples.arguments(call)
         yield from samples.parts(call)
+        yield from samples.mappings(call)
         if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
             yield from samples.needs(call)
 
@@ -81,6 +90,8 @@ class _Samples:
             for name, function in self._functions.items()
             if any("fixture" in ast.unparse(each) for each in function.decorator_list)
         }
+        self._methods = {each.name for each in program.functions}
+        self._scored = {name: {*_scored_parameters(each)} for name, each in self._functions.items()}
         self._mentioned: set[str | None] = set()
         self._stored: set[str | None] = set()
         for node in nodes:
@@ -104,12 +115,30 @@ class _Samples:
             case ast.Await(value=value):
                 return self._resolved(value, followed)
             case ast.Call(func=ast.Name(id=name)) if self._program.definitions.get(name) == 1:
-                return self._returned(name, followed) or node
+                return self._filled(self._returned(name, followed), node, name) or node
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
                 items = self._values.get(name) if name not in self._program.appended else None
                 is_item = isinstance(items, ast.List) and 0 <= index < len(items.elts)
                 return items.elts[index] if is_item and isinstance(items, ast.List) else None
         return node
+
+    def _filled(self, made: ast.expr | None, call: ast.Call, name: str) -> ast.expr | None:
+        """Return what a function makes, with the argument in place of a parameter that it unpacks."""
+        match made:
+            case ast.Call(args=[], keywords=[ast.keyword(arg=None, value=ast.Name(id=parameter))]):
+                given = self._arguments(call, name).get(parameter)
+                if given is not None:
+                    unpacked = ast.copy_location(ast.keyword(None, given), made.keywords[0])
+                    return ast.copy_location(ast.Call(made.func, [], [unpacked]), made)
+        return made
+
+    def _arguments(self, call: ast.Call, name: str) -> dict[str, ast.expr]:
+        """Return the arguments of a call of a function of the program, by its parameters."""
+        function = self._functions.get(name)
+        if function is None or is_open(call):
+            return {}
+        given = dict(zip(parameters_of(function), call.args, strict=False))
+        return given | {each.arg: each.value for each in call.keywords if each.arg is not None}
 
     def _returned(self, name: str, followed: frozenset[str]) -> ast.expr | None:
         """Return what a function of the program returns, if that is a single expression."""
@@ -253,6 +282,22 @@ class _Samples:
             place = items[index] if index < len(items) else rows[index]
             message = f"this is a `{other}`, and the first sample a `{kinds[0]}`: a dataset has one kind"
             yield Finding(self._program.span(place), message)
+
+    def mappings(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield a mapping in place of a sample that is scored, also behind a parameter of a function."""
+        given: list[ast.expr] = []
+        if not _SCORES.isdisjoint(self._methods):
+            return  # The program has metrics with methods of its own.
+        match call.func:
+            case ast.Attribute(attr=method) if method in _SCORES:
+                given += [*call.args[:1], *(each.value for each in call.keywords if each.arg == "sample")]
+            case ast.Name(id=name) if name in self._scored:
+                arguments = self._arguments(call, name)
+                given += [arguments[each] for each in self._scored[name] if each in arguments]
+        for sample in given:
+            if isinstance(self._resolved(sample), ast.Dict):
+                message = "a sample is a `SingleTurnSample`, and this is a mapping"
+                yield Finding(self._program.span(sample), message)
 
     # -- columns of metrics -----------------------------------------------------------
 
@@ -420,6 +465,20 @@ class _Samples:
             return METRIC_CLASSES[INSTANCES.get(name, name)].needs
         known = (each for each in RAGAS_METRICS if each.kind not in CONVERSATIONS)
         return next((each.needs for each in known if name in {each.kind, each.name}), ())
+
+
+def _scored_parameters(function: Function) -> Iterator[str]:
+    """Yield the parameters that a function passes to a metric as they are."""
+    bound = [node.id for node in own_nodes(function) if isinstance(node, ast.Name) and _is_store(node)]
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=name), *_]) if method in _SCORES:
+                if name in parameters_of(function) and name not in bound:
+                    yield name
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def _model(name: str) -> type[BaseModel]:
