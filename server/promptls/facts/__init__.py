@@ -59,9 +59,12 @@ class Reads:
         """Whether the text of the whole file was read."""
 
     def note(self, question: Question, answer: object) -> None:
-        """Record the answer to a question; reads of the computation's own file are recorded in detail."""
+        """Record the answer to a question; reads of the computation's own file are recorded in detail.
+
+        If a file changes during the computation, its first state is recorded: the result is outdated then.
+        """
         if self.whole is None or self.whole[0] != question:
-            self.answers[question] = answer
+            self.answers.setdefault(question, answer)
 
     def hold(self, subject: object) -> bool:
         """Return whether all questions have the same answers for `subject`."""
@@ -87,14 +90,16 @@ class Reads:
 
     def add(self, other: Reads, *, is_same_version: bool) -> None:
         """Add the reads of another computation; `is_same_version` if it is about the same text."""
-        self.answers.update(other.answers)
+        note_first = self.answers.setdefault
+        for question, answer in other.answers.items():
+            note_first(question, answer)
         if is_same_version:
             self.columns.update(other.columns)
             self.facts.update(other.facts)
             self.chunks.update(other.chunks)
             self.is_whole |= other.is_whole
         elif other.whole is not None:
-            self.answers[other.whole[0]] = other.whole[1]
+            note_first(*other.whole)
         if self.whole is not None:
             self.answers.pop(self.whole[0], None)
 
