@@ -28,8 +28,8 @@ def found(text: str, files: dict[str, str] | None = None) -> list[tuple[str, str
 
 def one(template: str, *, before: str = "") -> str:
     """A configuration with one dataset whose `template` is the expression."""
-    infer = f"infer_cfg=dict(prompt_template=dict(template={template}), {ZERO})"
-    return f"{before}q_datasets = [dict({READER}, {infer})]\n"
+    infer = f"infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template={template}), {ZERO})"
+    return f"{before}q_datasets = [dict(type='D', {READER}, {infer})]\n"
 
 
 def shown(template: str, *, before: str = "") -> str:
@@ -89,7 +89,7 @@ WRONG = {
     ),
     "variables that stand alone": (
         (f"a_reader_cfg = dict(input_columns=['question'], output_column='b')\n"
-        f"a_infer_cfg = dict(prompt_template=dict(template='{{qestion}}'), {ZERO})\n"),
+        f"a_infer_cfg = dict(prompt_template=dict(type='PromptTemplate', template='{{qestion}}'), {ZERO})\n"),
         [(FIELD, "{qestion}")],
     ),
     "a mark in the text": (
@@ -168,7 +168,7 @@ RIGHT = {
     "a text that is filled with what is not known": shown("'Q {x}'.format(x=OTHER)"),
     "a choice that nobody knows": shown("'Q' if FAST else 'R</E>'"),
     "a branch that nobody knows": (
-        f"infer_cfg = dict(ice_template=dict(template='Q'), {ZERO})\n"
+        f"infer_cfg = dict(ice_template=dict(type='PromptTemplate', template='Q'), {ZERO})\n"
         "if FAST:\n    infer_cfg['ice_template']['ice_token'] = '</E>'\n"
     ),
     "a name that is set in a branch": shown("T", before="T = 'Q'\nif FAST:\n  T = '</E>'\n"),
@@ -176,7 +176,7 @@ RIGHT = {
         f"infer_cfg = dict(ice_template=dict(template='Q'), {ZERO})\nadd_tokens(infer_cfg)\n"
     ),
     "a while": (
-        f"infer_cfg = dict(ice_template=dict(template='Q'), {ZERO})\n"
+        f"infer_cfg = dict(ice_template=dict(type='PromptTemplate', template='Q'), {ZERO})\n"
         "while more():\n    infer_cfg['ice_template'].update(ice_token='</E>')\n"
     ),
     "a key that is taken out": (
@@ -201,7 +201,7 @@ def test_what_is_right_or_cannot_be_known_is_left_alone(text: str) -> None:
 
 
 def test_errors_of_an_imported_file_are_reported_there() -> None:
-    neighbor = "a_infer_cfg = dict(ice_template=dict(template='Q'))\n"
+    neighbor = "a_infer_cfg = dict(ice_template=dict(type='PromptTemplate', template='Q'))\n"
     text = (
         "with read_base():\n    from .neighbor import a_infer_cfg\n"
         f"x_datasets = [dict({READER}, infer_cfg=a_infer_cfg)]\n"
@@ -278,7 +278,7 @@ def test_a_class_of_the_users_own_is_no_typo() -> None:
 
 def test_a_template_that_is_filled_in_elsewhere_is_not_looked_at() -> None:
     loop = (
-        f"q_infer_cfg = dict(prompt_template=dict(template=None), {ZERO})\n"
+        f"q_infer_cfg = dict(prompt_template=dict(type='PromptTemplate', template=None), {ZERO})\n"
         "q_datasets = []\n"
         "for name in ['a', 'b']:\n"
         "    own = deepcopy(q_infer_cfg)\n"
@@ -286,7 +286,10 @@ def test_a_template_that_is_filled_in_elsewhere_is_not_looked_at() -> None:
         f"    q_datasets.append(dict({READER}, infer_cfg=own))\n"
     )
     assert found(loop) == []
-    assert found(f"q_infer_cfg = dict(prompt_template=dict(template=None), {ZERO})\n") == []
+    assert (
+        found(f"q_infer_cfg = dict(prompt_template=dict(type='PromptTemplate', template=None), {ZERO})\n")
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -409,7 +412,7 @@ def test_a_text_with_many_brackets_is_a_template() -> None:
 )
 def test_the_rows_of_old_configurations_are_moved_to_the_retriever(inferencer: str, left: str) -> None:
     text = (
-        "q_infer_cfg = dict(ice_template=dict(template='</E>Q', ice_token='</E>'), "
+        "q_infer_cfg = dict(ice_template=dict(type='PromptTemplate', template='</E>Q', ice_token='</E>'), "
         f"retriever=dict(type=FixKRetriever), inferencer=dict({inferencer}))\n"
     )
     finding = next(each for each in findings_in_configuration(text, FilesOf(), Project()) or ())
@@ -519,7 +522,7 @@ def test_a_field_in_an_f_string_is_a_variable_that_nothing_defines() -> None:
 def test_rows_of_the_inferencer(source: str, rules: list[str]) -> None:
     """OpenCompass 0.1 takes the rows of `FixKRetriever` from the inferencer, so its checkout decides."""
     text = (
-        "q_infer_cfg = dict(ice_template=dict(template='</E>Q', ice_token='</E>'), "
+        "q_infer_cfg = dict(ice_template=dict(type='PromptTemplate', template='</E>Q', ice_token='</E>'), "
         "retriever=dict(type=FixKRetriever), inferencer=dict(type=GenInferencer, fix_id_list=[0, 1]))\n"
     )
     module = "opencompass/openicl/icl_retriever/icl_fix_k_retriever.py"
@@ -534,7 +537,7 @@ from opencompass.utils.text_postprocessors import first_option_postprocess
 
 a_reader_cfg = dict(input_columns=['question', 'A', 'B', 'C', 'D'], output_column='answer')
 a_infer_cfg = dict(
-    prompt_template=dict(template='{question}'),
+    prompt_template=dict(type='PromptTemplate', template='{question}'),
     retriever=dict(type=ZeroRetriever),
     inferencer=dict(type=GenInferencer),
 )
@@ -543,8 +546,8 @@ a_eval_cfg = dict(
     pred_postprocessor=dict(type=first_option_postprocess, options='ABCD'),
 )
 a_datasets = [
-    dict(abbr='a', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
-    dict(abbr='b', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
+    dict(abbr='a', type='D', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
+    dict(abbr='b', type='D', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
 ]
 """
 
@@ -561,10 +564,10 @@ a_datasets = [
         ("'ABCD'", "'ABC'", "'ABC'"),
         (", options='ABCD'", "", "first_option_postprocess"),
         ("abbr='b'", "abbr='a'", "'a'"),
-        ("abbr='a', reader_cfg", "abbr='{N}', reader_cfg", "'{N}'"),
+        ("abbr='a', type", "abbr='{N}', type", "'{N}'"),
         (
-            "dict(abbr='b', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg",
-            "dict(abbr='b', type='B', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, judge",
+            "dict(abbr='b', type='D', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg",
+            "dict(abbr='b', type='D', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, judge",
             "judge",
         ),
     ],
@@ -582,7 +585,7 @@ def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str
         ("r'Answer: [A-D]'", False),
         ("r'Answer: (?:A|B)'", False),
         ("r'Answer: ([A-D]'", False),
-        ("PATTERN", True),
+        ("str(0)", True),
     ],
 )
 def test_a_pattern_without_a_group_is_found(pattern: str, is_right: bool) -> None:
@@ -597,7 +600,7 @@ def test_a_text_in_place_of_the_ends_of_an_answer_is_found() -> None:
         return found(VALUES.replace("type=GenInferencer)", f"type=GenInferencer, stopping_criteria={value})"))
 
     assert ended("'Q:'") == [("unknown-evaluation-key", "'Q:'")]
-    assert ended("['Q:']") == ended("ENDS") == []
+    assert ended("['Q:']") == ended("list('Q')") == []
 
 
 @pytest.mark.parametrize(
@@ -610,11 +613,52 @@ def test_a_text_in_place_of_the_ends_of_an_answer_is_found() -> None:
         ("'C', 'D']", "'C', 'D', *more]"),
         ("abbr='b'", "abbr=name"),
         ("abbr='b'", "abbr='{name}'"),
-        ("abbr='b', ", "abbr='b', judge_cfg=a_eval_cfg, type='B', "),
+        ("abbr='b', ", "abbr='b', judge_cfg=a_eval_cfg, "),
     ],
 )
 def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:
-    assert found(VALUES.replace(old, new, 1)) == []
+    assert found(f"from mine import EVALUATOR, more, name, options\n{VALUES.replace(old, new, 1)}") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("a_eval_cfg = dict(", "a_eval_cfg = dcit(", "dcit"),
+        ("a_eval_cfg = dict(", "a_eval_cgf = dict(", "a_eval_cfg"),
+        ("type=first_option_postprocess, ", "", "dict"),
+        ("type=ZeroRetriever", "tpye=ZeroRetriever", "tpye"),
+        ("type='PromptTemplate', template", "type='PromptTemplate', tempalte", "tempalte"),
+        ("abbr='a', type='D'", "abbr='a'", "dict"),
+        ("infer_cfg=a_infer_cfg, eval_cfg", "eval_cfg", "dict"),
+    ],
+)
+def test_a_slip_in_a_complete_configuration_is_found(old: str, new: str, place: str) -> None:
+    changed = VALUES.replace(old, new, 1)
+    assert place in [words for _, words in found(changed)]
+    excerpt = changed[changed.index("\n\n") :]
+    assert ("dict" in [words for _, words in found(excerpt)]) is False
+
+
+@pytest.mark.parametrize(
+    ("module", "meant"),
+    [
+        ("opencmpass.openicl.icl_evaluator", "opencompass.openicl.icl_evaluator"),
+        ("opencompass.opencil.icl_evaluator", "opencompass.openicl.icl_evaluator"),
+        ("opencompass.mine", None),
+    ],
+)
+def test_a_module_that_opencompass_does_not_have_is_found(module: str, meant: str | None) -> None:
+    right = "opencompass.openicl.icl_evaluator"
+    text = VALUES.replace(right, module, 1)
+    checkout = {
+        "opencompass/__init__.py": "",
+        "opencompass/openicl/icl_evaluator.py": "class AccEvaluator: ...",
+    }
+    findings = findings_in_configuration(text, FilesOf(checkout), Project()) or ()
+    (fixed,) = [each for each in findings if text[each.span.start : each.span.end] == module]
+    assert [edit.text for fix in fixed.fixes for edit in fix.edits] == ([meant] if meant else [])
+    if meant is None:
+        assert found(text) == []
 
 
 @pytest.mark.parametrize("call", ["format(T=T)", "format(**given)", "format_map(given)", "replace('{T}', T)"])
@@ -699,7 +743,7 @@ def test_a_misspelled_column_of_a_judge_is_found() -> None:
 def test_a_judge_that_sees_no_answer_of_the_model_is_found(
     kind: str, template: str, places: list[str]
 ) -> None:
-    evaluator = f"dict(type={kind}, prompt_template=dict(template={template}))"
+    evaluator = f"dict(type={kind}, prompt_template=dict(type='PromptTemplate', template={template}))"
     text = one("'Q: {question}'").replace("infer_cfg=", f"eval_cfg=dict(evaluator={evaluator}), infer_cfg=")
     assert found(text) == [(FIELD, place) for place in places]
 

@@ -11,15 +11,24 @@ from typing import Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    EVALUATION_KEYS,
     EVALUATORS,
+    INFER_KEYS,
+    INFERENCER_KEYS,
     INFERENCERS,
     MORE_INFERENCERS,
+    READER_KEYS,
+    RETRIEVER_KEYS,
     RETRIEVERS,
     ROLE_SYNONYMS,
+    TEMPLATE_KEYS,
     TEMPLATE_TYPES,
+    TURN_KEYS,
 )
+from promptls.lint.analysis.similar_names import is_obvious_typo
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Edit, Finding, Fix, Severity
 from promptls.programs.configuration_values import value_problems
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
@@ -30,7 +39,6 @@ KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, 
 _CLASS: Final = re.compile(r"(?:Evaluator|Inferencer|Retriever|Dataset|Template)\Z")
 """The end of the names of classes of OpenCompass."""
 _DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
-_EVALUATION_KEYS: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
 _RUN: Final = ("a task of a run", ("partitioner", "runner"))
 _PARTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "evaluator": (
@@ -41,6 +49,35 @@ _PARTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "infer": _RUN,
 }
 """What the mappings with these names are, and their keys."""
+_OF_EVALUATION: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
+_TYPED: Final = frozenset(
+    {"prompt_template", "ice_template", "retriever", "inferencer"}
+    | {"evaluator", "pred_postprocessor", "dataset_postprocessor"}
+)
+"""The keys whose mappings name a class or function of OpenCompass."""
+_KEYS: Final = frozenset(
+    {"type", "abbr", *_DATASET_KEYS, *_OF_EVALUATION, *EVALUATION_KEYS, *INFER_KEYS, *INFERENCER_KEYS}
+    | {*READER_KEYS, *TEMPLATE_KEYS, *DIALOGUE_KEYS, *TURN_KEYS, *RETRIEVER_KEYS}
+)
+_FUNCTIONS: Final = (
+    "dict",
+    "enumerate",
+    "int",
+    "len",
+    "list",
+    "open",
+    "print",
+    "range",
+    "sorted",
+    "str",
+    "sum",
+    "zip",
+)
+"""The functions of Python that configurations call."""
+_MIN_NAMES: Final = 3
+"""The minimum length of a list of names."""
+_MIN_LENGTH: Final = 3
+"""The minimum length of a key for it to be considered a typo."""
 _JOINED: Final = re.compile(r"[\"']\s+[\"']")
 """The end of a string and the beginning of the next one."""
 _OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *_DATASET_KEYS})
@@ -55,7 +92,7 @@ def program_problems(
     yield from _wrong_keys(own, places)
     yield from _in_parts(own, places)
     yield from _repeated_keys(own, places)
-    yield from _joined_columns(own, places)
+    yield from _joined_texts(own, places)
     yield from _undefined_names(own, places, names, interpreter)
     missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
     if "*" not in missing:
@@ -65,36 +102,80 @@ def program_problems(
 
 
 def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the misspelled keys of datasets and of what they contain, and missing readers and inferencers."""
+    """Yield the misspelled keys of mappings, and what datasets, and the mappings in them, lack."""
     variables = dict(_named_values(own))
     named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
     evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
     set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
-    inferences = _inferences(own, variables) if "inferencer" not in set_later else set()
-    is_whole = _imports_classes(own)
+    inferences = _inferences(own, variables)
+    typed = {id(node.value): node.arg for node in ast.walk(own) if isinstance(node, ast.keyword)}
+    is_excerpt = not _imports_classes(own)
     for node in ast.walk(own):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
             continue
         keys = {keyword.arg for keyword in node.keywords}
-        if id(node) in inferences and not keys & {"inferencer", None}:
-            typos = [*_typos(node, "an `infer_cfg`", ("inferencer",), places)]
-            yield from typos
-            if not typos:
-                message = "there is no `inferencer` beside the retriever; `GenInferencer` generates an answer"
-                yield Finding(places.span(node.func), message, severity="error")
         is_dataset = len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS
         if is_dataset or id(node) in evaluations:
-            what, known = ("a dataset", _DATASET_KEYS) if is_dataset else ("an evaluation", _EVALUATION_KEYS)
+            what, known = ("a dataset", _DATASET_KEYS) if is_dataset else ("an evaluation", _OF_EVALUATION)
             typos = [*_typos(node, what, known, places)]
-            yield from typos
-            lacks_type = keys >= {"path", "reader_cfg", "infer_cfg"} and not keys & {"type", None}
-            if lacks_type and is_whole and "type" not in set_later:
-                message = "a dataset needs a `type`, the class that loads its rows"
-                yield Finding(places.span(node.func), message, severity="error")
-            lacks_reader = keys >= {"type", "infer_cfg"} and not keys & {"reader_cfg", None}
-            if lacks_reader and not typos and "reader_cfg" not in set_later:
-                message = "a dataset needs a `reader_cfg`, which names the columns of its rows"
-                yield Finding(places.span(node.func), message, severity="error")
+        elif id(node) in inferences:
+            typos = [*_typos(node, "an `infer_cfg`", ("inferencer",), places)]
+        else:
+            typos = []
+        typos = typos or [*_misspelled_keys(node, places)]
+        yield from typos
+        if typos or None in keys:
+            continue
+        missing = _missing_key(
+            keys, typed.get(id(node)), is_inference=id(node) in inferences, is_excerpt=is_excerpt
+        )
+        if missing is not None and missing[0] not in set_later:
+            yield Finding(places.span(node.func), missing[1], severity="error")
+
+
+def _missing_key(
+    keys: Collection[str | None], key: str | None, *, is_inference: bool, is_excerpt: bool
+) -> tuple[str, str] | None:
+    """Return a key that the mapping at `key` lacks, with a message about it; None if it lacks none."""
+    if is_inference and "inferencer" not in keys:
+        return (
+            "inferencer",
+            "there is no `inferencer` beside the retriever; `GenInferencer` generates an answer",
+        )
+    if {"type", "infer_cfg"} <= {*keys} and "reader_cfg" not in keys:
+        return "reader_cfg", "a dataset needs a `reader_cfg`, which names the columns of its rows"
+    if is_excerpt:
+        return None
+    if keys and key in _TYPED and "type" not in keys:
+        return "type", f"`{key}` has no `type`, which says what OpenCompass makes of it"
+    if {"infer_cfg", "reader_cfg"} <= {*keys} and "type" not in keys:
+        return "type", "a dataset needs a `type`, the class that loads its rows"
+    if {"reader_cfg", "eval_cfg"} <= {*keys} and "infer_cfg" not in keys:
+        return "infer_cfg", "a dataset needs an `infer_cfg`, which has the prompt and the inferencer"
+    return None
+
+
+def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the keys that differ from one of OpenCompass by swapped, missing or doubled letters."""
+    keys = {keyword.arg for keyword in node.keywords}
+    for keyword in node.keywords:
+        key = keyword.arg
+        if key is None or key in _KEYS or len(key) < _MIN_LENGTH:
+            continue
+        meant = [
+            each
+            for each in _KEYS - keys
+            if key[0] == each[0]
+            and is_typo(key, each)
+            and is_obvious_typo(key, each)
+            and not key.startswith(each)
+            and each != f"{key}s"
+        ]
+        if len(meant) == 1:
+            # A class of the project may have an argument of that name.
+            severity: Severity = "error" if meant[0] == "type" else "warning"
+            message = f"OpenCompass has no key `{key}`"
+            yield Finding.suggest(places.span(keyword), message, meant[0], preferred=True, severity=severity)
 
 
 def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
@@ -185,44 +266,41 @@ def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
             seen.add(key.value if isinstance(key, ast.Constant) else None)
 
 
-def _joined_columns(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the names of columns that Python joins because a comma is missing between them."""
-    for name, value in _named_values(own):
-        for column in (
-            value.elts if name == "input_columns" and isinstance(value, ast.List | ast.Tuple) else ()
-        ):
-            span = places.span(column)
-            joined = _JOINED.search(places.text, span.start, span.end)
-            if isinstance(column, ast.Constant) and joined is not None:
-                place = Span(joined.start() + 1, joined.start() + 1)
+def _joined_texts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the names in a list of names that Python joins because a comma is missing between them."""
+    columns = {id(value) for name, value in _named_values(own) if name == "input_columns"}
+    for node in ast.walk(own):
+        items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+        if id(node) not in columns and (len(items) < _MIN_NAMES or not all(map(_is_word, items))):
+            continue
+        joined = [(each, _JOINED.search(places.text, *places.span(each))) for each in items]
+        found = [(each, match) for each, match in joined if match is not None]
+        for each, match in found if id(node) in columns or len(found) == 1 else ():
+            if isinstance(each, ast.Constant):
+                place = Span(match.start() + 1, match.start() + 1)
                 fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
-                message = f"without a comma, this is one column: `{column.value!s}`"
-                yield Finding(span, message, (fix,), severity="error")
+                what = "column" if id(node) in columns else "text"
+                message = f"without a comma, this is one {what}: `{each.value!s}`"
+                yield Finding(places.span(each), message, (fix,), severity="error")
+
+
+def _is_word(node: ast.expr) -> bool:
+    """Return whether an expression is a text without white space."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and not re.search(r"\s", node.value)
 
 
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the values, and the lists in a sum of lists, that nothing defines.
-
-    Of most, only those are reported that are similar to another variable.
-    """
+    """Yield the names that nothing defines; in an excerpt, only those that are similar to another one."""
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}
-    imports_classes = _imports_classes(own)
-    keys: dict[int, str | None] = {}
-    fields: set[int] = set()
+    is_excerpt = not _imports_classes(own)
+    keys = {id(node.value): node.arg for node in ast.walk(own) if isinstance(node, ast.keyword)}
+    fields = {id(node.value) for node in ast.walk(own) if isinstance(node, ast.FormattedValue)}
+    checked = {*keys, *map(id, _listed_values(own))}
     for node in ast.walk(own):
-        match node:
-            case ast.keyword(arg=key, value=value):
-                keys[id(value)] = key
-            case ast.Assign(value=value) | ast.Starred(value=value):
-                keys[id(value)] = None
-            case ast.BinOp(left=left, right=right) if id(node) in keys:
-                keys |= {id(left): None, id(right): None}
-            case ast.FormattedValue(value=value):
-                fields.add(id(value))
         if not isinstance(node, ast.Name) or node.id in known or node.id.startswith("__"):
             continue
         is_builtin = hasattr(builtins, node.id)
@@ -230,8 +308,17 @@ def _undefined_names(
             what = "this is Python's" if is_builtin else "nothing is named"
             message = f"{what} `{node.id}`: a field is in a text without `f`, or in two braces"
             yield Finding(places.span(node), message, severity="error")
-        elif id(node) in keys and not is_builtin:
-            yield from _undefined_name(own, node, keys[id(node)], known, places, imports_classes)
+        elif not is_builtin and (id(node) in checked or not is_excerpt):
+            yield from _undefined_name(own, node, keys.get(id(node)), known, places, is_excerpt=is_excerpt)
+
+
+def _listed_values(own: ast.Module) -> Iterator[ast.expr]:
+    """Yield the values of variables, and the lists in lists and in sums of lists."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.Assign | ast.Starred):
+            yield node.value
+            if isinstance(node.value, ast.BinOp):
+                yield from (each for each in ast.walk(node.value) if isinstance(each, ast.Name))
 
 
 def _undefined_name(
@@ -240,22 +327,25 @@ def _undefined_name(
     key: str | None,
     known: Collection[str],
     places: PythonPlaces,
-    imports_classes: bool,
+    *,
+    is_excerpt: bool,
 ) -> Iterator[Finding]:
     meant = [each for each in known if is_typo(node.id, each)]
-    if len(meant) != 1 and key in _DATASET_KEYS and imports_classes:
+    if not meant and key in _DATASET_KEYS and not is_excerpt:
         meant = [each for each in known if key and each.endswith(key)]
-        if len(meant) != 1:
-            yield Finding(places.span(node), f"nothing is named `{node.id}`", severity="error")
-    elif len(meant) != 1 and (node.id in KNOWN_CLASSES or key == "type") and imports_classes:
-        message = f"the class `{node.id}` is not imported"
-        yield Finding(places.span(node), message, severity="error")
+    if not meant:
+        meant = [each for each in _FUNCTIONS if is_typo(node.id, each)]
+    span = places.span(node)
     if len(meant) != 1:
+        if not is_excerpt:
+            is_class = node.id in KNOWN_CLASSES or key == "type"
+            what = f"the class `{node.id}` is not imported" if is_class else f"nothing is named `{node.id}`"
+            yield Finding(span, what, severity="error")
         return
-    span, right = places.span(node), meant[0]
+    right = meant[0]
     message = f"nothing is named `{node.id}`; did you mean `{right}`?"
-    is_class = node.id in KNOWN_CLASSES or (_CLASS.search(node.id) and not _CLASS.search(right))
-    if is_class and (imported := _import_of(own, right, places)):
+    is_other = node.id in KNOWN_CLASSES or (_CLASS.search(node.id) and not _CLASS.search(right))
+    if is_other and (imported := _import_of(own, right, places)):
         span, right = imported, node.id
         message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
     yield Finding(span, message, (Fix.change_to(span, right),), severity="error")
@@ -390,6 +480,15 @@ def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces
 _PACKAGE: Final = "opencompass"
 _CONFIGURATIONS: Final = f"{_PACKAGE}.configs"
 _EVALUATORS: Final = f"{_PACKAGE}.openicl.icl_evaluator"
+_MODULES: Final = (
+    *(f"{_PACKAGE}.{name}" for name in ("datasets", "evaluator", "models", "summarizers", "utils")),
+    f"{_PACKAGE}.utils.text_postprocessors",
+    *(
+        f"{_PACKAGE}.openicl.icl_{name}"
+        for name in ("evaluator", "inferencer", "prompt_template", "raw_prompt_template", "retriever")
+    ),
+)
+"""The modules of OpenCompass that configurations import."""
 _STAR: Final = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+import\s+\*", re.MULTILINE)
 _DEFINED: Final = re.compile(r"^(?:class|def|async def) (\w+)|^(\w+)\s*[:=]", re.MULTILINE)
 _MAX_MODULES: Final = 1000
@@ -399,10 +498,21 @@ def absent_classes(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
     """Yield the imported names that no text of the module, or of what it imports with `*`, has."""
     for node in own.body:
         module = node.module if isinstance(node, ast.ImportFrom) and not node.level else None
-        if module is None or not module.startswith(f"{_PACKAGE}.") or module.startswith(_CONFIGURATIONS):
+        if module is None or not isinstance(node, ast.ImportFrom) or module.startswith(_CONFIGURATIONS):
+            continue
+        if (meant := _misspelled_module(module, files)) is not None:
+            message = f"there is no module `{module}`"
+            span = places.module_span(node, module)
+            yield (
+                Finding.suggest(span, message, meant, severity="error")
+                if meant
+                else Finding(span, message, severity="error")
+            )
+            continue
+        if not module.startswith(f"{_PACKAGE}."):
             continue
         texts: list[str] | None = None
-        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+        for alias in node.names:
             texts = _texts(module, files) if texts is None else texts
             written = re.compile(rf"\b{re.escape(alias.name)}\b")
             if alias.name == "*" or any(written.search(text) or "__getattr__" in text for text in texts):
@@ -420,6 +530,19 @@ def absent_classes(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
                 typos = [name for name in known if is_typo(alias.name, name)]  # many names end the same
                 message = f"`{module}` has no `{alias.name}`"
                 yield misspelled(Span(start, start + len(alias.name)), message, alias.name, typos)
+
+
+def _misspelled_module(module: str, files: Files) -> str | None:
+    """Return the module of OpenCompass that a name means, or an empty text; None if the module may exist."""
+    package, _, rest = module.partition(".")
+    if package != _PACKAGE:
+        return f"{_PACKAGE}.{rest}" if is_typo(package, _PACKAGE) and files.module(package) is None else None
+    typos = [each for each in _MODULES if is_typo(module, each)]
+    if module in _MODULES or files.module(module) is not None:
+        return None
+    if files.module(_PACKAGE) is None and not typos:
+        return None
+    return typos[0] if len(typos) == 1 else ""
 
 
 def _texts(module: str, files: Files) -> list[str]:

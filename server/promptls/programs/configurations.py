@@ -22,6 +22,7 @@ from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
+from promptls.lint.rules.opencompass.invalid_evaluation_prompt import RULE as INVALID_EVALUATION_PROMPT
 from promptls.lint.rules.opencompass.invalid_ppl_template import RULE as INVALID_PPL_TEMPLATE
 from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
 from promptls.lint.rules.opencompass.unknown_field import RULE as UNKNOWN_FIELD
@@ -55,6 +56,8 @@ _MARKS: Final = ("infer_cfg", "meta_template", "opencompass.models", "read_base"
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _MODEL_KEYS: Final = ("type", "meta_template", "batch_size", "max_out_len", "max_seq_len", "run_cfg")
 """The keys of a model whose values are checked."""
+_ABOUT_KEYS: Final = frozenset({UNKNOWN_EVALUATION_KEY.name, INVALID_EVALUATION_PROMPT.name})
+"""The rules that report the keys of a prompt."""
 _MAX_PROMPTS: Final = 400
 _MAX_EVALUATORS: Final = 4
 """How deep evaluators contain others."""
@@ -87,7 +90,8 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     spans = {each.span for each in found if each.rule == UNKNOWN_FIELD.name}
     blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
     found.update(_of(UNKNOWN_FIELD, blind, project))
-    wrong = [*program_problems(own, places, names, interpreter)]
+    spans = {each.span for each in found if each.rule in _ABOUT_KEYS}
+    wrong = [each for each in program_problems(own, places, names, interpreter) if each.span not in spans]
     if not any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
         wrong += hidden_options(own, places)

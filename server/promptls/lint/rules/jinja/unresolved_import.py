@@ -8,7 +8,8 @@ folder. Names with `..` are reported too, because Jinja's loader refuses them. A
 names, and attributes of imported files (`{{ lib.name }}`), that the file does not define.
 
 In an OpenCompass configuration in Python, reports imports below `with read_base():` of files that do not
-exist, and, in a checkout of OpenCompass, imports of classes and functions that it does not have.
+exist, misspelled modules of OpenCompass, and, in a checkout of OpenCompass, imports of modules, classes and functions
+that it does not have.
 
 ## Why is this bad?
 

@@ -8,7 +8,8 @@ one of OpenCompass's classes, and typos of the names of inferencers, models and 
 classes that are not similar to a known one are not reported: OpenCompass, or one of your classes, may accept
 them. It also reports invalid numbers.
 
-In a configuration in Python, it reports names that nothing defines, and values that are not what their key
+In a configuration in Python, it reports names that nothing defines, misspelled keys of all mappings, datasets and
+mappings without the keys that OpenCompass needs, a missing comma in a list of names, and values that are not what their key
 needs: a tuple or a class instead of a mapping, the mapping of another key, options without an answer that the
 dataset has, a pattern without a group, a text without its `f`, the name of another dataset, and a list inside
 of the list of datasets or models. In a checkout of OpenCompass, it also reports the arguments of a dataset that
