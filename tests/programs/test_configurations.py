@@ -809,7 +809,7 @@ infer = dict(partitioner=dict(type=Naive), runner=dict(type=Local))
 )
 def test_the_parts_of_a_whole_configuration_are_known(old: str, new: str, places: list[str]) -> None:
     own = "class Rows: ...\nclass Llama2Chat: ...\nclass Naive: ...\nclass Local: ...\n"
-    text = f"{WHOLE}{own}def clean(text): ...\n"
+    text = f"from mine import made, shared\n{WHOLE}{own}def clean(text): ...\n"
     assert old in text
     assert [each for _, each in found(text)] == []
     assert [each for _, each in found(text.replace(old, new, 1))] == places

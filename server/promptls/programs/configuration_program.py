@@ -39,16 +39,6 @@ KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, 
 _CLASS: Final = re.compile(r"(?:Evaluator|Inferencer|Retriever|Dataset|Template)\Z")
 """The end of the names of classes of OpenCompass."""
 _DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
-_RUN: Final = ("a task of a run", ("partitioner", "runner"))
-_PARTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "evaluator": (
-        "an evaluator",
-        ("dataset_cfg", "dict_postprocessor", "judge_cfg", "pred_postprocessor", "prompt_template"),
-    ),
-    "eval": _RUN,
-    "infer": _RUN,
-}
-"""What the mappings with these names are, and their keys."""
 _OF_EVALUATION: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
 _TYPED: Final = frozenset(
     {"prompt_template", "ice_template", "retriever", "inferencer"}
@@ -58,6 +48,7 @@ _TYPED: Final = frozenset(
 _KEYS: Final = frozenset(
     {"type", "abbr", *_DATASET_KEYS, *_OF_EVALUATION, *EVALUATION_KEYS, *INFER_KEYS, *INFERENCER_KEYS}
     | {*READER_KEYS, *TEMPLATE_KEYS, *DIALOGUE_KEYS, *TURN_KEYS, *RETRIEVER_KEYS}
+    | {"dataset_cfg", "dict_postprocessor", "judge_cfg", "partitioner", "runner"}
 )
 _FUNCTIONS: Final = (
     "dict",
@@ -179,7 +170,7 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
 
 
 def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield typos in evaluators and in the tasks of a run, models without a class, and foreign roles."""
+    """Yield models without a class, and foreign roles."""
     set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
     is_whole = any((node.module or "").startswith("opencompass.") for node in _imports(own))
     for name, value in _named_values(own):
@@ -189,8 +180,6 @@ def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
                 message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"
                 fix = Fix("Change to `BOT`", (Edit(places.span(value), '"BOT"'),), preferred=True)
                 yield Finding(places.span(value), message, (fix,), severity="warning")
-        if isinstance(value, ast.Call) and name in _PARTS:
-            yield from _typos(value, *_PARTS[name], places)
         models = value.elts if name == "models" and isinstance(value, ast.List) else []
         for model in models if is_whole and "type" not in set_later else ():
             keys = {each.arg for each in model.keywords} if isinstance(model, ast.Call) else {None}

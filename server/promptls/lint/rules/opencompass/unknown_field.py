@@ -11,7 +11,7 @@ Python, it also reports the prompt of a judge that shows the right answer, and n
 ## Why is this bad?
 
 OpenCompass leaves a field that is not a column unchanged: the model reads `{qestion}`. Double braces are
-processed by Jinja, and print nothing if the variable is undefined.
+processed by Jinja, and print nothing if the variable is undefined. A brace too many stays in the prompt.
 
 ## Example
 
@@ -120,6 +120,7 @@ def _in_text(written: ScalarSource, names: _Names) -> tuple[Finding, ...]:
         *_unknown(written, names),
         *_spaced(written, names.known),
         *_unbalanced(written, names.known),
+        *_half_doubled(written, names.known),
         *_foreign(written, names),
         *_taken(written, names.columns),
         *_option_twice(written),
@@ -251,6 +252,21 @@ def _unbalanced(written: ScalarSource, known: frozenset[str]) -> Iterator[Findin
                 place = Span(span.end, span.end) if missing == "}" else Span(span.start, span.start)
                 fix = Fix(f"Add `{missing}`", (Edit(place, missing),))
                 yield Finding(span, f"`{missing}` is missing: the column is not filled in", (fix,))
+
+
+_HALF_DOUBLED: Final = re.compile(r"(?<!\{)\{\{(\w+)\}(?!\})|(?<!\{)\{(\w+)\}\}(?!\})", re.ASCII)
+"""A field with two braces on one side."""
+
+
+def _half_doubled(written: ScalarSource, known: frozenset[str]) -> Iterator[Finding]:
+    """Yield the columns with a brace too many, which stays in a prompt that has no other unbalanced brace."""
+    text = written.text
+    for match in _HALF_DOUBLED.finditer(text):
+        name = match[1] or match[2]
+        if name in known and abs(text.count("{") - text.count("}")) == 1:
+            fix = Fix.change_to(Span(*match.span()), f"{{{name}}}", preferred=True)
+            message = "OpenCompass fills in the inner braces, and the other one stays in the prompt"
+            yield Finding(Span(*match.span()), message, (fix,))
 
 
 _SPACED: Final = re.compile(r"\{+[ ]+(\w+)[ ]*\}+|\{+(\w+)[ ]+\}+")
