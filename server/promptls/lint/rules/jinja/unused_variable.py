@@ -94,13 +94,15 @@ def _variables(file: File) -> Iterator[Finding]:
         statement = tag_tree(tag).statement if tag is not None else None
         has_effect = statement is not None and any(map(_has_side_effect, statement.expressions))
         is_broken = tag is not None and has_tag_problem(located.chunk, tag.span)
-        if binding.name in meant or has_effect or is_broken:
+        if binding.name in meant or is_broken:
             continue
         inputs = sorted(file.template.names.input_names)
         typo = next((name for name in inputs if is_typo(binding.name, name)), None)
         typo = typo or next((name for name in inputs if _is_abbreviated(file, binding.name, name)), None)
         if typo is not None and declared_names(file) is None:
             yield Finding.suggest(binding.span, f"nothing reads `{binding.name}`", typo)
+            continue
+        if has_effect:
             continue
         owner = _owner_of_attribute(file, binding.name)
         if owner is not None:
