@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -63,6 +64,10 @@ class _Prompt(NamedTuple):
     is_exact: bool
 
 
+_Uses: TypeAlias = Mapping[ast.Attribute, str]
+"""The attributes of variables that are prompts, each with the variable."""
+
+
 def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
     """Yield the wrong uses of prompts in a program."""
     meanings = {id(scope.node): scope for scope in scopes_of(program.tree)}
@@ -88,7 +93,7 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
             if is_poet:
                 yield from _data(program, call, meanings[id(node)], modules)
                 yield from _unpacked(program, call, meanings[id(node)])
-        yield from _replaced(program, nodes, made)
+        yield from _replaced(program, nodes, {*made})
         prompts = _prompts(program, node, nodes, {id(call) for call in made}, builders)
         yield from _variables(program, meanings[id(node)], nodes, prompts)
 
@@ -193,7 +198,7 @@ def _unpacked(program: Program, call: ast.Call, scope: Scope) -> Iterator[Findin
             yield Finding(program.span(keyword.value), message, fixes)
 
 
-def _replaced(program: Program, nodes: list[ast.AST], made: list[ast.Call]) -> Iterator[Finding]:
+def _replaced(program: Program, nodes: list[ast.AST], made: set[ast.Call]) -> Iterator[Finding]:
     """Yield what a method returns in place of the changed prompt, which is nothing."""
     prompts = {
         node.targets[0].id
@@ -240,50 +245,54 @@ def _prompts(
                 | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Name(id=called))))
             ) if called in builders:
                 prompts[name] = _Prompt(None, is_exact=False)
-    bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    bound = Counter(
+        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
     if not isinstance(scope, ast.Module):
         arguments = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
         for each in arguments:
             if each.annotation is not None and _is_class(program, each.annotation):
                 prompts[each.arg] = _Prompt(None, is_exact=False)
-        bound += [each.arg for each in arguments]
-    return {name: each for name, each in prompts.items() if bound.count(name) == 1}
+        bound.update(each.arg for each in arguments)
+    return {name: each for name, each in prompts.items() if bound[name] == 1}
 
 
 def _variables(
     program: Program, scope: Scope, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
 ) -> Iterator[Finding]:
     """Yield the wrong uses of variables that are prompts."""
-    for name, prompt in prompts.items():
-        uses = [
-            node
-            for node in nodes
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
-        ]
-        yield from _attributes(program, nodes, uses, is_exact=prompt.is_exact)
-        for cut in _calls(nodes, uses):
-            if prompt.made is not None and last_name(cut.func) == "truncate":
-                yield from _truncate(program, cut, prompt.made, name, scope)
+    uses = {
+        node: node.value.id
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in prompts
+    }
+    yield from _attributes(program, nodes, uses, prompts)
+    for cut in _calls(nodes, uses):
+        if isinstance(cut.func, ast.Attribute) and cut.func.attr == "truncate":
+            name = uses[cut.func]
+            made = prompts[name].made
+            if made is not None:
+                yield from _truncate(program, cut, made, name, scope)
 
 
-def _calls(nodes: list[ast.AST], uses: list[ast.Attribute]) -> list[ast.Call]:
+def _calls(nodes: list[ast.AST], uses: _Uses) -> list[ast.Call]:
     return [node for node in nodes if isinstance(node, ast.Call) and node.func in uses]
 
 
 def _attributes(
-    program: Program, nodes: list[ast.AST], uses: list[ast.Attribute], *, is_exact: bool
+    program: Program, nodes: list[ast.AST], uses: _Uses, prompts: Mapping[str, _Prompt]
 ) -> Iterator[Finding]:
     """Yield the attributes that a prompt does not have, and those that are used as what they are not."""
-    own = {use.attr for use in uses if not isinstance(use.ctx, ast.Load)}
-    for use in uses:
-        if use.attr in MEMBERS or use.attr in own or use.attr.startswith("_"):
+    own = {(name, use.attr) for use, name in uses.items() if not isinstance(use.ctx, ast.Load)}
+    for use, name in uses.items():
+        if use.attr in MEMBERS or (name, use.attr) in own or use.attr.startswith("_"):
             continue
         message = f"a prompt has no `{use.attr}`"
         meant = nearest(use.attr, MEMBERS)
         if meant is not None:
             is_sure = is_typo(use.attr, meant)
             yield Finding.suggest(_name_span(program, use), message, meant, preferred=is_sure)
-        elif is_exact:
+        elif prompts[name].is_exact:
             yield Finding(_name_span(program, use), message)
     for call in _calls(nodes, uses):
         name = last_name(call.func)
@@ -296,7 +305,7 @@ def _attributes(
     yield from _items(program, nodes, uses)
 
 
-def _misused(program: Program, nodes: list[ast.AST], uses: list[ast.Attribute]) -> Iterator[Finding]:
+def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Finding]:
     """Yield uncalled methods, and arguments of a model that are not messages."""
     for node in nodes:
         match node:
@@ -322,7 +331,7 @@ def _misused(program: Program, nodes: list[ast.AST], uses: list[ast.Attribute]) 
 _NO_MESSAGES: Final = {"string": "one text", "parts": "parts", "tokens": "tokens"}
 
 
-def _items(program: Program, nodes: list[ast.AST], uses: list[ast.Attribute]) -> Iterator[Finding]:
+def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Finding]:
     """Yield the attributes of messages, which are dicts, and the keys of parts, which have attributes."""
     names: dict[str, str] = {}
     for node in nodes:
@@ -332,11 +341,13 @@ def _items(program: Program, nodes: list[ast.AST], uses: list[ast.Attribute]) ->
                 | ast.For(target=ast.Name(id=name), iter=ast.Attribute(attr=attribute) as use)
             ) if use in uses:
                 names[name] = attribute
-    bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    bound = Counter(
+        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
 
     def items_of(node: ast.expr) -> str:
         match node:
-            case ast.Name(id=name) if bound.count(name) == 1:
+            case ast.Name(id=name) if bound[name] == 1:
                 return names.get(name, "")
             case ast.Subscript(value=ast.Attribute(attr=name) as use, slice=index) if use in uses:
                 return "" if isinstance(index, ast.Slice) else name
