@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -375,18 +376,35 @@ def _name_span(program: Program, use: ast.Attribute) -> Span:
 
 def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
     """Return whether something before a call, or in a loop around it, may count the tokens of a prompt."""
-    loops = [node for node in ast.walk(scope) if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
-    around = [node for node in loops if cut in ast.walk(node)]
-    for each in ast.walk(around[0] if around else scope):
-        reads = [
-            node
-            for node in ast.iter_child_nodes(each)
-            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        ]
-        is_member = isinstance(each, ast.Attribute) and each.attr != "tokenize"
-        if not is_member and any(around or node.lineno < cut.lineno for node in reads):
-            return True
-    return False
+    loop = next((each for each in _loops(scope) if _contains(each, cut)), None)
+    reads = _possible_counts(scope).get(name, ())
+    return any(each.lineno < cut.lineno if loop is None else _contains(loop, each) for each in reads)
+
+
+@lru_cache(maxsize=4)
+def _loops(scope: ast.AST) -> tuple[ast.For | ast.AsyncFor | ast.While, ...]:
+    """Return the loops of a scope, outer ones before those inside them."""
+    return tuple(node for node in ast.walk(scope) if isinstance(node, ast.For | ast.AsyncFor | ast.While))
+
+
+@lru_cache(maxsize=4)
+def _possible_counts(scope: ast.AST) -> Mapping[str, Sequence[ast.Name]]:
+    """Return where a scope reads each name, except for its attributes other than `tokenize`."""
+    found: dict[str, list[ast.Name]] = {}
+    for each in ast.walk(scope):
+        if isinstance(each, ast.Attribute) and each.attr != "tokenize":
+            continue
+        for node in ast.iter_child_nodes(each):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+    return found
+
+
+def _contains(outer: ast.stmt, inner: ast.expr) -> bool:
+    """Return whether a statement is around an expression."""
+    begins = (outer.lineno, outer.col_offset) <= (inner.lineno, inner.col_offset)
+    ends = (inner.end_lineno or 0, inner.end_col_offset or 0)
+    return begins and ends <= (outer.end_lineno or 0, outer.end_col_offset or 0)
 
 
 def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope: Scope) -> Iterator[Finding]:
