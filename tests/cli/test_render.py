@@ -168,6 +168,14 @@ def test_a_program_without_templates_is_refused(folder: Path, capsys: pytest.Cap
     assert "the program writes out no template" in capsys.readouterr().err
 
 
+def test_a_prompt_in_another_encoding_is_refused_with_the_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "b.yml.j2").write_text(PROMPT, encoding="utf-16")
+    assert main(["render", "b.yml.j2"]) == 2
+    assert capsys.readouterr().err.endswith("the file is not UTF-8\n  at b.yml.j2\n  → save it as UTF-8\n")
+
+
 def test_data_that_lacks_an_input_is_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.yml.j2").write_text("- name: a\n  role: user\n  content: {{ user.name }} in {{ city }}\n")
     assert main(["render", "a.yml.j2", "--data", '{"user": "Ann"}']) == 0

@@ -182,6 +182,8 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
     if template is not None and (refusal := template.source.refusal) is not None:
         raise UsageError(refusal.message, FilePlace(path), "split the file, or correct it there")
     if snapshot.kind(path) is Kind.OTHER:
+        if not snapshot.is_utf8(path):
+            raise UsageError("the file is not UTF-8", FilePlace(path), "save it as UTF-8")
         raise UsageError(
             "this is not a prompt file",
             FilePlace(path),
