@@ -151,14 +151,17 @@ async def test_an_answer_without_an_end_is_left(server: ModelServer, monkeypatch
         await ask(server)
 
 
-async def test_an_unreachable_server_is_reported_with_the_address() -> None:
+@pytest.mark.parametrize(
+    ("scheme", "remedy"), [("http", "start the server"), ("https", "check your network connection")]
+)
+async def test_an_unreachable_server_is_reported_with_the_address(scheme: str, remedy: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        url = f"{scheme}://127.0.0.1:{free.getsockname()[1]}/v1"
     model = OpenAiCompatible("small", base_url=url)
     with pytest.raises(ModelError, match=f"nothing answers at `{url}`") as failure:
         await model.complete(MESSAGES, parameters={}, json_schema=None)
-    assert "start the server" in failure.value.remedy
+    assert remedy in failure.value.remedy
     assert failure.value.unreachable
     await model.close()
 

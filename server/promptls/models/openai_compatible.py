@@ -431,9 +431,12 @@ class OpenAiCompatible:
         import httpx
 
         if isinstance(error, httpx.ConnectError):
+            # Servers on this machine have no certificate.
+            is_hosted = self._base_url.startswith("https:")
+            remedy = "check your network connection" if is_hosted else "start the server"
             return ModelError(
                 f"nothing answers at `{self._shown_url}`: {self._without_key(str(error))}",
-                "start the server, or correct `base_url`",
+                f"{remedy}, or correct `base_url`",
                 retryable=True,
                 unreachable=True,
             )
