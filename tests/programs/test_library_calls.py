@@ -350,6 +350,9 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
         ("RunConfig(time_out=1)", ["time_out"]),
         ("evaluate(rows, metrics=[Faithfulness(llm=a)], run_cfg=b)", ["run_cfg"]),
         ("Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
+        ("FactualCorrectness(mode='recall')", []),
+        ("FactualCorrectness(mode='f-1')", ["'f-1'"]),
+        ("FactualCorrectness(mode=mode)", []),
         ("ContextRecall(llm=a, anything=b)", []),
         ("TestsetGenerator(llm=a, embedding_model=b)", []),
         ("TestsetGenerator(generator_llm=a, critic_llm=b, embeddings=c)", []),
@@ -360,7 +363,7 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
 )
 def test_the_arguments_of_classes_of_ragas_are_known(tmp_path: Path, call: str, places: list[str]) -> None:
     program = (
-        "from ragas import RunConfig, evaluate\nfrom ragas.metrics import Faithfulness\n"
+        "from ragas import RunConfig, evaluate\nfrom ragas.metrics import FactualCorrectness, Faithfulness\n"
         "from ragas.metrics.collections import ContextRecall\nfrom ragas.testset import TestsetGenerator\n"
     )
     assert found(tmp_path, program + call) == places

@@ -32,14 +32,14 @@ from promptls.programs.program import (
     parse_program,
     unknown_argument,
 )
-from promptls.programs.ragas_classes import parameters_of_class, parameters_of_method
+from promptls.programs.ragas_classes import CHOICES, parameters_of_class, parameters_of_method
 from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings_in_prompt_objects
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
+from promptls.text.suggest import is_typo, nearest
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
@@ -117,6 +117,7 @@ def _findings(program: Program) -> Iterator[Finding]:
         yield from _constructor(program, call)
         if ast.unparse(call.func) not in collected:
             yield from _parameters(program, call)
+        yield from _choices(program, call)
         yield from _encoding(program, call)
         yield from _paths(program, call)
     for function in program.functions:
@@ -171,6 +172,19 @@ def _parameters(program: Program, call: ast.Call) -> Iterator[Finding]:
         if keyword.arg is not None and keyword.arg not in known:
             message = f"`{name}` has no argument `{keyword.arg}`"
             yield unknown_argument(program, keyword, message, sorted(known - given))
+
+
+def _choices(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the texts that a parameter of a metric does not take."""
+    package, name = program.meaning(call.func)
+    for keyword in call.keywords if package in PACKAGES else ():
+        allowed = CHOICES.get((name, keyword.arg or ""), ())
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if allowed and isinstance(value, str) and value not in allowed:
+            meant = nearest(value, allowed)
+            fixes = (change_literal(program, keyword.value, meant),) if meant else ()
+            message = f"`{keyword.arg}` of `{name}` is one of {in_code(allowed)}"
+            yield Finding(program.span(keyword.value), message, fixes)
 
 
 def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:

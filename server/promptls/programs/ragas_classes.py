@@ -6,6 +6,7 @@ Source: `ragas` 0.1.21, 0.2.15, 0.3.9 and 0.4.3. A parameter is listed if any of
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 _SHARED: Final = (
@@ -193,6 +194,22 @@ _METHODS: Final = {
     "single_turn_score": ("sample callbacks",),
 }
 """The parameters of methods whose names no other library uses."""
+
+
+_RATIOS: Final = ("precision", "recall", "f1")
+CHOICES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("DataCompyScore", "metric"): _RATIOS,
+    ("DataCompyScore", "mode"): ("rows", "columns"),
+    ("FactualCorrectness", "atomicity"): ("low", "high"),
+    ("FactualCorrectness", "coverage"): ("low", "high"),
+    ("FactualCorrectness", "mode"): _RATIOS,
+    ("NoiseSensitivity", "mode"): ("relevant", "irrelevant"),
+    ("RougeScore", "mode"): ("fmeasure", "precision", "recall"),
+    ("RougeScore", "rouge_type"): ("rouge1", "rouge2", "rougeL", "rougeLsum"),
+    ("TopicAdherence", "mode"): _RATIOS,
+    ("TopicAdherenceScore", "mode"): _RATIOS,
+}
+"""The values that a parameter of a metric takes."""
 
 
 def parameters_of_class(name: str, given: frozenset[str]) -> frozenset[str]:
