@@ -222,7 +222,7 @@ def _run(node: ast.expr | None) -> str:
 
 def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[Finding]:
     """Yield the comparisons of columns of an experiment's results in loops over them."""
-    assigned = assigned_in(scope)
+    runs = {name: {_run(each) for each in values} for name, values in assigned_in(scope).items()}
     for node in ast.walk(scope):
         loops: list[ast.comprehension | ast.For] = []
         if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
@@ -232,8 +232,8 @@ def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[F
         for loop in loops:
             if not (isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Name)):
                 continue
-            made = {_run(each) for each in assigned.get(loop.iter.id, [])}
-            experiment = results.experiments.get(made.pop()) if len(made) == 1 else None
+            made = runs.get(loop.iter.id, ())
+            experiment = results.experiments.get(*made) if len(made) == 1 else None
             bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
             if experiment is None or len(bound) != 1:
                 continue
