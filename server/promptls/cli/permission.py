@@ -160,7 +160,7 @@ def add_allow_key(parser: argparse._ActionsContainer) -> None:
 
 
 def add_spending_arguments(parser: argparse.ArgumentParser, *plan: str) -> argparse._ArgumentGroup:
-    """Declare the options about the cost of a run; `plan` are the names of that which only prints it."""
+    """Declare the options about the cost of a run; `plan` are the names of the option that only prints it."""
     spending = parser.add_argument_group("cost")
     spending.add_argument(*plan, action="store_true", help="print the plan and its cost, and stop")
     spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
