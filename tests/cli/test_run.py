@@ -86,8 +86,11 @@ def test_scores_over_other_rows_are_not_those_before(
     ("rows", "shown"),
     [("1", "the first row"), ("2", "the first 2 rows"), ("2,", "row 2"), ("1,2", "rows 1, 2")],
 )
-@pytest.mark.usefixtures("folder")
-def test_a_partial_run_names_its_rows(rows: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_partial_run_names_its_rows(
+    folder: Path, rows: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (folder / "rows.csv").open("a", encoding="utf-8") as table:
+        table.write("c,3,3\n")
     main(["run", "ask.yml.j2", "--rows", rows])
     assert f"partial run: only {shown}\n" in capsys.readouterr().out
 

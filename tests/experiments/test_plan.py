@@ -53,6 +53,15 @@ async def test_the_row_limit_is_respected(folder: Folder) -> None:
     assert (await plan_run(folder.experiment(), 2)).results == 2
 
 
+async def test_the_first_rows_of_a_dataset_that_has_no_more_are_all_rows(
+    folder: Folder, server: ModelServer
+) -> None:
+    folder.serve(server).write(model="office", rows=3)
+    assert (await plan_run(folder.experiment(), 2)).choice.text == "2"
+    assert (await plan_run(folder.experiment(), 3)).choice.text == ""
+    assert (await plan_run(folder.experiment(), 5)).choice.text == ""
+
+
 async def test_a_missing_column_names_the_columns_that_there_are(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,txt,answer\n1,a,b\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"no column `text`.*did you mean `txt`") as failure:

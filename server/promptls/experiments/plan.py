@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from promptls.datasets.dataset_files import DatasetFile, open_dataset
@@ -125,7 +126,7 @@ async def plan_run(
     metrics = _metrics(experiment, dataset)
     _check_available(experiment)
     asks = model_usage(experiment, metrics)
-    choice = _choice(rows)
+    choice = _choice(rows, dataset)
     cache = None
     if any(map(is_cacheable, [*experiment.models, *judging_references(asks)])):
         cache = AnswerCache(experiment.folder, since=since)
@@ -283,10 +284,12 @@ def _check_available(experiment: Experiment) -> None:
         check_cluster(experiment.ray_address)
 
 
-def _choice(rows: RowChoice | int | None) -> RowChoice:
-    if rows is None:
-        return ALL_ROWS
-    return RowChoice(str(rows), first=rows) if isinstance(rows, int) else rows
+def _choice(rows: RowChoice | int | None, dataset: DatasetFile) -> RowChoice:
+    """Return the choice of rows: all, if there are no more than the first ones that are chosen."""
+    choice = RowChoice(str(rows), first=rows) if isinstance(rows, int) else rows or ALL_ROWS
+    if choice.first is None or next(islice(dataset.rows(), choice.first, None), None) is not None:
+        return choice
+    return ALL_ROWS
 
 
 def _no_rows(dataset: DatasetFile, choice: RowChoice) -> UsageError:
