@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES
 from promptls.dialects.ragas.prompt_object import NEWER_FILE_KEYS, PROMPT_KEYS
-from promptls.dialects.ragas.saved_prompt import is_metric_file
+from promptls.dialects.ragas.saved_prompt import is_metric_file, is_saved_file
 from promptls.dialects.ragas.saved_prompt_keys import saved_keys
 from promptls.semantic.header import begins_header
 from promptls.semantic.parts import Part, chunk_items
@@ -328,7 +328,7 @@ def _json_kind(keys: frozenset[str]) -> Kind:
         return Kind.OBJECT
     if len(own - {"instruction"}) > 1 and any(is_close(key, "instruction") for key in keys - own):
         return Kind.OBJECT
-    if is_metric_file(keys):
+    if is_saved_file(keys):
         return Kind.OBJECT
     is_evaluation = "infer_cfg" in keys or (keys & _EVALUATION_MARKS and keys & {"retriever", "inferencer"})
     return Kind.EVALUATION if is_evaluation and keys <= _JSON_EVALUATION_KEYS else Kind.OTHER

@@ -27,6 +27,8 @@ SAVING_RELEASE: Final = "0.4.3"
 """The release of Ragas whose files are read and written."""
 UNKNOWN_SCHEMA: Final = "(the JSON Schema of the output model, which the file does not hold)"
 SIMPLE_TYPES: Final = ("Prompt", "DynamicFewShotPrompt")
+_HASHED: Final = frozenset({"ragas_version", "original_hash"})
+"""Keys that only prompts with models have together."""
 _METRIC_MARKS: Final = frozenset({"format_version", "prompt", "config", "response_model_info"})
 """Keys of which the file of a metric has at least two."""
 _MAX_SIMILAR: Final = 3
@@ -56,7 +58,7 @@ def form_of(mapping: Any) -> Form | None:
         return None
     if is_metric_file(mapping):
         return "metric"
-    if "instruction" not in mapping:
+    if "instruction" not in mapping and not is_saved_file(mapping):
         return None
     if mapping.get("type") in SIMPLE_TYPES and ("format_version" in mapping or "examples" in mapping):
         return "simple prompt"
@@ -70,6 +72,11 @@ def form_of(mapping: Any) -> Form | None:
 def is_metric_file(keys: Collection[str]) -> bool:
     """Return whether a file with these top-level keys is a saved metric with a prompt."""
     return "metric_type" in keys and len(_METRIC_MARKS & set(keys)) > 1
+
+
+def is_saved_file(keys: Collection[str]) -> bool:
+    """Return whether a file with these top-level keys was saved by Ragas, whatever else is in it."""
+    return is_metric_file(keys) or set(keys) >= _HASHED
 
 
 def _is_simple(mapping: Mapping[str, Any]) -> bool:

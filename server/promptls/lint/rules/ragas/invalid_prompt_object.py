@@ -55,6 +55,7 @@ from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import top_keys
 from promptls.semantic.template import Template
 from promptls.settings.header import HEADER_KEYS
+from promptls.syntax.language import Host
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
@@ -118,6 +119,8 @@ def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding
 
 def _missing(template: Template, node: Mapping, key: str, message: str, *, top: bool) -> Finding | None:
     """Return the finding for a missing key, at a typo of the key or else at the first key."""
+    if top and template.source.language.host is Host.JSON and template.syntax_problems:
+        return None  # the key may be where the JSON is broken
     if not node.entries:
         return Finding(node.span, message)
     names = [key_text(entry) for entry in node.entries]
