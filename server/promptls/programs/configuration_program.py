@@ -171,12 +171,14 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
 
 def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     """Yield models without a class, and foreign roles."""
-    set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    constants = [node for node in ast.walk(own) if isinstance(node, ast.Constant)]
+    set_later = {node.value for node in constants}
+    texts = Counter(node.value.upper() for node in constants if isinstance(node.value, str))
     is_whole = any((node.module or "").startswith("opencompass.") for node in _imports(own))
     for name, value in _named_values(own):
         if name == "pred_role" and isinstance(value, ast.Constant):
             role = str(value.value).upper()
-            if ROLE_SYNONYMS.get(role) == "BOT" and role not in _strings(own, besides=value):
+            if ROLE_SYNONYMS.get(role) == "BOT" and texts[role] == 1:
                 message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"
                 fix = Fix("Change to `BOT`", (Edit(places.span(value), '"BOT"'),), preferred=True)
                 yield Finding(places.span(value), message, (fix,), severity="warning")
@@ -190,12 +192,6 @@ def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
             ):
                 message = "a model needs a `type`, its class"
                 yield Finding(places.span(model.func), message, severity="error")
-
-
-def _strings(own: ast.Module, *, besides: ast.expr) -> set[str]:
-    """Return the texts in a program, besides that of one place, in capitals."""
-    constants = (node for node in ast.walk(own) if isinstance(node, ast.Constant) and node is not besides)
-    return {node.value.upper() for node in constants if isinstance(node.value, str)}
 
 
 def _inferences(own: ast.Module, variables: Mapping[str, ast.expr]) -> set[int]:

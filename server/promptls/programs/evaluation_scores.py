@@ -41,8 +41,11 @@ def findings_in_scores(program: Program) -> Iterator[Finding]:
         for node in program.nodes
         if isinstance(node, ast.Subscript) and _is_store(node) and isinstance(node.slice, ast.Constant)
     }
+    grown = {_grown(node) for node in program.nodes}
     for scope in (program.tree, *program.functions):
         assigned = assigned_in(scope)
+        for name in grown:
+            assigned.setdefault(name, []).append(None)  # What the list contains is not known.
         for node in ast.walk(scope):
             match node:
                 case ast.Subscript(value=value, slice=ast.Constant(value=str()) as key, ctx=ast.Load()):
@@ -101,8 +104,6 @@ def _names(
     if metrics is None:
         return None if is_open(call) else _DEFAULTS
     if isinstance(metrics, ast.Name):
-        if any(_grows(node, metrics.id) for node in program.nodes):
-            return None
         values = assigned.get(metrics.id) or [program.value_of(metrics.id)]
         metrics = values[0] if len(values) == 1 else None
     if not isinstance(metrics, ast.List):
@@ -112,12 +113,12 @@ def _names(
     return known if known and len(known) == len(found) else None
 
 
-def _grows(node: ast.AST, name: str) -> bool:
-    """Return whether a node adds an item to the list in a variable, or may."""
+def _grown(node: ast.AST) -> str:
+    """Return the variable with a list to which a node adds an item, or may; empty for others."""
     match node:
         case ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend" | "insert"):
-            return owner == name
-    return False
+            return owner
+    return ""
 
 
 def _name(program: Program, metric: ast.expr) -> str | None:
