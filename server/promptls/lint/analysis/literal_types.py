@@ -68,6 +68,7 @@ class LiteralTypes:
     def __init__(self, file: File) -> None:
         self._file: Final = file
         self._of_names: Final[dict[str, type | None]] = {}
+        self._bindings: Final[dict[str, dict[str, list[Binding]]]] = {}
 
     def type_of(self, node: Expression) -> type | None:
         """Return the type of an expression."""
@@ -104,7 +105,15 @@ class LiteralTypes:
         if name in names.input_names or kinds not in (["set"], ["for"]):
             return None
         of_binding = self._type_of_value if kinds == ["set"] else self._type_of_element
-        return _only(of_binding(each) for each in names.bindings_of(kinds[0]) if each.name == name)
+        return _only(of_binding(each) for each in self._bindings_of(kinds[0], name))
+
+    def _bindings_of(self, kind: str, name: str) -> list[Binding]:
+        """Return the places that bind a name in one way."""
+        if kind not in self._bindings:
+            found = self._bindings[kind] = {}
+            for each in self._file.template.names.bindings_of(kind):
+                found.setdefault(each.name, []).append(each)
+        return self._bindings[kind].get(name, [])
 
     def _type_of_value(self, binding: Binding) -> type | None:
         """Return the type of the value that a `set` binds."""
@@ -129,7 +138,7 @@ class LiteralTypes:
         """Return the value of a variable that is set once and not changed."""
         if self.type_of_name(name) is None or name in _changed(self._file.chunks):
             return None
-        bindings = [each for each in self._file.template.names.bindings_of("set") if each.name == name]
+        bindings = self._bindings_of("set", name)
         statement = _of_one_name(self._file, bindings[0]) if len(bindings) == 1 else None
         return statement.expressions[0] if statement is not None and statement.expressions else None
 

@@ -142,7 +142,7 @@ def _names_read_elsewhere(file: File) -> frozenset[str]:
 
 def _is_abbreviation(name: str, known: str) -> bool:
     """Return whether one name is the other with a word abbreviated to its beginning or consonants: `doc`, `msg`."""
-    words = different_words(name, known)
+    words = different_words(name, known) if name[:1] == known[:1] else None
     if words is None or len(words[0]) < _MIN_UNREAD:
         return False
     short, long = words
