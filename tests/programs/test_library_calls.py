@@ -351,6 +351,8 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
         ("evaluate(rows, metrics=[Faithfulness(llm=a)], run_cfg=b)", ["run_cfg"]),
         ("Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
         ("FactualCorrectness(mode='recall')", []),
+        ("from ragas.metrics._answer_relevance import AnswerRelevancy", []),
+        ("from ragas.metrics._answer_relevancy import AnswerRelevancy", ["_answer_relevancy"]),
         ("FactualCorrectness(mode='f-1')", ["'f-1'"]),
         ("FactualCorrectness(mode=mode)", []),
         ("ContextRecall(llm=a, anything=b)", []),

@@ -24,6 +24,38 @@ _NAMES: Final = {
 }
 """The names that programs import from a module."""
 
+_MODULES: Final = [
+    "_answer_correctness",
+    "_answer_relevance",
+    "_answer_similarity",
+    "_aspect_critic",
+    "_bleu_score",
+    "_chrf_score",
+    "_context_entities_recall",
+    "_context_precision",
+    "_context_recall",
+    "_datacompy_score",
+    "_domain_specific_rubrics",
+    "_factual_correctness",
+    "_faithfulness",
+    "_goal_accuracy",
+    "_instance_specific_rubrics",
+    "_multi_modal_faithfulness",
+    "_multi_modal_relevance",
+    "_noise_sensitivity",
+    "_nv_metrics",
+    "_rouge_score",
+    "_rubrics_based",
+    "_simple_criteria",
+    "_sql_semantic_equivalence",
+    "_string",
+    "_summarization",
+    "_tool_call_accuracy",
+    "_tool_call_f1",
+    "_topic_adherence",
+]
+"""The modules of `ragas.metrics` with one metric each."""
+
 _OLD_METRICS: Final = frozenset({"ContextRelevancy", "context_relevancy"})
 """Metrics of Ragas 0.1, whose names are like those of later ones."""
 
@@ -47,6 +79,7 @@ def findings_in_imports(program: Program) -> Iterator[Finding]:
     for node in program.nodes:
         if not isinstance(node, ast.ImportFrom) or node.level:
             continue
+        yield from _module(program, node)
         known = _names_of(node.module or "")
         for alias in node.names if known else ():
             is_class = alias.name[:1].isupper()
@@ -57,3 +90,15 @@ def findings_in_imports(program: Program) -> Iterator[Finding]:
                 span = Span(start, start + len(alias.name))
                 message = f"`{node.module}` has no `{alias.name}`"
                 yield Finding.suggest(span, message, meant[0], preferred=True)
+
+
+def _module(program: Program, node: ast.ImportFrom) -> Iterator[Finding]:
+    """Yield the module of a metric whose name differs by a letter from the only such one."""
+    package, _, name = (node.module or "").rpartition(".")
+    if package != "ragas.metrics" or not name.startswith("_") or name in _MODULES:
+        return
+    meant = [each for each in _MODULES if is_typo(name, each)]
+    if len(meant) == 1:
+        end = program.places.module_span(node, node.module or "").end
+        message = f"`{package}` has no module `{name}`"
+        yield Finding.suggest(Span(end - len(name), end), message, meant[0], preferred=True)
