@@ -14,11 +14,11 @@ Engine: TypeAlias = Literal["local", "ray"]
 """Where an experiment asks its models from: this machine, or the nodes of a Ray cluster."""
 
 
-class Keys(BaseModel, extra="forbid", defer_build=True):
-    """Keys that exclude others."""
+class StrictKeys(BaseModel, extra="forbid", defer_build=True):
+    """StrictKeys that exclude others."""
 
 
-class InputKey(Keys, extra="allow"):
+class InputKey(StrictKeys, extra="allow"):
     """An input: a JSON Schema. Common keywords are listed here."""
 
     type: str | list[str] | None = Field(None, description="JSON Schema type: `string`, `array`, `object`, …")
@@ -27,7 +27,7 @@ class InputKey(Keys, extra="allow"):
     enum: list[Any] | None = Field(None, description="All allowed values.")
 
 
-class BudgetKey(Keys):
+class BudgetKey(StrictKeys):
     """What one run may spend. A run stops when its budget is spent, and can be resumed."""
 
     calls: Annotated[int, Field(ge=1)] | None = Field(None, description="Maximum number of model calls.")
@@ -39,7 +39,7 @@ class BudgetKey(Keys):
     )
 
 
-class NamedMetric(Keys, extra="allow"):
+class NamedMetric(StrictKeys, extra="allow"):
     """A named metric with options. Options replace columns of the dataset."""
 
     use: str = Field(description="The metric: a built-in one, or `file.py:function`.")
@@ -57,7 +57,7 @@ class NamedMetric(Keys, extra="allow"):
         return dict(self.model_extra or {})
 
 
-class ExperimentKey(Keys):
+class ExperimentKey(StrictKeys):
     """An experiment: dataset, models and metrics."""
 
     dataset: str = Field(
@@ -105,7 +105,7 @@ class ExperimentKey(Keys):
     )
 
 
-class Header(Keys):
+class Header(StrictKeys):
     """The header of a prompt file. All keys are optional."""
 
     name: str | None = Field(None, description="The prompt's name.")

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from promptls.settings.header import Engine, ExperimentKey, Keys, NamedMetric
+from promptls.settings.header import Engine, ExperimentKey, NamedMetric, StrictKeys
 
 Severity = Literal["error", "warning", "information", "hint", "off"]
 
 
-class ModelSettings(Keys):
+class ModelSettings(StrictKeys):
     """A model with a name defined by the project."""
 
     provider: str = Field(
@@ -51,7 +51,7 @@ class ModelSettings(Keys):
     )
 
 
-class RateLimitSettings(Keys):
+class RateLimitSettings(StrictKeys):
     """Rate limits of a provider or model."""
 
     requests_per_minute: Annotated[float, Field(gt=0)] | None = Field(
@@ -64,7 +64,7 @@ class RateLimitSettings(Keys):
     )
 
 
-class AskAboveSettings(Keys):
+class AskAboveSettings(StrictKeys):
     """What a run may spend without asking."""
 
     cost: Annotated[float, Field(ge=0)] = Field(
@@ -75,7 +75,7 @@ class AskAboveSettings(Keys):
     )
 
 
-class RaySettings(Keys):
+class RaySettings(StrictKeys):
     """The Ray cluster for experiments with the engine `ray`."""
 
     address: str | None = Field(
@@ -86,7 +86,7 @@ class RaySettings(Keys):
     )
 
 
-class RenderingSettings(Keys):
+class RenderingSettings(StrictKeys):
     """Limits of the rendering process."""
 
     timeout: Annotated[float, Field(gt=0, le=600)] = Field(
@@ -97,13 +97,13 @@ class RenderingSettings(Keys):
     )
 
 
-class InlayHintSettings(Keys):
+class InlayHintSettings(StrictKeys):
     """Inlay hints."""
 
     tokens: bool = Field(default=True, description="Show the number of tokens after the name of each part.")
 
 
-class DiagnosticsSettings(Keys):
+class DiagnosticsSettings(StrictKeys):
     """Diagnostics in the editor."""
 
     closed_files: bool = Field(
@@ -112,7 +112,7 @@ class DiagnosticsSettings(Keys):
     )
 
 
-class Project(Keys):
+class Project(StrictKeys):
     """All settings, with their defaults."""
 
     include: list[str] = Field(
