@@ -15,7 +15,7 @@ Engine: TypeAlias = Literal["local", "ray"]
 
 
 class StrictKeys(BaseModel, extra="forbid", defer_build=True):
-    """StrictKeys that exclude others."""
+    """Keys that exclude others."""
 
 
 class InputKey(StrictKeys, extra="allow"):
