@@ -79,6 +79,7 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
     if not accepted:
         return
     set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    assigned = _assigned_values(own)
     for call, kind in datasets:
         loader = known.get(kind)
         if loader is None:
@@ -94,7 +95,7 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
             if name not in set_later:
                 message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
                 yield Finding(places.span(given["type"].value), message)
-        reader = _reader(own, given["reader_cfg"].value)
+        reader = _reader(assigned, given["reader_cfg"].value)
         yield from _absent_splits(loader, kind, reader, places)
         yield from _absent_columns(loader, kind, reader, places)
 
@@ -110,15 +111,20 @@ def _datasets(own: ast.Module) -> Iterator[tuple[ast.Call, str]]:
             yield node, kind.id
 
 
-def _reader(own: ast.Module, value: ast.expr) -> ast.Call | None:
+def _assigned_values(own: ast.Module) -> dict[str, list[ast.expr]]:
+    """Return the values that are assigned to each name."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in (each for each in ast.walk(own) if isinstance(each, ast.Assign)):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def _reader(assigned: Mapping[str, list[ast.expr]], value: ast.expr) -> ast.Call | None:
     """Return the call of `dict` that makes a reader; None if it is not known."""
     if isinstance(value, ast.Name):
-        named = [
-            node.value
-            for node in ast.walk(own)
-            if isinstance(node, ast.Assign)
-            and any(isinstance(each, ast.Name) and each.id == value.id for each in node.targets)
-        ]
+        named = assigned.get(value.id, [])
         value = named[0] if len(named) == 1 else value
     is_plain = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"
     if not is_plain or not isinstance(value, ast.Call) or any(each.arg is None for each in value.keywords):
