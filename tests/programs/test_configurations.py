@@ -627,6 +627,7 @@ def test_a_value_that_may_be_right_is_left_alone(old: str, new: str) -> None:
         ("a_eval_cfg = dict(", "a_eval_cgf = dict(", "a_eval_cfg"),
         ("type=first_option_postprocess, ", "", "dict"),
         ("type=ZeroRetriever", "tpye=ZeroRetriever", "tpye"),
+        ("evaluator=", "evaluater=", "evaluater"),
         ("type='PromptTemplate', template", "type='PromptTemplate', tempalte", "tempalte"),
         ("abbr='a', type='D'", "abbr='a'", "dict"),
         ("infer_cfg=a_infer_cfg, eval_cfg", "eval_cfg", "dict"),

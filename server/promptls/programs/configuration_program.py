@@ -15,11 +15,9 @@ from promptls.dialects.opencompass.vocabulary import (
     EVALUATION_KEYS,
     EVALUATORS,
     INFER_KEYS,
-    INFERENCER_KEYS,
     INFERENCERS,
     MORE_INFERENCERS,
     READER_KEYS,
-    RETRIEVER_KEYS,
     RETRIEVERS,
     ROLE_SYNONYMS,
     TEMPLATE_KEYS,
@@ -46,8 +44,8 @@ _TYPED: Final = frozenset(
 )
 """The keys whose mappings name a class or function of OpenCompass."""
 _KEYS: Final = frozenset(
-    {"type", "abbr", *_DATASET_KEYS, *_OF_EVALUATION, *EVALUATION_KEYS, *INFER_KEYS, *INFERENCER_KEYS}
-    | {*READER_KEYS, *TEMPLATE_KEYS, *DIALOGUE_KEYS, *TURN_KEYS, *RETRIEVER_KEYS}
+    {"type", "abbr", *_DATASET_KEYS, *_OF_EVALUATION, *EVALUATION_KEYS, *INFER_KEYS}
+    | {*READER_KEYS, *TEMPLATE_KEYS, *DIALOGUE_KEYS, *TURN_KEYS}
     | {"dataset_cfg", "dict_postprocessor", "judge_cfg", "partitioner", "runner"}
 )
 _FUNCTIONS: Final = (
@@ -67,6 +65,8 @@ _FUNCTIONS: Final = (
 """The functions of Python that configurations call."""
 _MIN_NAMES: Final = 3
 """The minimum length of a list of names."""
+_MIN_LONG: Final = 8
+"""The minimum length of a key for a different letter to be a typo."""
 _MIN_LENGTH: Final = 3
 """The minimum length of a key for it to be considered a typo."""
 _JOINED: Final = re.compile(r"[\"']\s+[\"']")
@@ -147,7 +147,10 @@ def _missing_key(
 
 
 def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the keys that differ from one of OpenCompass by swapped, missing or doubled letters."""
+    """Yield the keys that differ from one of OpenCompass by swapped, missing or doubled letters.
+
+    Long keys may also differ by a letter.
+    """
     keys = {keyword.arg for keyword in node.keywords}
     for keyword in node.keywords:
         key = keyword.arg
@@ -158,7 +161,7 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
             for each in _KEYS - keys
             if key[0] == each[0]
             and is_typo(key, each)
-            and is_obvious_typo(key, each)
+            and (is_obvious_typo(key, each) or len(key) >= _MIN_LONG)
             and not key.startswith(each)
             and each != f"{key}s"
         ]
