@@ -806,6 +806,7 @@ infer = dict(partitioner=dict(type=Naive), runner=dict(type=Local))
         ("pred_postprocessor=", "pred_postprocesor=", ["pred_postprocesor"]),
         ('"BOT"', '"assistant"', ['"assistant"']),
         ('"BOT"', '"JUDGE"', []),
+        ('"BOT")', '"assistant")  # RawPromptTemplate', []),
     ],
 )
 def test_the_parts_of_a_whole_configuration_are_known(old: str, new: str, places: list[str]) -> None:

@@ -178,8 +178,9 @@ def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     set_later = {node.value for node in constants}
     texts = Counter(node.value.upper() for node in constants if isinstance(node.value, str))
     is_whole = any((node.module or "").startswith("opencompass.") for node in _imports(own))
+    has_messages = "RawPromptTemplate" in places.text  # with roles such as `assistant`
     for name, value in _named_values(own):
-        if name == "pred_role" and isinstance(value, ast.Constant):
+        if name == "pred_role" and not has_messages and isinstance(value, ast.Constant):
             role = str(value.value).upper()
             if ROLE_SYNONYMS.get(role) == "BOT" and texts[role] == 1:
                 message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"

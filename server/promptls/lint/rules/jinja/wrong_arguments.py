@@ -477,12 +477,20 @@ def _is_list(file: File, call: Call, begin: int, text: str) -> bool:
     return is_given or argument.name in looped_names(file.chunks)
 
 
+_MAP: Final = Signature(
+    "map",
+    (Taken("attribute", "attribute", "keyword", is_required=True), Taken("default", "default", "keyword")),
+)
+"""The signature of `map` if no filter is named."""
+
+
 @each_chunk
 def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
     """Yield the wrong arguments of filters and tests."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in FILTERS:
-            signature = filter_signature(node.name)
+            by_attribute = node.name == "map" and all(isinstance(each, Keyword) for each in node.arguments)
+            signature = _MAP if by_attribute else filter_signature(node.name)
         elif isinstance(node, Test) and node.name in TESTS:
             signature = test_signature(node.name)
         else:
