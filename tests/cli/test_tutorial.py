@@ -56,6 +56,6 @@ def test_the_start_arrives(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_the_tutorial_arrives_at_a_better_prompt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = followed("tutorial.md", folder, capsys)
     assert "was answered:" in printed["promptls run v1.yml.j2 --rows 1 --trust"]
-    assert "No findings in 1 prompt." in printed["promptls check"]
+    assert printed["promptls check"] == "No findings in 1 prompt and 1 program.\n"
     assert re.search(r"same_mood .* 12  better", printed["promptls compare v1.yml.j2 v2.yml.j2"])
     assert "same_mood" in printed["promptls compare v2.yml.j2 v3.yml.j2"]

@@ -64,3 +64,10 @@ def test_a_metric_is_as_ragas_needs_it(old: str, new: str, places: list[str]) ->
     assert found(PROGRAM) == []
     assert old in PROGRAM
     assert found(PROGRAM.replace(old, new, 1)) == places
+
+
+def test_a_prompt_may_have_a_generate_of_its_own() -> None:
+    own = "    output_model = Verdict\n\n    async def generate(self, text): ...\n"
+    assert (
+        found(PROGRAM.replace("    output_model = Verdict\n", own).replace("data=Query", "text=Query")) == []
+    )

@@ -56,7 +56,8 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
         if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
             continue
         output = base.slice.elts[-1] if isinstance(base.slice, ast.Tuple) else None
-        if isinstance(output, ast.Name) and output.id in models:
+        own = {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+        if isinstance(output, ast.Name) and output.id in models and "generate" not in own:
             outputs[node.name] = frozenset(models[output.id].fields)
         yield from _attributes(program, node)
         yield from _other_models(program, node, base.slice, models)
