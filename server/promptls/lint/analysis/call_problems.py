@@ -91,6 +91,7 @@ def call_problems(
     needed = {name for name in needs.by_name if not shapes.get(name, UNKNOWN).optional}
     read = {name: shape for name, shape in shapes.items() if name in needs.by_name}
     known = needs.by_name.keys() | expected_keys(template) | INJECTED
+    typos = _typos_of_inputs(template, needs.by_name)
     start = Span(0, min(1, len(template.source)))
     for call in calls:
         if call.is_failing:
@@ -98,7 +99,7 @@ def call_problems(
         passed = dict(call.given)
         when = dict(lacking(read, passed))
         unread = call.keys - known if needs.is_whole else frozenset()
-        missing = sorted((needed - call.keys) | when.keys())
+        missing = sorted(((needed - call.keys) | when.keys()) - typos)
         for name in missing:
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
@@ -119,6 +120,13 @@ def call_problems(
             yield CallProblem(call, "refused", name, start)
         for name in sorted(unread):
             yield CallProblem(call, "unread", name, start)
+
+
+def _typos_of_inputs(template: Template, names: Iterable[str]) -> set[str]:
+    """Return the names that are similar to an input that the template declares, which it reports itself."""
+    declared = {key.name for key in template.declarations.inputs or ()}
+    known = {*declared, "loop"}
+    return {name for name in names if declared and name not in declared and nearest(name, known)}
 
 
 def _mismatches(

@@ -102,11 +102,15 @@ _names_like_loop: Final = summary(lambda chunk: frozenset(name for name, *_ in _
 
 
 def _misspelled_loops(file: File) -> Iterator[Finding]:
-    """Yield the misspellings of `loop` in the loops of the file."""
+    """Yield the misspellings of `loop` in the loops of a file that declares no inputs.
+
+    Otherwise, they are undeclared.
+    """
     suspicious = _names_like_loop(file.chunks)
-    if suspicious:
+    if suspicious and declared_names(file) is None:
         suspicious &= file.template.names.input_names - given_names(file) - names_in_includers(file)
-        suspicious -= declared_names(file) or frozenset()
+    else:
+        suspicious = frozenset()
     for located in file.chunks.where(_names_like_loop) if suspicious else ():
         for name, span, meant in _like_loop(located.chunk):
             around = file.template.branches.at(located.start + span.start)
