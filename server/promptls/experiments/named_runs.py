@@ -53,7 +53,7 @@ def find_run(word: str, *, complete: bool = False) -> RunSummary:
     The extension `.yml.j2` of a prompt may be omitted. With `complete`, a prompt file means its latest
     complete run, if any.
 
-    Raises `UsageError` if there is none, with the most similar name or a remedy.
+    Raises `UsageError` if no run is found, with the most similar name or a remedy.
     """
     path = Path(word)
     if path.suffix in {".jsonl", ".parquet"} and (table := path.with_suffix(".csv")).is_file():
@@ -127,7 +127,7 @@ def _last_complete(prompt: Path) -> RunSummary | None:
 def find_unfinished(word: str) -> Path:
     """Find an unfinished run by its path, its name or a prompt file (the latest one), and return its path.
 
-    Raises `UsageError` if there is none.
+    Raises `UsageError` if no run is found.
     """
     path = Path(word)
     if path.is_file() and path.suffix not in {".csv", ".json"}:

@@ -146,7 +146,7 @@ class UnfinishedRun:
         remedy = remedy_of(error)
         if not is_damage(error):
             remedy += f", and continue with `promptls run --resume {self.name}`; "
-            remedy += f"the {self.count} finished rows are kept"
+            remedy += f"the {self.count} finished rows are saved"
         return UnwrittenError(
             f"the results cannot be written: {message_of(error)}",
             FilePlace(getattr(error, "filename", None) or self.store.path),

@@ -281,7 +281,7 @@ def _is_word(node: ast.expr) -> bool:
 def _undefined_names(
     own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
 ) -> Iterator[Finding]:
-    """Yield the names that nothing defines; in an excerpt, only those that are similar to another one."""
+    """Yield the undefined names; in an excerpt, only those that are similar to a defined name."""
     if interpreter.missing:
         return
     known = {*names, *_bound_names(own)}

@@ -63,7 +63,7 @@ class Program:
 
     @cached_property
     def extended(self) -> frozenset[str]:
-        """The variables of which an item is set, or a method is called."""
+        """The variables that have an item set, or a method called."""
         found = set()
         for node in self.nodes:
             match node:

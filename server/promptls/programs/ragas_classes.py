@@ -205,7 +205,7 @@ CHOICES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("FactualCorrectness", "mode"): _RATIOS,
     ("NoiseSensitivity", "mode"): ("relevant", "irrelevant"),
     ("RougeScore", "mode"): ("fmeasure", "precision", "recall"),
-    ("RougeScore", "rouge_type"): ("rouge1", "rouge2", "rougeL", "rougeLsum"),
+    ("RougeScore", "rouge_type"): (*(f"rouge{n}" for n in range(1, 10)), "rougeL", "rougeLsum"),
     ("TopicAdherence", "mode"): _RATIOS,
     ("TopicAdherenceScore", "mode"): _RATIOS,
 }

@@ -214,7 +214,7 @@ _INDENTED_PART: Final = re.compile(
     r"\A(?:[ ]*(?:\{[%#].*[%#]\}[ ]*)?(?:\r\n|\n|\r))*[ ]+- name[ ]*:.*(?:\r\n|\n|\r)"
     r"(?:  (?:role|truncation_priority)[ ]*:.*(?:\r\n|\n|\r))*  (?:content|sections)[ ]*:"
 )
-"""A first part of which only the dash is not in its column."""
+"""A first part whose dash is indented too far, unlike its other keys."""
 _TEXT_KEYS: Final = frozenset({"content", "sections", "truncation_priority"})
 """Keys that other lists of names and roles do not have."""
 _MODEL_ROLE: Final = re.compile(rf"^[ ]+role[ ]*:[ ]*['\"]?(?:{'|'.join(ROLES)}|\{{)", re.MULTILINE)

@@ -449,7 +449,7 @@ def _is_looped(file: File, argument: Expression, text: str) -> bool:
 
 
 def _indexed_in(chunk: Chunk) -> frozenset[tuple[str, str]]:
-    """Return the expressions of which an item is read by a variable, each with that variable."""
+    """Return the expressions that a variable indexes, each with that variable."""
     return frozenset(
         (chunk.text[start + node.target.span.start : start + node.target.span.end], node.key.name)
         for start, node in expressions_in(chunk)
