@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -16,9 +17,8 @@ from promptls.lint.runner import severity_of
 from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.evaluation_scores import findings_in_scores
 from promptls.programs.experiments import experiments_of, findings_in_experiments
-from promptls.programs.imported_names import findings_in_imports
-from promptls.programs.judges import findings_in_judges
 from promptls.programs.metric_calls import findings_in_metrics, metrics_of
+from promptls.programs.metric_prompts import PROMPTED
 from promptls.programs.metric_results import Results, findings_in_results
 from promptls.programs.poet_calls import findings_in_poet_calls
 from promptls.programs.program import (
@@ -32,7 +32,13 @@ from promptls.programs.program import (
     parse_program,
     unknown_argument,
 )
-from promptls.programs.ragas_classes import CHOICES, parameters_of_class, parameters_of_method
+from promptls.programs.ragas_classes import (
+    CHOICES,
+    INSTANCES,
+    METRIC_CLASSES,
+    parameters_of_class,
+    parameters_of_method,
+)
 from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings_in_prompt_objects
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
@@ -44,6 +50,7 @@ from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
 from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
+from promptls.workspace.python_scopes import last_name
 
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
 KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -227,3 +234,144 @@ def _bare_decorators(program: Program, node: Function) -> Iterator[Finding]:
             span = program.span(decorator)
             fix = Fix("Add parentheses", (Edit(Span(span.end, span.end), "()"),), preferred=True)
             yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
+
+
+# -- imported names --------------------------------------------------------------------------------
+
+
+_NAMES: Final = {
+    "prompt_poet": frozenset({"Prompt", "PromptPart", "Template"}),
+    "ragas": frozenset({"Dataset", "EvaluationDataset", "Experiment", "MultiTurnSample", "SingleTurnSample"})
+    | {"aevaluate", "evaluate", "experiment", "version_experiment"},
+    "ragas.prompt": frozenset({"PydanticPrompt", "ImageTextPrompt", "Prompt"}),
+    "ragas.llms": frozenset({"LangchainLLMWrapper", "LlamaIndexLLMWrapper", "llm_factory"}),
+}
+"""The names that programs import from a module."""
+
+_MODULES: Final = [
+    "_answer_correctness",
+    "_answer_relevance",
+    "_answer_similarity",
+    "_aspect_critic",
+    "_bleu_score",
+    "_chrf_score",
+    "_context_entities_recall",
+    "_context_precision",
+    "_context_recall",
+    "_datacompy_score",
+    "_domain_specific_rubrics",
+    "_factual_correctness",
+    "_faithfulness",
+    "_goal_accuracy",
+    "_instance_specific_rubrics",
+    "_multi_modal_faithfulness",
+    "_multi_modal_relevance",
+    "_noise_sensitivity",
+    "_nv_metrics",
+    "_rouge_score",
+    "_rubrics_based",
+    "_simple_criteria",
+    "_sql_semantic_equivalence",
+    "_string",
+    "_summarization",
+    "_tool_call_accuracy",
+    "_tool_call_f1",
+    "_topic_adherence",
+]
+"""The modules of `ragas.metrics` with one metric each."""
+
+_OLD_METRICS: Final = frozenset({"ContextRelevancy", "context_relevancy"})
+"""Metrics of Ragas 0.1, whose names are like those of later ones."""
+
+
+@lru_cache(maxsize=8)
+def _names_of(module: str) -> frozenset[str]:
+    """Return the known names of a module; more may exist in some release."""
+    from promptls.metrics.ragas_metrics import RAGAS_METRICS
+
+    if module == COLLECTIONS:
+        return frozenset(each.kind for each in RAGAS_METRICS)
+    if module == "ragas.metrics":
+        names = {name for each in RAGAS_METRICS for name in (each.kind, each.name)}
+        names |= {*METRIC_CLASSES, *INSTANCES}
+        return frozenset({*names, *PROMPTED, *METRIC_DECORATORS, "MetricResult"}) | _OLD_METRICS
+    return _NAMES.get(module, frozenset())
+
+
+def findings_in_imports(program: Program) -> Iterator[Finding]:
+    """Yield the imported names that differ by a letter from the only such name of their module."""
+    for node in program.nodes:
+        if not isinstance(node, ast.ImportFrom) or node.level:
+            continue
+        yield from _module(program, node)
+        known = _names_of(node.module or "")
+        for alias in node.names if known else ():
+            is_class = alias.name[:1].isupper()
+            near = [each for each in known if is_typo(alias.name, each)]
+            meant = [each for each in near if each[:1].isupper() is is_class]
+            if alias.name not in known and len(meant) == 1 and meant[0].casefold() != alias.name.casefold():
+                start = program.places.span(alias).start
+                span = Span(start, start + len(alias.name))
+                message = f"`{node.module}` has no `{alias.name}`"
+                yield Finding.suggest(span, message, meant[0], preferred=True)
+
+
+def _module(program: Program, node: ast.ImportFrom) -> Iterator[Finding]:
+    """Yield the module of a metric whose name differs by a letter from the only such one."""
+    package, _, name = (node.module or "").rpartition(".")
+    if package != "ragas.metrics" or not name.startswith("_") or name in _MODULES:
+        return
+    meant = [each for each in _MODULES if is_typo(name, each)]
+    if len(meant) == 1:
+        end = program.places.module_span(node, node.module or "").end
+        message = f"`{package}` has no module `{name}`"
+        yield Finding.suggest(Span(end - len(name), end), message, meant[0], preferred=True)
+
+
+# -- judges ----------------------------------------------------------------------------------------
+
+
+_CLIENTS: Final = frozenset({"Anthropic", "AzureOpenAI", "Groq", "OpenAI"})
+"""Classes of clients that do not wait; those that do are named like them, with `Async` in front."""
+
+
+def findings_in_judges(program: Program) -> Iterator[Finding]:
+    """Yield the clients in place of a provider, and the awaited scores of judges whose client cannot wait."""
+    collected = program.imported_from(COLLECTIONS)
+    for call in program.calls:
+        if program.meaning(call.func) == ("ragas", "llm_factory"):
+            yield from _provider(program, call)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "ascore":
+            owner = program.resolved(call.func.value)
+            made = owner if isinstance(owner, ast.Call) else None
+            is_prompted = made is not None and program.library_name(made.func) in PROMPTED
+            if made is None or not (is_prompted or ast.unparse(made.func) in collected):
+                continue
+            judge = argument(call, "llm") or argument(made, "llm")
+            client = _client(program, judge)
+            if client is not None:
+                method = "`score`" if is_prompted else f"`Async{client}`"
+                message = f"`ascore` fails with the client of this judge, `{client}`: use {method}"
+                yield Finding(program.span(call.func), message)
+
+
+def _provider(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield a client that is passed by position, where the name of the provider belongs."""
+    match call.args:
+        case [_, given]:
+            made = program.resolved(given)
+            if isinstance(made, ast.Call) and last_name(made.func).removeprefix("Async") in _CLIENTS:
+                start = program.span(given).start
+                fix = Fix("Insert `client=`", (Edit(Span(start, start), "client="),), preferred=True)
+                message = "the second argument of `llm_factory` is the name of the provider"
+                yield Finding(program.span(given), message, (fix,))
+
+
+def _client(program: Program, judge: ast.expr | None) -> str | None:
+    """Return the class of a judge's client, if it is one that does not wait."""
+    made = program.resolved(judge)
+    if not isinstance(made, ast.Call) or program.meaning(made.func) != ("ragas", "llm_factory"):
+        return None
+    client = program.resolved(argument(made, "client"))
+    name = last_name(client.func) if isinstance(client, ast.Call) else ""
+    return name if name in _CLIENTS else None
