@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from promptls.experiments.row_asking import AnswerCheck
+from promptls.experiments.prompt_runner import AnswerCheck
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
 

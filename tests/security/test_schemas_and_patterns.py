@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.datasets.dataset_files import Row
-from promptls.experiments.row_asking import AnswerCheck
+from promptls.experiments.prompt_runner import AnswerCheck
 from promptls.experiments.row_choice import parse_rows
 from promptls.metrics.builtin_structure import schema_validity
 from promptls.metrics.builtin_text import regex_match

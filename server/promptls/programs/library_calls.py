@@ -15,9 +15,8 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import RULE
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import findings_in_datasets
-from promptls.programs.evaluation_scores import findings_in_scores
 from promptls.programs.experiments import experiments_of, findings_in_experiments
-from promptls.programs.metric_calls import findings_in_metrics, metrics_of
+from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
 from promptls.programs.metric_prompts import PROMPTED
 from promptls.programs.metric_results import Results, findings_in_results
 from promptls.programs.poet_calls import findings_in_poet_calls

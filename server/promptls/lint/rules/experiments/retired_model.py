@@ -97,8 +97,7 @@ def _retired(file: File) -> Iterator[Finding]:
 
 def retirement(name: str, project: Project) -> str | None:
     """Return the message about a retired model; None for any other name."""
-    from promptls.models.model_names import find_model
-    from promptls.models.retired import retirement_of
+    from promptls.models.model_names import find_model, retirement_of
 
     try:
         reference = find_model(name, project.models)

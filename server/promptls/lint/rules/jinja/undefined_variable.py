@@ -59,8 +59,14 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
-from promptls.lint.analysis.loop_counters import bare_counters, django_counters, loops_outside_of_loops
-from promptls.lint.analysis.loop_names import LoopTypo, singular_lists, typos_of_loop_variables
+from promptls.lint.analysis.loop_names import (
+    LoopTypo,
+    bare_counters,
+    django_counters,
+    loops_outside_of_loops,
+    singular_lists,
+    typos_of_loop_variables,
+)
 from promptls.lint.analysis.namespaces import unmatched_attributes, unset_around
 from promptls.lint.analysis.unmatched_names import (
     declared_names,
