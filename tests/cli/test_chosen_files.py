@@ -30,13 +30,16 @@ def test_without_a_path_the_current_folder_is_walked(folder: Path) -> None:
     assert chosen.named == ()
 
 
-def test_programs_that_import_a_library_are_found_if_they_are_asked_for(folder: Path) -> None:
+def test_programs_and_configurations_are_found_if_they_are_asked_for(folder: Path) -> None:
     (folder / "app.py").write_text("import os\nfrom prompt_poet import Prompt\n")
     (folder / "late.py").write_text("def run():\n    from ragas.metrics import faithfulness\n")
     (folder / "other.py").write_text("text = 'import ragas'\nimport ragasped\n")
     (folder / ".hidden" / "app.py").write_text("import ragas\n")
+    (folder / "mmlu.py").write_text("from mmengine.config import read_base\nwith read_base(): ...\n")
+    (folder / "qa.py").write_text("qa_reader_cfg = dict(input_columns=['question'])\n")
     prompts = shown(folder, choose([]).found)
-    assert shown(folder, choose([], programs=True).found) == [*prompts, "app.py", "late.py"]
+    found = shown(folder, choose([], programs=True).found)
+    assert found == [*prompts, "app.py", "late.py", "mmlu.py", "qa.py"]
 
 
 def test_a_named_file_is_accepted_regardless_of_its_name(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
 from pathlib import Path
 
@@ -638,6 +639,35 @@ def test_a_slip_in_a_complete_configuration_is_found(old: str, new: str, place: 
     assert place in [words for _, words in found(changed)]
     excerpt = changed[changed.index("\n\n") :]
     assert ("dict" in [words for _, words in found(excerpt)]) is False
+    assert place.replace("dict", "{") in [words for _, words in found(in_braces(changed))]
+
+
+def in_braces(configuration: str) -> str:
+    """The configuration with mappings in braces in place of calls of `dict`."""
+
+    closing, written = [""], ""
+    for piece in re.split(r"(dict\(|[()])", configuration):
+        if piece.endswith("("):
+            closing.append(")" if piece == "(" else "}")
+        key = r"'\1': " if closing[-1] == "}" else r"\g<0>"
+        whole = re.sub(r"(\w+)=", key, piece).replace("dict(", "{")
+        written += closing.pop() if piece == ")" else whole
+    return written
+
+
+def test_a_key_that_is_twice_in_braces_loses_its_first_value() -> None:
+    text = "q_infer_cfg = {'retriever': {'type': ZeroRetriever, 'type': ZeroRetriever}}\n"
+    (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
+    assert finding.message == "`type` is there twice, and the first value is lost"
+
+
+def test_a_table_of_datasets_needs_no_types() -> None:
+    table = "tables = {'a': {'abbr': 'a', 'reader_cfg': reader, 'infer_cfg': inference}}\n"
+    looped = "datasets = [dict(type=Rows, **each) for each in tables.values()]\n"
+    whole = "class Rows: ...\nclass Naive: ...\nclass Local: ...\nclass Llama2Chat: ...\ndef clean(x): ...\n"
+    text = re.sub(r"datasets = .*\n", lambda _: table + looped, WHOLE) + whole
+    assert found(text) == []
+    assert found(text.replace("tables = {'a': {", "tables = [{").replace("inference}}", "inference}]")) != []
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def choose(arguments: Sequence[str], *, programs: bool = False) -> ChosenFiles:
     """Return the files at the paths `arguments`, searching folders for prompt files.
 
     The default is the working directory. Files matched by the setting `include` are also prompt files.
-    With `programs`, folders are also searched for Python files that import a library whose uses are checked.
+    With `programs`, folders are also searched for Python files that may contain what is checked.
 
     The snapshot's roots are the projects around the files, because includes are resolved from there.
     The workspace is not trusted; `cli.permission` decides that.

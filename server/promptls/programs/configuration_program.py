@@ -43,7 +43,7 @@ _TYPED: Final = frozenset(
     | {"evaluator", "pred_postprocessor", "dataset_postprocessor"}
 )
 """The keys whose mappings name a class or function of OpenCompass."""
-_KEYS: Final = frozenset(
+CONFIGURATION_KEYS: Final = frozenset(
     {"type", "abbr", *_DATASET_KEYS, *_OF_EVALUATION, *EVALUATION_KEYS, *INFER_KEYS}
     | {*READER_KEYS, *TEMPLATE_KEYS, *DIALOGUE_KEYS, *TURN_KEYS}
     | {"dataset_cfg", "dict_postprocessor", "judge_cfg", "partitioner", "runner"}
@@ -97,10 +97,11 @@ def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     variables = dict(_named_values(own))
     named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
     evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
-    set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    set_later = keys_set_later(own)
     inferences = _inferences(own, variables)
     typed = {id(node.value): node.arg for node in ast.walk(own) if isinstance(node, ast.keyword)}
     is_excerpt = not _imports_classes(own)
+    tables = {id(each) for node in ast.walk(own) if isinstance(node, ast.Dict) for each in node.values}
     for node in ast.walk(own):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
             continue
@@ -115,13 +116,23 @@ def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
             typos = []
         typos = typos or [*_misspelled_keys(node, places)]
         yield from typos
-        if typos or None in keys:
-            continue
+        if typos or None in keys or id(node) in tables:
+            continue  # The values of a table become datasets in a loop, which may add keys.
         missing = _missing_key(
             keys, typed.get(id(node)), is_inference=id(node) in inferences, is_excerpt=is_excerpt
         )
         if missing is not None and missing[0] not in set_later:
             yield Finding(places.span(node.func), missing[1], severity="error")
+
+
+def keys_set_later(own: ast.Module) -> set[object]:
+    """Return all literals of a configuration, and the arguments of `update`: keys may be among them."""
+    found: set[object] = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    for node in ast.walk(own):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+            calls = [node, *(each for each in node.args if isinstance(each, ast.Call))]
+            found.update(keyword.arg for call in calls for keyword in call.keywords)
+    return found
 
 
 def _missing_key(
@@ -154,11 +165,11 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
     keys = {keyword.arg for keyword in node.keywords}
     for keyword in node.keywords:
         key = keyword.arg
-        if key is None or key in _KEYS or len(key) < _MIN_LENGTH:
+        if key is None or key in CONFIGURATION_KEYS or len(key) < _MIN_LENGTH:
             continue
         meant = [
             each
-            for each in _KEYS - keys
+            for each in CONFIGURATION_KEYS - keys
             if key[0] == each[0]
             and is_typo(key, each)
             and (is_obvious_typo(key, each) or len(key) >= _MIN_LONG)
@@ -175,7 +186,7 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
 def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     """Yield models without a class, and foreign roles."""
     constants = [node for node in ast.walk(own) if isinstance(node, ast.Constant)]
-    set_later = {node.value for node in constants}
+    set_later = keys_set_later(own)
     texts = Counter(node.value.upper() for node in constants if isinstance(node.value, str))
     is_whole = any((node.module or "").startswith("opencompass.") for node in _imports(own))
     has_messages = "RawPromptTemplate" in places.text  # with roles such as `assistant`
@@ -244,7 +255,9 @@ def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
             for keyword in node.keywords:
                 if keyword.arg is not None and times[keyword.arg] > 1:
                     times[keyword.arg] = 0
-                    message = f"`{keyword.arg}` is there twice, which Python refuses"
+                    is_literal = places.text.startswith("{", places.span(node).start)
+                    why = "and the first value is lost" if is_literal else "which Python refuses"
+                    message = f"`{keyword.arg}` is there twice, {why}"
                     yield Finding(places.span(keyword), message, severity="error")
         labels = node.value if isinstance(node, ast.keyword) and node.arg == "template" else None
         seen = set()

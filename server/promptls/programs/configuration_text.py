@@ -268,8 +268,12 @@ class PositionMap:
                 return None
             key, text, numbers = entry.groups()
             value = numbers or f"'{text}'"
-            added = f"{key}={value}, " if isinstance(node, ast.keyword) else f"'{key}': {value}, "
             start = self._places.span(node).start
+            is_quoted = self._places.is_quoted(node)
+            if is_quoted:
+                start -= len("'")
+            is_argument = isinstance(node, ast.keyword) and not is_quoted
+            added = f"{key}={value}, " if is_argument else f"'{key}': {value}, "
             return Edit(Span(start, start), added)
         number = _text_at(written, edit.span)
         text = written.texts[number] if number is not None else None
@@ -285,7 +289,7 @@ class PositionMap:
         return Edit(Span(start, start), edit.text)
 
     def _removed(self, edit: Edit, written: WrittenDataset) -> Edit | None:
-        """Return the removal of an argument of a call; None if it is not a removable argument."""
+        """Return the removal of an argument or a key; None if it cannot be removed."""
         inside = (each for each in written.texts if edit.span.start <= each.span.start)
         text = next(inside, None)
         node = text.pieces[0].node if text and text.pieces and text.span.end <= edit.span.end else None
@@ -293,6 +297,8 @@ class PositionMap:
             return None
         source = self._places.text
         start, end = self._places.span(node).start, self._places.span(node.value).end
+        if self._places.is_quoted(node):
+            start -= len("'")
         comma = _COMMA.match(source, end)
         if comma is None:
             start = len(source[:start].rstrip().removesuffix(","))

@@ -29,6 +29,7 @@ from promptls.lint.rules.opencompass.unknown_field import RULE as UNKNOWN_FIELD
 from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
 from promptls.lint.runner import severity_of
 from promptls.programs.configuration_program import (
+    CONFIGURATION_KEYS,
     KNOWN_CLASSES,
     absent_classes,
     absent_names,
@@ -52,7 +53,14 @@ from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
 
-_MARKS: Final = ("infer_cfg", "meta_template", "opencompass.models", "read_base")
+_MARKS: Final = (
+    "infer_cfg",
+    "reader_cfg",
+    "opencompass.openicl",
+    "meta_template",
+    "opencompass.models",
+    "read_base",
+)
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _MODEL_KEYS: Final = ("type", "meta_template", "batch_size", "max_out_len", "max_seq_len", "run_cfg")
 """The keys of a model whose values are checked."""
@@ -115,9 +123,56 @@ def _read(text: str, interpreter: Interpreter) -> tuple[ast.Module, Names] | Non
         warnings.simplefilter("ignore")
         try:
             own = parse_configuration(text)
+            _write_as_calls(own)
             return own, interpreter.read(own)
         except UserError:
             return None
+
+
+def _write_as_calls(tree: ast.Module) -> None:
+    """Replace mappings in braces with calls of `dict`, so that checks know one form of mapping."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        is_known = isinstance(node, ast.keyword) and node.arg in CONFIGURATION_KEYS - {"template"}
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.Dict):
+                setattr(node, field, _as_call(value, is_known=is_known))
+            elif isinstance(value, list):
+                value[:] = [
+                    _as_call(each, is_known=False) if isinstance(each, ast.Dict) else each for each in value
+                ]
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def _as_call(mapping: ast.Dict, *, is_known: bool) -> ast.expr:
+    """Return a mapping as a call of `dict`; the mapping itself if it may be none of OpenCompass."""
+    keys = [each.value if isinstance(each, ast.Constant) else None for each in mapping.keys]
+    if not is_known and not CONFIGURATION_KEYS.intersection(keys):
+        return mapping
+    keywords = []
+    for key, name, value in zip(mapping.keys, keys, mapping.values, strict=True):
+        if key is None:
+            keywords.append(ast.keyword(arg=None, value=value, **_place(value)))
+        elif isinstance(name, str) and name.isidentifier() and _is_plain(key, name):
+            place = {**_place(key), "col_offset": key.col_offset + 1}
+            keywords.append(ast.keyword(arg=name, value=value, **place))
+        else:
+            return mapping
+    place = _place(mapping)
+    brace = {**place, "end_lineno": mapping.lineno, "end_col_offset": mapping.col_offset + 1}
+    return ast.Call(ast.Name("dict", ast.Load(), **brace), [], keywords, **place)
+
+
+def _is_plain(key: ast.expr, name: str) -> bool:
+    """Return whether a key is its name in two quotes."""
+    width = (key.end_col_offset or 0) - key.col_offset
+    return key.lineno == key.end_lineno and width == len(name.encode()) + len('""')
+
+
+def _place(node: ast.expr) -> dict[str, Any]:
+    names = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+    return {name: getattr(node, name) for name in names}
 
 
 def _of(rule: Rule, findings: Iterable[Finding], project: Project) -> dict[Finding, None]:
@@ -336,7 +391,7 @@ def _found(written: WrittenDataset, project: Project, positions: PositionMap) ->
 def broken_configuration(text: str, project: Project) -> Finding | None:
     """Return the syntax error of a configuration that Python cannot parse."""
     severity = severity_of(UNRECOGNIZED_PROMPT, project)
-    if severity is None or "infer_cfg" not in text:
+    if severity is None or not is_configuration(text):
         return None
     try:
         with warnings.catch_warnings():

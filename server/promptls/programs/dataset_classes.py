@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 from promptls.convert.python_interpreter import Files
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Finding
+from promptls.programs.configuration_program import keys_set_later
 from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
 
 _DATASETS: Final = "opencompass.datasets"
@@ -78,8 +79,9 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
     accepted = checkout.accepted if checkout else frozenset[str]()
     if not accepted:
         return
-    set_later = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
+    set_later = keys_set_later(own)
     assigned = _assigned_values(own)
+    bases = {id(each) for name in assigned.keys() - _listed_names(own) for each in assigned[name]}
     for call, kind in datasets:
         loader = known.get(kind)
         if loader is None:
@@ -92,12 +94,23 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
             free = [each for each in (*loader.parameters, *accepted, *_TAKEN) if each not in given]
             yield misspelled(places.span(given[name]), message, name, missing or free)
         for name in missing:
-            if name not in set_later:
+            if name not in set_later and id(call) not in bases:
                 message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
                 yield Finding(places.span(given["type"].value), message)
         reader = _reader(assigned, given["reader_cfg"].value)
         yield from _absent_splits(loader, kind, reader, places)
         yield from _absent_columns(loader, kind, reader, places)
+
+
+def _listed_names(own: ast.Module) -> set[str]:
+    """Return the variables that are items of lists; the mappings in others may get more keys there."""
+    lists = [node.elts for node in ast.walk(own) if isinstance(node, ast.List)]
+    appended = [
+        node.args
+        for node in ast.walk(own)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append"
+    ]
+    return {each.id for items in (*lists, *appended) for each in items if isinstance(each, ast.Name)}
 
 
 def _datasets(own: ast.Module) -> Iterator[tuple[ast.Call, str]]:

@@ -57,6 +57,11 @@ class PythonPlaces:
             start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         )
 
+    def is_quoted(self, node: ast.expr | ast.keyword) -> bool:
+        """Return whether a keyword is a key in quotes, of a mapping that was written as a call."""
+        start = self.span(node).start
+        return isinstance(node, ast.keyword) and self.text[max(start - 1, 0) : start] in {"'", '"'}
+
     def name_span(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
         """Return the span of the name of a function."""
         start = self.text.index("def", self._offset(function.lineno, function.col_offset)) + len("def")

@@ -130,18 +130,24 @@ class DiskFiles:
 
 
 def program_paths(folder: Path) -> Iterator[str]:
-    """Yield the paths of the Python files below `folder` that import a library whose uses are checked."""
+    """Yield the paths of the Python files below `folder` that may contain what is checked."""
     for paths in python_paths_by_folder([str(folder)]):
         for path in paths:
             try:
-                is_program = _IMPORT.search(read_bytes(path, MAX_BYTES)) is not None
+                is_program = _CHECKED.search(read_bytes(path, MAX_BYTES)) is not None
             except (OSError, ValueError):
                 continue
             if is_program:
                 yield path
 
 
-_IMPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(?:prompt_poet|promptls|ragas)\b", re.MULTILINE)
+_CHECKED: Final = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(?:prompt_poet|promptls|ragas)\b"
+    rb"|^[ \t]*from[ \t]+(?:opencompass\.(?:openicl|models|configs)|mmengine\.config)\b"
+    rb"|^\w*(?:reader|infer)_cfg[ \t]*=",
+    re.MULTILINE,
+)
+"""An import of a library whose uses are checked, or a setting of an OpenCompass configuration."""
 
 
 def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Check prompt files. Each diagnostic shows its position, its rule and the available fixes.
-Folders are searched for files that end in .yml.j2 or .yaml.j2, and for programs that import
-Prompt Poet, Ragas or promptls, which are read and not run. Files that are not prompts (Ansible,
-Docker Compose, …) are ignored. To check an OpenCompass configuration, or the samples and datasets
-of prompts at their places, name the file.
+Folders are searched for files that end in .yml.j2 or .yaml.j2, for programs that import Prompt
+Poet, Ragas or promptls, and for OpenCompass configurations; Python is read and not run. Files that
+are not prompts (Ansible, Docker Compose, …) are ignored. To check the samples and datasets of
+prompts at their places, name the file.
 
 examples:
   promptls check                        all prompts below this folder
