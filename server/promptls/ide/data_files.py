@@ -10,8 +10,7 @@ from typing import Final
 
 from promptls.datasets.dataset_files import SUFFIXES
 from promptls.lint.rule import Finding, RelatedInformation
-from promptls.lint.rules.experiments.missing_dataset_column import RULE as MISSING_DATASET_COLUMN
-from promptls.lint.rules.experiments.unknown_dataset import RULE as UNKNOWN_DATASET
+from promptls.lint.rules.experiments.named_datasets import MISSING_DATASET_COLUMN, UNKNOWN_DATASET
 from promptls.lint.rules.header.invalid_sample import RULE as INVALID_SAMPLE
 from promptls.lint.runner import check
 from promptls.text.positions import Span

@@ -1,1 +1,1 @@
-"""The linter. One rule per module; `registry.RULES` lists them."""
+"""The linter. The rules are below `rules`; `registry.RULES` lists them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
@@ -149,7 +150,9 @@ class Rule:
     """A rule: a function that checks a file, and its metadata.
 
     The module of the function gives the rule its name; the docstring of the module is its page, and the
-    first line of the page its summary. `needs` is what must be available before the rule can run.
+    first line of the page its summary. In a module with several rules, each function is named like its rule,
+    and the docstring has a heading with that name above each page. `needs` is what must be available before
+    the rule can run.
     """
 
     check: Check
@@ -161,12 +164,15 @@ class Rule:
     @cached_property
     def name(self) -> str:
         """The name that findings, settings and suppressions use."""
-        return self.check.__module__.rpartition(".")[2].replace("_", "-")
+        function, module = self.check.__name__, self.check.__module__.rpartition(".")[2]
+        return (module if function == "check" else function).replace("_", "-")
 
     @cached_property
     def page(self) -> str:
         """The rule's documentation, in Markdown."""
-        return cleandoc(modules[self.check.__module__].__doc__ or "")
+        text = cleandoc(modules[self.check.__module__].__doc__ or "")
+        pages = re.split(r"^# ([a-z]+(?:-[a-z]+)+)\n\n", text, flags=re.MULTILINE)
+        return dict(zip(pages[1::2], pages[2::2], strict=True)).get(self.name, text).rstrip()
 
     @cached_property
     def summary(self) -> str:

@@ -21,7 +21,7 @@ from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule
-from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
+from promptls.lint.rules.jinja.named_templates import UNRESOLVED_IMPORT
 from promptls.lint.rules.opencompass.invalid_evaluation_prompt import RULE as INVALID_EVALUATION_PROMPT
 from promptls.lint.rules.opencompass.invalid_ppl_template import RULE as INVALID_PPL_TEMPLATE
 from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from pkgutil import walk_packages
+from pathlib import Path
+from typing import Final
+
+_RULE: Final = re.compile(r"^[A-Z_]+ = Rule\(\s*(\w+)", re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
 def rule_modules() -> dict[str, str]:
     """Return the module of each rule by the rule's name, sorted; no rule is loaded."""
-    modules = (each.name for each in walk_packages(__path__, f"{__name__}.") if not each.ispkg)
-    return dict(sorted((name.rpartition(".")[2].replace("_", "-"), name) for name in modules))
+    found = {}
+    for file in Path(__file__).parent.glob("*/*.py"):
+        for function in _RULE.findall(file.read_text("utf-8")):
+            name = file.stem if function == "check" else function
+            found[name.replace("_", "-")] = f"{__name__}.{file.parent.name}.{file.stem}"
+    return dict(sorted(found.items()))

@@ -59,15 +59,15 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.lint.rules.parts import (
-    content_and_sections,
-    empty_content,
-    missing_part_key,
-    preset_tokens,
-    unknown_part_key,
-    wrong_part_type,
+from promptls.lint.rules.parts import empty_content, wrong_part_type
+from promptls.lint.rules.parts.part_keys import (
+    CONTENT_AND_SECTIONS,
+    MISSING_PART_KEY,
+    PRESET_TOKENS,
+    UNKNOWN_PART_KEY,
 )
-from promptls.lint.rules.whitespace import glued_part, lost_line_break
+from promptls.lint.rules.whitespace import glued_part
+from promptls.lint.rules.whitespace.line_breaks import lost_line_break
 from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import RenderFailure
 from promptls.semantic.kind import Kind
@@ -92,15 +92,15 @@ _COMMENT: Final = re.compile(
 )
 """A block, which may be empty, and directly before the YAML error a line on which a comment may begin."""
 _STATIC: Final = (
-    content_and_sections.RULE,
+    CONTENT_AND_SECTIONS,
     empty_content.RULE,
-    missing_part_key.RULE,
-    preset_tokens.RULE,
-    unknown_part_key.RULE,
+    MISSING_PART_KEY,
+    PRESET_TOKENS,
+    UNKNOWN_PART_KEY,
     wrong_part_type.RULE,
 )
 """The rules that check parts without a rendering."""
-_ALSO_HINTS: Final = (missing_part_key.RULE, preset_tokens.RULE)
+_ALSO_HINTS: Final = (MISSING_PART_KEY, PRESET_TOKENS)
 """Those whose hints are about the failure too."""
 
 
@@ -116,7 +116,7 @@ def check(file: File) -> Iterator[Finding]:
         if failure.any_word or failure.span is not None:
             yield from _ends_block(file, failure)
         return
-    if any(lost_line_break.check(file)) or any(glued_part.check(file)):
+    if any(lost_line_break(file)) or any(glued_part.check(file)):
         return
     if any(_is_broken(file, path) for path in file.snapshot.included(file.path)):
         return

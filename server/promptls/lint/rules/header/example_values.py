@@ -1,4 +1,55 @@
-"""Example output that does not match the declared output.
+"""Values in examples that do not fit their declarations.
+
+# invalid-example-input
+
+Example input that does not match `input_keys`.
+
+## What it does
+
+Compares the inputs of each example with their JSON Schemas in `input_keys`: types, `enum`, limits and
+all other keywords.
+
+## Why is this bad?
+
+The example shows the model, and the readers of the prompt, data that no caller passes. A preview with it
+shows a prompt that is never sent, or fails.
+
+## Example
+
+```yaml
+{#---
+input_keys:
+  text: {type: string}
+  stars: {type: integer}
+output_key: label
+examples:
+  - {text: Never again., stars: one, label: bad}
+                                ^^^ invalid-example-input: `stars` of example 1 does not match its declaration: 'one' is not of type 'integer'
+---#}
+- name: review
+  content: |
+    {{ stars }} stars: {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys:
+  text: {type: string}
+  stars: {type: integer}
+output_key: label
+examples:
+  - {text: Never again., stars: 1, label: bad}
+---#}
+- name: review
+  content: |
+    {{ stars }} stars: {{ escape_special_characters(text) }}
+```
+
+# invalid-example-output
+
+Example output that does not match the declared output.
 
 ## What it does
 
@@ -49,7 +100,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -63,6 +115,7 @@ from promptls.lint.analysis.declared_experiments import (
     needed_columns,
     place_in_data,
 )
+from promptls.lint.analysis.declared_types import declared_types, is_of_type, plainly_fits
 from promptls.lint.fixes.yaml_edits import added_entry
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, Severity, each_example
 from promptls.semantic.header import Example
@@ -72,7 +125,71 @@ from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
 from promptls.text.errors import FilePlace, parse_json, trailing_comma
+from promptls.text.positions import Span
 from promptls.text.suggest import did_you_mean
+
+_MIN_EXAMPLES: Final = 2
+"""The minimum number of examples that show a declaration to be wrong."""
+
+
+def _schemas(file: File) -> dict[str, dict[str, Any]] | None:
+    """Return the schemas of the inputs; None if none has a schema."""
+    declared = file.template.declarations
+    contradicted = dict(_contradicted(file))
+    schemas = {key.name: key.schema for key in declared.inputs or () if key.name not in contradicted}
+    return {name: schema for name, schema in schemas.items() if schema} or None
+
+
+def _contradicted(file: File) -> Iterator[tuple[str, Span]]:
+    """Yield the inputs of whose type no example has a value, each with the span of the type."""
+    declarations = file.template.declarations
+    for key in declarations.inputs or ():
+        types = declared_types(key.schema)
+        span = declarations.value_span("input_keys", key.name, "type")
+        if types is None or span is None:
+            continue
+        values = [example.data[key.name] for example in declarations.examples if key.name in example.data]
+        printed = any(example.is_printed(key.name) for example in declarations.examples)
+        if (
+            len(values) >= _MIN_EXAMPLES
+            and not printed
+            and not any(is_of_type(each, types) for each in values)
+        ):
+            yield key.name, span
+
+
+def invalid_example_input(file: File) -> Iterator[Finding]:
+    """Yield the declared types that all examples contradict, and the inputs that do not match a schema."""
+    for name, span in _contradicted(file):
+        yield Finding(span, f"no example has a value of this type for `{name}`")
+    yield from _inputs_of_examples(file)
+
+
+@each_example(_schemas)
+def _inputs_of_examples(
+    _source: Source, example: Example, schemas: Mapping[str, dict[str, Any]]
+) -> Iterator[Finding]:
+    """Yield the inputs of an example that do not match their schemas."""
+    for entry in example.entries:
+        name = key_text(entry)
+        if name not in schemas or name not in example.data or holds_printed(entry.value):
+            continue
+        value = example.data[name]
+        if plainly_fits(value, schemas[name]):
+            continue
+        wrong, path = schema_fault(value, schemas[name])
+        if wrong and isinstance(value, date):
+            wrong = "YAML reads it as a date; quote it"
+        if wrong:
+            wrong_span = node_at(entry.value, path).span
+            span = entry.key.span if wrong_span.is_empty() else wrong_span
+            yield Finding(
+                span, f"`{name}` of example {example.number} does not match its declaration: {wrong}"
+            )
+
+
+INVALID_EXAMPLE_INPUT = Rule(invalid_example_input, severity="warning", kinds=DECLARING_KINDS)
+
 
 _OWN: Final = "`output_schema`"
 _MAX_ROWS: Final = 5
@@ -130,13 +247,13 @@ def _text_without_type(file: File) -> Node | None:
     return None
 
 
-def check(file: File) -> Iterator[Finding]:
+def invalid_example_output(file: File) -> Iterator[Finding]:
     """Yield the outputs of examples that are not valid JSON or do not match the schema."""
     yield from _in_saved(file)
     if (node := _text_without_type(file)) is not None:
         message = "Ragas reads outputs as JSON, and this is text: declare it with `output_type: str`"
         yield Finding(node.span, message, _adding_type(file))
-    yield from _in_examples(file)
+    yield from _outputs_of_examples(file)
     yield from _in_rows(file)
 
 
@@ -169,7 +286,7 @@ def _in_saved(file: File) -> Iterator[Finding]:
 
 
 @each_example(_requirements)
-def _in_examples(_source: Source, example: Example, required: _Requirements) -> Iterator[Finding]:
+def _outputs_of_examples(_source: Source, example: Example, required: _Requirements) -> Iterator[Finding]:
     """Yield the output of an example if it is not valid JSON or does not match the schema."""
     node = _value_node(example, required.output)
     if node is None or holds_printed(node):
@@ -264,4 +381,4 @@ def _reason(error: ValueError) -> str:
     return str(error)
 
 
-RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)
+INVALID_EXAMPLE_OUTPUT = Rule(invalid_example_output, severity="error", kinds=DECLARING_KINDS)

@@ -1,8 +1,70 @@
-"""Filters and tests that Jinja does not have, and when they cause a failure.
+"""Filters and tests that Jinja does not have.
 
 This follows the compiler of Jinja 3.1: a template with an unknown filter is refused on loading, unless the
 filter is in a conditional expression, or the nearest enclosing block that opens a scope or a branch is an
 `if`. In these cases, rendering fails when the filter is reached.
+
+# unknown-filter
+
+Unknown Jinja filter.
+
+## What it does
+
+Reports filters other than those of Jinja 3.1. Prompt Poet uses Jinja without extensions, so filters of
+Ansible or Django are not available.
+
+## Why is this bad?
+
+Loading the template fails. In a branch of an `if`, or in a conditional expression, rendering only fails
+when the filter is reached: that is a warning.
+
+## Example
+
+```yaml
+- name: ticket
+  content: |
+    {{ text | uper }}
+              ^^^^ unknown-filter: Jinja has no filter `uper`; did you mean `upper`?
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: |
+    {{ text | upper }}
+```
+
+# unknown-test
+
+Unknown Jinja test.
+
+## What it does
+
+Reports tests other than those of Jinja 3.1. Prompt Poet uses Jinja without extensions, so tests of
+Ansible or Django are not available.
+
+## Why is this bad?
+
+Loading the template fails. In a branch of an `if`, or in a conditional expression, rendering only fails
+when the test is reached: that is a warning.
+
+## Example
+
+```yaml
+- name: ticket
+  content: |
+    {{ text is definde }}
+               ^^^^^^^ unknown-test: Jinja has no test `definde`; did you mean `defined`?
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: |
+    {{ text is defined }}
+```
 """
 
 from __future__ import annotations
@@ -12,9 +74,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import File, Finding, Fix
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary
+from promptls.syntax.jinja.builtins import FILTERS, TESTS
 from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.positions import Span
@@ -71,7 +134,7 @@ class _Use(NamedTuple):
     is_soft: bool | None
 
 
-class Unknown:
+class _Unknown:
     """A check for unknown names of one kind, `filter` or `test`."""
 
     def __init__(self, kind: type[Filter | Test], word: str, known: frozenset[str]) -> None:
@@ -160,3 +223,21 @@ def _parts(statement: Statement) -> Iterator[tuple[Expression, bool | None]]:
         yield expression, False if any(expression is default for default in defaults) else softness
     if statement.loop_test is not None:
         yield statement.loop_test, False
+
+
+_FILTERS: Final = _Unknown(Filter, "filter", FILTERS)
+_TESTS: Final = _Unknown(Test, "test", TESTS)
+
+
+def unknown_filter(file: File) -> Iterator[Finding]:
+    """Yield the filters in the file's tags that Jinja does not have."""
+    yield from _FILTERS.check(file)
+
+
+def unknown_test(file: File) -> Iterator[Finding]:
+    """Yield the tests in the file's tags that Jinja does not have."""
+    yield from _TESTS.check(file)
+
+
+UNKNOWN_FILTER = Rule(unknown_filter, severity="error", kinds=JINJA_KINDS)
+UNKNOWN_TEST = Rule(unknown_test, severity="error", kinds=JINJA_KINDS)

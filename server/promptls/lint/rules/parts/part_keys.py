@@ -1,4 +1,103 @@
-"""Part without a required key.
+"""The keys of parts.
+
+# preset-tokens
+
+Preset token count of a part.
+
+## What it does
+
+Reports `tokens` in a part or a section, unless the value is null, or a program that loads the template
+sets `allow_token_overrides`.
+
+## Why is this bad?
+
+Prompt Poet refuses the part, "Token encoding is not allowed to be set in the template", unless the
+caller passes `allow_token_overrides=True`; a section is refused when tokens are counted. With the
+override, the list is used instead of the tokens of the text, so the counts may be wrong.
+
+## Example
+
+```yaml
+- name: history
+  tokens: [1, 2, 3]
+  ^^^^^^ preset-tokens: Prompt Poet refuses `tokens` in a part, unless the caller sets `allow_token_overrides`
+  content: Hello.
+```
+
+Use instead:
+
+```yaml
+- name: history
+  content: Hello.
+```
+
+# content-and-sections
+
+Part with both `content` and `sections`.
+
+## What it does
+
+Reports parts that have both `content` and `sections`. Keys in different branches, or in the blocks of
+two `if`, may exclude each other and are not reported.
+
+## Why is this bad?
+
+Prompt Poet refuses the part: it "cannot have both 'content' and 'sections'".
+
+## Example
+
+```yaml
+- name: rules
+  content: Be brief.
+  sections:
+  ^^^^^^^^ content-and-sections: this part already has `content`
+    - name: tone
+      content: Be kind.
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  sections:
+    - name: length
+      content: Be brief.
+    - name: tone
+      content: Be kind.
+```
+
+# unknown-part-key
+
+Unknown key of a part.
+
+## What it does
+
+Reports keys of a part other than `name`, `content`, `role`, `truncation_priority`,
+`sections`, `expected_template_data_keys` and `tokens`.
+
+## Why is this bad?
+
+Prompt Poet refuses the part: "PromptPart.__init__() got an unexpected keyword argument".
+
+## Example
+
+```yaml
+- name: system
+  contnet: You are helpful.
+  ^^^^^^^ unknown-part-key: `contnet` is not a key of a part; did you mean `content`?
+  content: You are helpful.
+```
+
+Use instead:
+
+```yaml
+- name: system
+  content: You are helpful.
+```
+
+# missing-part-key
+
+Part without a required key.
 
 ## What it does
 
@@ -36,29 +135,177 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final, NamedTuple
 
-from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
-from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_behind
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
-from promptls.lint.rules.parts.unknown_part_key import meant_key
-from promptls.semantic.parts import Part, chunk_branches, chunk_items
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
+from promptls.lint.fixes.misspellings import misspelled
+from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_behind, without_entry
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk, each_chunk_given
+from promptls.semantic.parts import Part, chunk_branches, chunk_items, column_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
-from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.contract import calls_to
 from promptls.workspace.disk import has_prompt_name
+
+
+def _is_allowed(file: File) -> bool:
+    """Return whether a program that loads the file, or one that includes it, allows `tokens`."""
+    paths = (file.path, *file.snapshot.includers(file.path))
+    return any(call.allows_tokens for path in paths for call in calls_to(file.snapshot, path))
+
+
+@each_chunk_given(_is_allowed)
+def preset_tokens(chunk: Chunk, is_allowed: bool) -> Iterator[Finding]:
+    """Yield the `tokens` of the chunk's parts and sections."""
+    for part in () if is_allowed else chunk_items(chunk).parts:
+        yield from _in_mapping(chunk, part.span, part.entries, "part")
+        for section in part.sections:
+            yield from _in_mapping(chunk, section.span, section.entries, "section")
+
+
+def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:
+    for entry in entries:
+        if key_text(entry) == "tokens" and not _is_null(entry):
+            removal = without_entry(chunk, span, entries, entry)
+            fixes = (Fix("Remove `tokens`", (removal,)),) if removal else ()
+            message = (
+                f"Prompt Poet refuses `tokens` in a {owner}, unless the caller sets `allow_token_overrides`"
+            )
+            yield Finding(entry.key.span, message, fixes)
+
+
+def _is_null(entry: Entry) -> bool:
+    value = entry.value
+    return isinstance(value, Scalar) and value.tag == "null" and not value.dynamic
+
+
+PRESET_TOKENS = Rule(preset_tokens, severity="warning", kinds=PARTS_KINDS)
+
+
+@each_chunk
+def content_and_sections(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the second of the keys `content` and `sections`, for each part of the chunk that has both."""
+    for part in chunk_items(chunk).parts:
+        both = _both(chunk, part)
+        if both is None:
+            continue
+        content, sections = both
+        second = max(content.key.span, sections.key.span)
+        other = "content" if second == sections.key.span else "sections"
+        fixes = tuple(
+            Fix(f"Remove `{key}`", (edit,))
+            for key, entry in (("content", content), ("sections", sections))
+            if (edit := without_entry(chunk, part.span, part.entries, entry))
+        )
+        yield Finding(second, f"this part already has `{other}`", fixes)
+
+
+def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:
+    """Return the first pair of `content` and `sections` of a part that are not in exclusive branches."""
+    branches = chunk_branches(chunk)
+    contents, lists = (
+        [entry for entry in part.entries if key_text(entry) == key] for key in ("content", "sections")
+    )
+    for content, sections in product(contents, lists):
+        first, second = sorted((content.key.span, sections.key.span))
+        if branches.come_together(first.start, second.start):
+            return content, sections
+    return None
+
+
+CONTENT_AND_SECTIONS = Rule(content_and_sections, severity="error", kinds=PARTS_KINDS)
+
+
+_FOREIGN_NAMES: Final = {
+    "body": "content",
+    "expected_keys": "expected_template_data_keys",
+    "message": "content",
+    "priority": "truncation_priority",
+    "prompt": "content",
+    "speaker": "role",
+    "text": "content",
+    "title": "name",
+}
+"""Keys of a part in other libraries, with their equivalents."""
+
+
+@each_chunk
+def unknown_part_key(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the unknown keys of the chunk's parts."""
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            key = key_text(entry)
+            if key is None or key in PART_KEYS or key == "<<":
+                continue
+            if not part.is_whole and not column_of(chunk, entry.key.span.start):
+                continue  # the key is after the list, which is a YAML error
+            marked = _KEY_AND_MARK.fullmatch(key)
+            if marked is not None and marked["key"] in PART_KEYS:
+                yield _swapped(chunk, entry, marked["key"], marked["mark"])
+                continue
+            found = _found(entry.key.span, key)
+            is_taken = any(part.entry(edit.text) for fix in found.fixes for edit in fix.edits)
+            yield replace(found, fixes=()) if is_taken else found
+        yield from (found for section in part.sections for found in _in_section(section))
+
+
+def _in_section(section: Mapping) -> Iterator[Finding]:
+    for entry in section.entries:
+        key = key_text(entry)
+        if key is not None and key not in SECTION_KEYS and key != "<<":
+            message = f"Prompt Poet ignores the key `{key}` of a section"
+            yield replace(misspelled(entry.key.span, message, key, SECTION_KEYS), severity="warning")
+        elif key == "truncation_priority":
+            message = "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
+            yield Finding(entry.key.span, message, severity="hint")
+
+
+_KEY_AND_MARK: Final = re.compile(r"(?P<key>\w+)[ ]*(?P<mark>[|>][-+]?)")
+"""A key with the mark of a block ahead of its colon."""
+
+
+def _swapped(chunk: Chunk, entry: Entry, key: str, mark: str) -> Finding:
+    """Return the finding for `content |:`."""
+    meant = f"{key}: {mark}"
+    end = chunk.text.index(":", entry.key.span.end) + 1
+    fix = Fix(f"Change to `{meant}`", (Edit(Span(entry.key.span.start, end), meant),))
+    message = f"the `{mark}` of a block comes after the colon; did you mean `{meant}`?"
+    return Finding(entry.key.span, message, (fix,))
+
+
+def meant_key(key: str) -> str | None:
+    """Return the part key that an unknown one was probably meant to be."""
+    return _foreign_key(key) or nearest(key, PART_KEYS)
+
+
+def _foreign_key(key: str) -> str | None:
+    return _FOREIGN_NAMES.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
+
+
+def _found(span: Span, key: str) -> Finding:
+    meant = _foreign_key(key)
+    message = f"`{key}` is not a key of a part"
+    if meant is None:
+        return misspelled(span, message, key, PART_KEYS)
+    return Finding.suggest(span, message, meant, preferred=key.lower() == meant)
+
+
+UNKNOWN_PART_KEY = Rule(unknown_part_key, severity="error", kinds=PARTS_KINDS)
+
 
 _TEXTS: Final = frozenset({"content", "sections"})
 _NAMED_ROLE: Final = re.compile(r"(system|assistant)(?![^\W_])")
 """The name of a part that begins with a role other than the default one."""
 
 
-def check(file: File) -> Iterator[Finding]:
+def missing_part_key(file: File) -> Iterator[Finding]:
     """Yield the missing required keys of parts; one hint for chat messages that all lack a name.
 
     A single one may be a part, in a file with the name of a prompt.
@@ -257,4 +504,4 @@ def _may_be_completed(chunk: Chunk, part: Part) -> bool:
     return False
 
 
-RULE = Rule(check, severity="error", kinds=PARTS_KINDS)
+MISSING_PART_KEY = Rule(missing_part_key, severity="error", kinds=PARTS_KINDS)

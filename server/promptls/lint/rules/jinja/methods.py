@@ -1,0 +1,310 @@
+"""Methods of Python that are called for nothing, or not called.
+
+# in-place-method
+
+Result of a method that changes a list in place.
+
+## What it does
+
+Reports loops over the result of `sort()` or `reverse()`, and filters behind it.
+
+## Why is this bad?
+
+These methods change the list and return nothing: the loop or the filter gets `None`, and rendering fails. The filters
+of the same names return a new list.
+
+## Example
+
+```yaml
+{% for turn in turns.reverse() %}
+                     ^^^^^^^ in-place-method: `reverse` of a list returns nothing; did you mean the filter `reverse`?
+- name: turn
+  content: |
+    {{ escape_special_characters(turn) }}
+{% endfor %}
+```
+
+Use instead:
+
+```yaml
+{% for turn in turns | reverse %}
+- name: turn
+  content: |
+    {{ escape_special_characters(turn) }}
+{% endfor %}
+```
+
+# uncalled-method
+
+Method of a text without parentheses.
+
+## What it does
+
+Reports `code.isdigit`, `line.startswith`, `name.strip` and other names of methods of texts that are not
+called. Names that data often has as keys, such as `title` or `format`, are not reported. `upper` and `lower` are hints,
+if they are the only attributes of a variable that the file reads.
+
+## Why is this bad?
+
+Without parentheses, this is the method itself. In a condition, it is always true; printed, it is
+`<built-in method …>`.
+
+## Example
+
+```yaml
+- name: code
+  content: |
+    {{ "Chapter" if code.isdigit else "Code" }} {{ code }}
+                         ^^^^^^^ uncalled-method: this is the method itself, which is always true; `()` calls it
+```
+
+Use instead:
+
+```yaml
+- name: code
+  content: |
+    {{ "Chapter" if code.isdigit() else "Code" }} {{ code }}
+```
+
+# dict-method
+
+Attribute that is a method of every mapping.
+
+## What it does
+
+Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
+not called. If the file declares the key, or if a loop with two variables iterates over `items`, it is a
+warning. A loop `for key, value in order`, without `items()`, is reported as well, and so is one
+`for value, key in order.items()`.
+
+## Why is this bad?
+
+With a dot, Jinja looks for an attribute first, and finds the method: for a mapping with the key `items`,
+`{{ order.items }}` prints `<built-in method items of dict object>`, and a loop over it fails. With
+brackets, Jinja looks for the key first.
+
+## Example
+
+```yaml
+- name: order
+  content: |
+    {% for item in order.items %}
+                         ^^^^^ dict-method: on a mapping, this is the method `items`, not the value of the key
+    - {{ escape_special_characters(item) }}
+    {% endfor %}
+```
+
+Use instead:
+
+```yaml
+- name: order
+  content: |
+    {%- for item in order['items'] %}
+    - {{ escape_special_characters(item) }}
+    {%- endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk, each_chunk_given
+from promptls.semantic.header import Declarations
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Name
+from promptls.syntax.jinja.problems import expressions_in, loops_in, uncalled_attributes
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
+
+_IN_PLACE: Final = frozenset({"reverse", "sort"})
+"""The methods that change a list, whose names are also filters."""
+
+
+@each_chunk
+def in_place_method(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the calls of methods that return nothing, if a filter or a loop takes their result."""
+    used = [(start, node.target) for start, node in expressions_in(chunk) if isinstance(node, Filter)]
+    used += [(start, loop.expressions[0]) for start, loop in loops_in(chunk)]
+    for start, node in used:
+        match node:
+            case Call(function=Attribute(name=name) as method, arguments=()) if name in _IN_PLACE:
+                replaced = Span(method.target.span.end, node.span.end).shifted(start)
+                fix = Fix(f"Change to `| {name}`", (Edit(replaced, f" | {name}"),))
+                message = f"`{name}` of a list returns nothing; did you mean the filter `{name}`?"
+                yield Finding(method.name_span.shifted(start), message, (fix,))
+
+
+IN_PLACE_METHOD = Rule(in_place_method, severity="warning", kinds=JINJA_KINDS)
+
+
+_COMPLETE: Final = frozenset(
+    {
+        "capitalize", "casefold", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier",
+        "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "lstrip", "rstrip",
+        "splitlines", "strip", "swapcase",
+    }
+)  # fmt: skip
+"""Methods of texts that need no argument."""
+_METHODS: Final = _COMPLETE | {"endswith", "removeprefix", "removesuffix", "startswith", "zfill"}
+_ABOUT_METHODS: Final = frozenset({"callable", "defined", "undefined"})
+_MAYBE: Final = frozenset({"lower", "upper"})
+"""Methods of texts that may be keys of data."""
+
+
+@chunk_fact
+def _suspicious(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the values with an uncalled method that may be a key, and the places of its name."""
+    return tuple(
+        (path, node.name_span.shifted(start))
+        for start, node in uncalled_attributes(chunk, _MAYBE, _ABOUT_METHODS)
+        if (path := _path(node.target))
+    )
+
+
+def _path(node: Expression) -> str:
+    """Return a variable, or an attribute of one, as it is written."""
+    match node:
+        case Name(name=name):
+            return name
+        case Attribute(target=Name(name=owner), name=name):
+            return f"{owner}.{name}"
+    return ""
+
+
+@chunk_fact
+def _attributes(chunk: Chunk) -> frozenset[tuple[str, str]]:
+    """Return the attributes that tags read, each with the value that has it."""
+    return frozenset(
+        (path, node.name)
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and (path := _path(node.target))
+    )
+
+
+_suspicious_names: Final = summary(lambda chunk: frozenset(name for name, _ in _suspicious(chunk)), union)
+_with_keys: Final = summary(
+    lambda chunk: frozenset(path for path, name in _attributes(chunk) if not hasattr(str, name)), union
+)
+"""The values that have attributes which no text has."""
+_read_methods: Final = summary(
+    lambda chunk: frozenset(f"{path}.{name}" for path, name in _attributes(chunk) if name in _MAYBE), union
+)
+
+
+def uncalled_method(file: File) -> Iterator[Finding]:
+    """Yield the methods in the file's tags that are not called."""
+    yield from _certain(file)
+    names = _suspicious_names(file.chunks) - _with_keys(file.chunks)
+    names -= file.template.names.bound_names("set") | file.template.names.bound_names("import")
+    read = _read_methods(file.chunks)
+    names = frozenset(name for name in names if not {f"{name}.{each}" for each in _MAYBE} <= read)
+    for located in file.chunks.where(lambda piece: not names.isdisjoint(_suspicious_names(piece))):
+        for name, span in _suspicious(located.chunk) if names else ():
+            if name in names:
+                fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),))
+                message = "if this is a text, this is the method itself; `()` calls it"
+                yield Finding(span, message, (fix,), severity="hint").shifted(located.start)
+
+
+@each_chunk
+def _certain(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the methods in the chunk's tags that only texts have, and that are not called."""
+    for start, node in uncalled_attributes(chunk, _METHODS, _ABOUT_METHODS):
+        span = node.name_span.shifted(start)
+        message = "this is the method itself, which is always true; `()` calls it"
+        insertion = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+        yield Finding(span, message, (insertion,) if node.name in _COMPLETE else ())
+
+
+UNCALLED_METHOD = Rule(uncalled_method, severity="warning", kinds=JINJA_KINDS)
+
+
+METHODS: Final = frozenset(name for name in dir(dict) if not name.startswith("_"))
+"""The methods of all mappings."""
+_NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
+_PAIR: Final = 2
+
+
+@each_chunk_given(lambda file: file.template.declarations)
+def dict_method(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
+    """Yield the attributes in the chunk's tags that name a method but are not called."""
+    in_loops = {finding.span: finding for finding in _loops(chunk)}
+    yield from in_loops.values()
+    for start, node in uncalled_attributes(chunk, METHODS, frozenset({"callable"})):
+        span = node.name_span.shifted(start)
+        if span in in_loops or (isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS):
+            continue
+        key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
+        is_declared = _is_declared(node, declarations)
+        fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
+        message = f"on a mapping, this is the method `{node.name}`, not the value of the key"
+        if is_declared:
+            message = (
+                f"this is the method `{node.name}` of the mapping, not the key that `input_keys` declares"
+            )
+        yield Finding(span, message, (fix,), severity="warning" if is_declared else None)
+
+
+_KEYS: Final = frozenset({"key", "k"})
+_VALUES: Final = frozenset({"value", "val", "v"})
+
+
+def _loops(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the loops over pairs of a mapping that do not call `items`, and misspelled methods in loops."""
+    for start, statement in loops_in(chunk):
+        target, source = next(iter(statement.targets), None), statement.expressions[0]
+        items = target.items if isinstance(target, Collection) else ()
+        names = [item for item in items if isinstance(item, Name)]
+        is_pair = len(items) == len(names) == _PAIR
+        if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
+            place = source.function.name_span.shifted(start)
+            yield from _misspelled_method(source.function.name, place)
+            if source.function.name == "keys" and len(items) == _PAIR:
+                fix = Fix.change_to(place, "items", preferred=True)
+                message = "`keys()` gives the keys alone; did you mean `items()`?"
+                yield Finding(place, message, (fix,), severity="warning")
+            is_of_pairs = source.function.name == "items" and is_pair
+            if is_of_pairs and names[0].name in _VALUES and names[1].name in _KEYS:
+                yield _swapped(names[0], names[1], start)
+        elif isinstance(source, Attribute) and source.name == "items" and len(items) == _PAIR:
+            place = source.name_span.shifted(start)
+            fix = Fix("Insert `()`", (Edit(Span(place.end, place.end), "()"),), preferred=True)
+            message = "this loop needs the keys and values of the mapping; did you mean `items()`?"
+            yield Finding(place, message, (fix,), severity="warning")
+        elif isinstance(source, Name | Attribute) and source.name not in METHODS and is_pair:
+            place = source.span.shifted(start)
+            if names[0].name in _KEYS and names[1].name in _VALUES:
+                fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
+                message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
+                yield Finding(place, message, (fix,))
+
+
+def _swapped(value: Name, key: Name, start: int) -> Finding:
+    """Return the finding for `for value, key in order.items()`."""
+    edits = (Edit(value.span.shifted(start), key.name), Edit(key.span.shifted(start), value.name))
+    message = f"`items()` gives the key first, so `{value.name}` is the key here"
+    place = Span(value.span.start, key.span.end).shifted(start)
+    return Finding(place, message, (Fix(f"Change to `{key.name}, {value.name}`", edits),), severity="warning")
+
+
+def _misspelled_method(name: str, place: Span) -> Iterator[Finding]:
+    meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
+    if meant is not None and name != meant:
+        yield Finding.suggest(place, f"a mapping has no method `{name}`", meant, severity="warning")
+
+
+def _is_declared(node: Attribute, declarations: Declarations) -> bool:
+    """Return whether the attribute is a declared key of an input."""
+    if not isinstance(node.target, Name):
+        return False
+    for key in declarations.inputs or ():
+        properties = key.schema.get("properties")
+        if key.name == node.target.name and isinstance(properties, dict):
+            return node.name in properties
+    return False
+
+
+DICT_METHOD = Rule(dict_method, severity="hint", kinds=JINJA_KINDS)
