@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from promptls.lint.rules.parts.unrecognized_prompt import near_prompt
+from promptls.lint.rules.parts.unanalyzed_files import near_prompt
 from promptls.semantic.kind import Kind, kind_of
 from promptls.syntax.source import Source
 

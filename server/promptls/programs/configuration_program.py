@@ -24,7 +24,7 @@ from promptls.dialects.opencompass.vocabulary import (
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
-from promptls.lint.analysis.similar_names import is_obvious_typo
+from promptls.lint.analysis.typos import is_obvious_typo
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, Finding, Fix, Severity
 from promptls.programs.configuration_values import value_problems

@@ -15,7 +15,7 @@ from promptls.lint.analysis.suppression import suppressions_in, suppressions_of
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
-from promptls.lint.rules.parts.unescaped_multiline_input import RULE as MULTILINE
+from promptls.lint.rules.parts.unescaped_inputs import UNESCAPED_MULTILINE_INPUT as MULTILINE
 from promptls.lint.runner import check, severity_of
 from promptls.programs.configurations import broken_configuration, findings_in_configuration
 from promptls.programs.experiments import findings_in_tests

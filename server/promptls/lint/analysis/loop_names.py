@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.namespaces import uses_in
-from promptls.lint.analysis.similar_names import abbreviates, different_words
+from promptls.lint.analysis.typos import abbreviates, different_words
 from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,

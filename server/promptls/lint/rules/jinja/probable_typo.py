@@ -59,14 +59,12 @@ from typing import Final
 from promptls.lint.analysis.loop_names import looped_names, typos_of_loop_variables
 from promptls.lint.analysis.namespaces import uses_in
 from promptls.lint.analysis.sampled_values import unsampled_names
-from promptls.lint.analysis.similar_names import (
+from promptls.lint.analysis.typos import (
     MIN_COMMON,
     is_camel_case_of,
     is_like,
     is_obvious_typo,
     name_parts,
-)
-from promptls.lint.analysis.typos import (
     typos_of_attributes,
     typos_of_bound_keys,
     typos_of_keys,

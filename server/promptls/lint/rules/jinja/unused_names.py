@@ -102,7 +102,7 @@ from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.namespaces import MIN_LENGTH, unmatched_attributes
-from promptls.lint.analysis.similar_names import abbreviates, different_words
+from promptls.lint.analysis.typos import abbreviates, different_words
 from promptls.lint.analysis.unmatched_names import (
     declared_names,
     may_be_read_in_broken_text,

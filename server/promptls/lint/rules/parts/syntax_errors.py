@@ -123,7 +123,7 @@ from promptls.lint.rule import (
     Rule,
 )
 from promptls.lint.rules.jinja.single_brace import missed_end, spaced_tags
-from promptls.lint.rules.parts.unrecognized_prompt import CONFLICT, CONFLICT_MESSAGE
+from promptls.lint.rules.parts.unanalyzed_files import CONFLICT, CONFLICT_MESSAGE
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.language import Host

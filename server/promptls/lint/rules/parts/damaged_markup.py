@@ -1,4 +1,39 @@
-"""Tag or code fence in a text that nothing closes.
+"""Damaged characters and markup in the text of prompts.
+
+# damaged-text
+
+Characters that were lost because a file is not UTF-8.
+
+## What it does
+
+Reports prompt files that are not UTF-8, and the character U+FFFD, which programs put in place of bytes that
+they cannot read. In a comment, that character is not reported.
+
+## Why is this bad?
+
+Prompt Poet, Ragas and OpenCompass read UTF-8 and fail with a `UnicodeDecodeError` for any other file.
+Where U+FFFD is in the file itself, the model gets it instead of the letter that the author wrote.
+
+## Example
+
+```yaml
+- name: place
+  role: user
+  content: Which bus goes to the caf�?
+                                    ^ damaged-text: U+FFFD stands for a character that was lost
+```
+
+Use instead:
+
+```yaml
+- name: place
+  role: user
+  content: Which bus goes to the café?
+```
+
+# broken-markup
+
+Tag or code fence in a text that nothing closes.
 
 ## What it does
 
@@ -45,13 +80,44 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, File, Finding, Rule, each_chunk
+from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, File, Finding, Rule, each_chunk
 from promptls.semantic.parts import FENCE, Content, chunk_branches, chunk_contents, text_with_digits
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
+
+_LOST: Final = re.compile("\ufffd+")
+
+
+def damaged_text(file: File) -> Iterator[Finding]:
+    """Yield the first lost character of a file that is not UTF-8, or all that are in the file itself."""
+    for located in file.chunks.where(_has_lost):
+        for span in _lost(located.chunk):
+            place = span.shifted(located.start)
+            if not file.snapshot.is_utf8(file.path):
+                message = "the file is not UTF-8 here, so that programs cannot read it: save it as UTF-8"
+                yield Finding(place, message, severity="error")
+                return
+            if not _is_in_comment(located.chunk, span):
+                yield Finding(place, "U+FFFD stands for a character that was lost")
+
+
+@chunk_fact
+def _lost(chunk: Chunk) -> tuple[Span, ...]:
+    return tuple(Span(*match.span()) for match in _LOST.finditer(chunk.text))
+
+
+_has_lost: Final = summary(lambda chunk: bool(_lost(chunk)), any)
+
+
+def _is_in_comment(chunk: Chunk, span: Span) -> bool:
+    return any(tag.kind == "comment" for tag in chunk.tags_at(span))
+
+
+DAMAGED_TEXT = Rule(damaged_text, severity="warning", kinds=DECLARING_KINDS)
+
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")
 _CUT: Final = re.compile(r"</(?P<name>[A-Za-z][\w-]{2,40})[ ]*$", re.MULTILINE)
@@ -115,7 +181,7 @@ def _is_enclosed(text: str, tag: re.Match[str]) -> bool:
 _has_marks: Final = summary(lambda chunk: bool(_marks(chunk)), any)
 
 
-def check(file: File) -> Iterator[Finding]:
+def broken_markup(file: File) -> Iterator[Finding]:
     """Yield the tags and fences that are not closed."""
     yield from _fences(file)
     yield from _cut_tags(file)
@@ -248,4 +314,4 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
         yield Finding(Span(*opening.span("mark")), message, severity="hint")
 
 
-RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)
+BROKEN_MARKUP = Rule(broken_markup, severity="warning", kinds=PARTS_KINDS)

@@ -1,4 +1,42 @@
-"""File that looks like a prompt but is not recognized as one.
+"""Files that promptls does not analyze.
+
+# unchecked-file
+
+File too large or too deeply nested to analyze.
+
+## What it does
+
+Reports a prompt file with more than 2,000,000 characters, with more than 200 unclosed tags, with blocks
+that are nested more than 100 levels deep, or with more than 200 tags that name other templates. No other
+rule checks such a file, and editors show it without hovers, completions and the like.
+
+## Why is this bad?
+
+Analyzing such a file would take too long. Jinja refuses unclosed tags, and Python cannot compile a
+template with so many nested blocks.
+
+## Example
+
+```yaml
+- name: documents
+^^^^^^^^^^^^^^^^^ unchecked-file: the file has 2,500,048 characters, and files are analyzed up to 2,000,000
+  role: user
+  content: |
+    … 500,000 tokens of fixed text …
+```
+
+Use instead:
+
+```yaml
+- name: documents
+  role: user
+  content: |
+    {{ documents }}
+```
+
+# unrecognized-prompt
+
+File that looks like a prompt but is not recognized as one.
 
 ## What it does
 
@@ -44,6 +82,19 @@ from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.disk import has_prompt_name
+
+
+def unchecked_file(file: File) -> Iterator[Finding]:
+    """Yield the reason that the file is not analyzed, if it is a file for promptls."""
+    refusal = file.template.source.refusal
+    project = file.snapshot.project(file.path)
+    is_prompt = has_prompt_name(file.path) or project.includes(file.path)
+    if refusal is not None and is_prompt and not project.excludes(file.path):
+        yield Finding(refusal.span, refusal.message)
+
+
+UNCHECKED_FILE = Rule(unchecked_file, severity="error", kinds=frozenset({Kind.OTHER}))
+
 
 _WRAPPERS: Final = "messages|parts|prompts?|chat|conversation|template|turns"
 """Keys under which other programs put a list of messages."""
@@ -261,7 +312,7 @@ def _edit(text: str, edits: Sequence[tuple[Span, str]]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def check(file: File) -> Iterator[Finding]:
+def unrecognized_prompt(file: File) -> Iterator[Finding]:
     """Yield the reason that the file is not recognized as a prompt."""
     if not has_prompt_name(file.path) or file.snapshot.project(file.path).excludes(file.path):
         return
@@ -279,4 +330,6 @@ def check(file: File) -> Iterator[Finding]:
         yield Finding(near.span, near.message, (fix,) if near.edits else ())
 
 
-RULE = Rule(check, severity="warning", kinds=frozenset({Kind.OTHER, Kind.SECTION}))
+UNRECOGNIZED_PROMPT = Rule(
+    unrecognized_prompt, severity="warning", kinds=frozenset({Kind.OTHER, Kind.SECTION})
+)
