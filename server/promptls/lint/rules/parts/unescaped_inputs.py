@@ -45,7 +45,7 @@ Reports an input that is printed without escaping in a block scalar (`|`, `>`) o
 warning if the input is known to contain line breaks, in an example or a sample of the file or in a
 Python call that loads it, or if the tag itself adds a line break to a block, such as `join` between the
 elements of a list. Otherwise it is a hint at the first such place in the file whose name is not that of a
-short value, such as `user_name`, `date` or `url`; if the severity of the rule is raised, each place is
+short value, such as `user_name`, `date`, `url` or `settings.start_token`; if the severity of the rule is raised, each place is
 reported. Nothing is reported if the value passes through
 `escape_special_characters`, `tojson`, or `indent` with the block's indentation; if the template uses it
 as a number, a boolean, a list or a mapping; if all Python calls pass such a value; or if its type or
@@ -225,14 +225,17 @@ _ONE_LINE_FORMATS: Final = frozenset(
 )
 _ONE_LINE_NAMES: Final = frozenset(
     (
-        *("age", "amount", "author", "city", "color", "count", "country", "currency", "date", "datetime"),
-        *("day", "email", "filename", "firstname", "gender", "hour", "id", "index", "lang", "language"),
-        *("lastname", "locale", "month", "name", "num", "number", "percent", "percentage", "phone", "place"),
-        *("price", "score", "separator", "size", "time", "timestamp", "timezone", "today", "total", "uri"),
-        *("url", "username", "uuid", "version", "weekday", "year"),
+        *("age", "amount", "author", "category", "city", "color", "count", "country", "currency"),
+        *("date", "datetime", "day", "delimiter", "email", "filename", "firstname", "gender", "hour"),
+        *("id", "index", "label", "lang", "language", "lastname", "locale", "month", "name", "num"),
+        *("number", "path", "percent", "percentage", "phone", "place", "prefix", "price", "role"),
+        *("score", "separator", "size", "status", "suffix", "tag", "time", "timestamp", "timezone"),
+        *("title", "today", "token", "topic", "total", "type", "uri", "url", "username", "uuid"),
+        *("version", "weekday", "year"),
     )
 )
 """The last words of the names of values that have one line."""
+_SETTINGS: Final = re.compile(r"(?:settings|config|cfg|options|constants)\.")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -362,9 +365,9 @@ def _single_line_inputs(file: File) -> frozenset[str]:
 
 
 def _names_one_line(text: str) -> bool:
-    """Return whether an expression ends with the name of a value that has one line."""
+    """Return whether an expression is a setting, or ends with the name of a value that has one line."""
     words = _WORD.findall(text)
-    return bool(words) and words[-1].lower() in _ONE_LINE_NAMES
+    return bool(words) and (words[-1].lower() in _ONE_LINE_NAMES or _SETTINGS.match(text) is not None)
 
 
 def _has_line_break(value: object) -> bool:
