@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter, Signature
@@ -118,7 +119,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class _Prompted(MetricObject):
+class _Prompted(MetricObject, ABC):
     """A metric whose judge answers a custom prompt."""
 
     kind: ClassVar[Kind]
@@ -142,12 +143,13 @@ class _Prompted(MetricObject):
         super().__init__(Metric(name, self.kind, allowed, self._function(), lower_is_better), llm)
 
     @staticmethod
+    @abstractmethod
     def _allowed(value: Any) -> AllowedValues:
-        raise NotImplementedError
+        """Return the allowed values; the defaults of the class for None."""
 
+    @abstractmethod
     def _verdict(self) -> dict[str, Any]:
         """Return the JSON Schema of a value."""
-        raise NotImplementedError
 
     def get_variables(self) -> list[str]:
         """Return the names of the prompt's arguments; empty if they cannot be determined."""
@@ -277,14 +279,7 @@ class ReadyMetric(MetricObject):
         Each value is a text, or a mapping with `instruction`, `examples` and `language`.
         """
         prompts = {**(self.metric.options.get("prompts") or {}), **instructions}
-        self.metric = Metric(
-            self.metric.name,
-            self.metric.kind,
-            self.metric.allowed_values,
-            self.metric.function,
-            self.metric.lower_is_better,
-            {**self.metric.options, "prompts": prompts},
-        )
+        self.metric = replace(self.metric, options={**self.metric.options, "prompts": prompts})
 
 
 class AspectCritic(ReadyMetric):
