@@ -180,6 +180,20 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
     )
 
 
+NO_NAMESPACE: Final = "non-namespace"
+"""What Jinja says of an attribute that is set of anything else, such as all data."""
+_REMEDIES: Final = {
+    "'builtin_function_or_method' object": (
+        ". In Jinja `mapping.items`, `.keys`, `.values`, … are methods, also where the data have a key of "
+        'that name: write `mapping["items"]`.'
+    ),
+    "is not iterable": ", so nothing can go through it. Pass a list, or guard it with `is iterable`.",
+    "no loader": ". Save the template to a file, so that its includes can be found.",
+    NO_NAMESPACE: ": make it with `{% set … = namespace() %}`.",
+}
+"""What follows messages that have a text in them."""
+
+
 def _message_of(error: Exception, environment: Environment, loader: FolderLoader) -> str:
     """Return the problem and the remedy."""
     if isinstance(error, TemplateNotFound):
@@ -194,20 +208,14 @@ def _message_of(error: Exception, environment: Environment, loader: FolderLoader
         return f"{error} {hint}"
     if isinstance(error, UnicodeDecodeError):
         return f"An included file is not UTF-8 (byte {error.start}): save it as UTF-8."
-    if "'builtin_function_or_method' object" in str(error):
-        return (
-            f"{error}. In Jinja `mapping.items`, `.keys`, `.values`, … are methods, also where the data "
-            'have a key of that name: write `mapping["items"]`.'
-        )
-    if "no loader" in str(error):
-        return f"{error}. Save the template to a file, so that its includes can be found."
+    remedy = next((remedy for text, remedy in _REMEDIES.items() if text in str(error)), None)
+    if remedy is not None:
+        return f"{error}{remedy}"
     if _is_of_escape(error):
         return (
             f"`escape_special_characters` takes nothing but text ({error}): write "
             "`escape_special_characters(value | string)`."
         )
-    if "is not iterable" in str(error):
-        return f"{error}, so nothing can go through it. Pass a list, or guard it with `is iterable`."
     if isinstance(error, ArithmeticError | TypeError | ValueError | LookupError | AttributeError):
         return (
             f"This line cannot be worked out: {type(error).__name__}: {error}. Check the values that it gets."

@@ -12,6 +12,7 @@ from promptls.lint.fixes.misspellings import misspelled, near_folder
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import current_scope, folder_changed
 from promptls.semantic.names.mentions import TemplateReference, choices
+from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.template_names import statement_at, written_names
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -255,11 +256,7 @@ def meant_alias(file: File, module: str) -> str | None:
     """Return the undefined name of which the file calls macros of the imported `module`, or None."""
     names = file.template.names
     bindings = [binding for binding in names.bindings_of("import") if binding.name == module]
-    statement = statement_at(file.template, bindings[0].span.start) if len(bindings) == 1 else None
-    node = statement.template if statement is not None and statement.keyword == "import" else None
-    if not isinstance(node, Constant):
-        return None
-    exported = _exports(file, TemplateReference("import", str(node.value), node.span))
+    exported = _exports_of_module(file, bindings[0]) if len(bindings) == 1 else None
     called: dict[str, set[str]] = {}
     for located in file.chunks.where(owner_names):
         for member in _members(located.chunk):
@@ -267,6 +264,28 @@ def meant_alias(file: File, module: str) -> str | None:
                 called.setdefault(member.owner, set()).add(member.name)
     meant = [owner for owner, macros in called.items() if exported and macros <= set(exported[1])]
     return meant[0] if len(meant) == 1 else None
+
+
+def macros_of_modules(file: File) -> dict[str, str]:
+    """Return the undefined names that the file calls and that an imported module has, each with the module."""
+    names = file.template.names
+    called = frozenset[str]()
+    if names.bound_names("import"):
+        called = (names.called_names & names.input_names) - names.all_bound_names
+    found: dict[str, str] = {}
+    for binding in names.bindings_of("import") if called else ():
+        exported = _exports_of_module(file, binding)
+        found |= dict.fromkeys(called & exported[1] if exported else (), binding.name)
+    return found
+
+
+def _exports_of_module(file: File, binding: Binding) -> tuple[str, frozenset[str]] | None:
+    """Return the imported file's name and its exports if the binding is that of a module, or None."""
+    statement = statement_at(file.template, binding.span.start)
+    node = statement.template if statement is not None and statement.keyword == "import" else None
+    if not isinstance(node, Constant):
+        return None
+    return _exports(file, TemplateReference("import", str(node.value), node.span))
 
 
 _OTHER_BINDINGS = ("set", "for", "with", "parameter", "macro")

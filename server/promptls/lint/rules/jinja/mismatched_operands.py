@@ -46,7 +46,7 @@ from promptls.text.positions import Span
 
 _NUMBERS: Final = frozenset({"index", "index0", "revindex", "revindex0", "length", "depth", "depth0"})
 """The attributes of `loop` that are numbers."""
-_COUNTS: Final = frozenset({"count", "int", "length", "wordcount"})
+_COUNTS: Final = frozenset({"count", "float", "int", "length", "round", "wordcount"})
 """The filters that return numbers."""
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 
@@ -58,17 +58,18 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         if not isinstance(node, Operation):
             continue
         for operator, (left, right) in zip(node.operators, pairwise(node.operands), strict=False):
-            if {_type_of(left), _type_of(right)} != {"text", "number"}:
+            if {type_of(left), type_of(right)} != {"text", "number"}:
                 continue
             between = Span(left.span.end + start, right.span.start + start)
             if operator == "+":
                 yield _sum(chunk, Span(left.span.start + start, right.span.end + start), between)
-            text, number = (left, right) if _type_of(left) == "text" else (right, left)
+            text, number = (left, right) if type_of(left) == "text" else (right, left)
             if operator in _ORDERS or (operator in {"==", "!="} and not isinstance(number, Constant)):
                 yield _comparison(text, number, text.span.shifted(start), operator)
 
 
-def _type_of(node: Expression) -> Literal["text", "number"] | None:
+def type_of(node: Expression) -> Literal["text", "number"] | None:
+    """Return whether a value is certainly a text or a number."""
     match node:
         case Constant(value=str()):
             return "text"
@@ -82,7 +83,7 @@ def _type_of(node: Expression) -> Literal["text", "number"] | None:
             return "number"
         case Operation(operators=operators, operands=operands) if set(operators) == {"+"}:
             # The sum of a text and another value is a text, or fails for that reason.
-            return "text" if any(_type_of(each) == "text" for each in operands) else None
+            return "text" if any(type_of(each) == "text" for each in operands) else None
     return None
 
 

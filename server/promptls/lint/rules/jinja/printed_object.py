@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
-prints `None`. Reports a macro that is printed and not called. Also reports mappings and lists that are printed as part of a text. The severity of mappings
+prints `None`. Reports a macro or a function that is printed and not called, and a printed `loop`. Also reports mappings and lists that are printed as part of a text. The severity of mappings
 and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
 and mappings and lists that the file itself sets, are hints.
 
@@ -46,7 +46,7 @@ from typing import Any, Final, NamedTuple
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
-from promptls.semantic.names.scopes import BINDING_KINDS
+from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.semantic.printed_inputs import (
@@ -178,6 +178,22 @@ def _element(statement: Statement | None, inputs: Mapping[str, dict[str, Any]]) 
     return schema_at(schema, (*reversed(keys), ""))
 
 
+def _printed_functions(file: File) -> Iterator[Finding]:
+    """Yield the printed functions of Jinja that the file also calls, that of Prompt Poet, and a printed `loop`."""
+    names = file.template.names
+    functions = (names.called_names & GLOBALS) | {"escape_special_characters", "loop"}
+    suspicious = (_whole_names(file.chunks) & functions) - names.all_bound_names
+    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_whole_names(piece))):
+        for name, place in _whole(located.chunk):
+            span = place.shifted(located.start)
+            if name == "loop" and name in suspicious:
+                if any(block.keyword == "for" for block in file.template.branches.at(span.start)):
+                    message = "this prints the object itself and none of its values"
+                    yield Finding.suggest(span, message, "loop.index")
+            elif name in suspicious:
+                yield Finding(span, "this prints the function itself and not its result; `()` calls it")
+
+
 def _printed_macros(file: File) -> Iterator[Finding]:
     """Yield the macros that a tag prints instead of calling them."""
     names = file.template.names
@@ -214,8 +230,9 @@ _whole_names: Final = summary(lambda chunk: frozenset(name for name, _ in _whole
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the calls that print `None`, and the mappings, lists and macros that are printed as they are."""
+    """Yield the calls that print `None`, and what is printed as it is: mappings, lists, macros and functions."""
     yield from _printed_macros(file)
+    yield from _printed_functions(file)
     types = LiteralTypes(file)
     for located in file.chunks.where(_has_changes):
         for tag, method in _changes(located.chunk):

@@ -6,6 +6,7 @@ In a file that declares its inputs or names a `functions` file, reports calls of
 macro, an import, a function of Jinja or Prompt Poet, a function of that file, or a declared input. A
 file that declares no inputs itself is checked against the files that include it. Nothing is reported if
 the `functions` file cannot be read, or if every call is under a condition that tests for the function.
+In every file, reports calls of a macro without the name of the imported module that has it.
 
 ## Why is this bad?
 
@@ -53,7 +54,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     out_of_scope,
 )
-from promptls.lint.analysis.unresolved_templates import lacking_imports
+from promptls.lint.analysis.unresolved_templates import lacking_imports, macros_of_modules
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
@@ -81,6 +82,24 @@ def check(file: File) -> Iterator[Finding]:
     names = file.template.names
     if (names.called_names & names.input_names) <= _ALWAYS_DEFINED:
         return
+    unprefixed = {finding.span: finding for finding in _unprefixed(file)}
+    yield from unprefixed.values()
+    yield from (finding for finding in _undefined(file) if finding.span not in unprefixed)
+
+
+def _unprefixed(file: File) -> Iterator[Finding]:
+    """Yield the calls of macros of an imported module without the name of the module."""
+    macros = macros_of_modules(file)
+    passed = given_names(file) | names_in_includers(file) if macros else frozenset()
+    for name in sorted(macros.keys() - passed - (function_names(file.snapshot, file.path) or set())):
+        for reference in file.template.names.references_of(name):
+            if reference.how == "call" and reference.binding is None:
+                module = macros[name]
+                message = f"`{name}` is a macro of the import `{module}`"
+                yield Finding.suggest(reference.span, message, f"{module}.{name}", preferred=True)
+
+
+def _undefined(file: File) -> Iterator[Finding]:
     chains = [chain for chain in include_chains(file.snapshot, file.path) if chain.reference is not None]
     declared = declared_names(file)
     functions = function_names(file.snapshot, file.path)

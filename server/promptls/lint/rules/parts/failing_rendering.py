@@ -11,7 +11,8 @@ An evaluation prompt is built for its first row, as OpenCompass does. Failures t
 reported, such as a training row that does not exist, or an answer that no label has.
 
 If the values are generated, because no sample data are available, only exceeded time and memory limits are
-reported, and failures of tags that read nothing but `loop` and constants. Problems that another rule finds
+reported, failures of tags that read nothing but `loop` and constants, and attributes that are set of what is
+not a `namespace`. Problems that another rule finds
 on the same line without rendering are left to that rule, and so are missing files that `unresolved-include`
 reports, and syntax errors in an included file that is open itself. An include that is found only
 from a folder around the file is not reported, because a program may load its templates from there.
@@ -55,6 +56,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from promptls.dialects.prompt_poet.failures import NO_NAMESPACE
 from promptls.lint.analysis.sampled_values import sample_problems, texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, RelatedInformation, Rule
@@ -101,7 +103,12 @@ def check(file: File) -> Iterator[Finding]:
             )
     elif failure.kind in _RESOURCE_FAILURES | _DATA_FAILURES:
         span, related = _places(file, failure)
-        is_certain = rendering.is_exact or failure.kind in _RESOURCE_FAILURES or _reads_no_input(file, span)
+        is_certain = (
+            rendering.is_exact
+            or failure.kind in _RESOURCE_FAILURES
+            or _reads_no_input(file, span)
+            or NO_NAMESPACE in failure.message
+        )
         is_known = _is_known(file, span, rendering.sample) or _is_named_elsewhere(file, failure)
         if is_certain and not is_known and not _is_wrong_sample(file, rendering.sample):
             yield Finding(
@@ -168,8 +175,10 @@ def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedInfo
     if other is None or failure.line is None or failure.path is None:
         return _visible(file.template, 0), ()
     place = RelatedInformation(failure.path, _visible(other, failure.line), "this is the line that fails")
+    line_column = file.template.source.line_column
     for reference in file.template.references:
-        if file.snapshot.resolve(file.path, reference) == failure.path:
+        is_there = failure.include_line in {None, line_column(reference.span.start).line}
+        if is_there and file.snapshot.resolve(file.path, reference) == failure.path:
             return reference.span, (place,)
     return _visible(file.template, failure.include_line or 0), (place,)
 

@@ -78,8 +78,11 @@ from promptls.text.positions import Span
 
 _MAX_SHOWN: Final = 60
 """The maximum number of characters of a value or line in a message."""
-_FIRST_COLUMN: Final = re.compile(r"^(?P<tag>\{\{[^\r\n]*?\}\})[^\r\n]*\s*\Z", re.MULTILINE)
-"""A line that begins with a value in the first column, directly before the YAML error."""
+_SHALLOW: Final = re.compile(
+    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|(?!(?P=indent))[ ]*\n)*"
+    r"(?!(?P=indent))(?P<before>[ ]*)(?P<tag>\{\{[^\n]*?\}\})[^\n]*\n(?:(?P=before)[ ]+\S[^\n]*\n|[ ]*\n)*\Z"
+)
+"""A block, and before the YAML error a line that begins with a value and is indented less than the block."""
 _BLOCK: Final = re.compile(
     r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]*)\Z"
 )
@@ -173,18 +176,8 @@ def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
     if failure.span is not None:
         yield from _leaves_block(file, failure)
         return
-    printed = _FIRST_COLUMN.search(before)
-    if printed is not None:
-        line = source.slice(source.line_span(failure.line))
-        indent = line[: len(line) - len(line.lstrip(" "))]
-        start = printed.start("tag")
-        fixes = (Fix("Indent the line", (Edit(Span(start, start), indent),)),) if indent else ()
-        yield Finding(
-            Span(*printed.span("tag")),
-            "the text that this prints ends the block, unless it is indented itself: indent the line",
-            fixes,
-            severity="warning",
-        )
+    if (printed := _SHALLOW.search(before)) is not None:
+        yield _outside(Span(*printed.span("tag")), printed["indent"][len(printed["before"]) :])
 
 
 def _leaves_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
@@ -195,13 +188,17 @@ def _leaves_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
     span = found[1].span.shifted(found[0])
     block = _BLOCK.search(file.template.source.slice(Span(0, span.start)))
     if block is not None and len(block["indent"]) > len(block["before"]):
-        missing = block["indent"][len(block["before"]) :]
-        yield Finding(
-            span,
-            "the text that this prints ends the block, whose first line is indented deeper",
-            (Fix("Indent the line", (Edit(Span(span.start, span.start), missing),)),),
-            severity="warning",
-        )
+        yield _outside(span, block["indent"][len(block["before"]) :])
+
+
+def _outside(span: Span, missing: str) -> Finding:
+    """Return the finding for a value that lacks white space in front of it."""
+    return Finding(
+        span,
+        "the text that this prints ends the block, whose first line is indented deeper",
+        (Fix("Indent the line", (Edit(Span(span.start, span.start), missing),)),),
+        severity="warning",
+    )
 
 
 def _is_broken(file: File, path: str) -> bool:

@@ -90,7 +90,8 @@ def _loops_over_parts(file: File) -> Iterator[Finding]:
         place = block.tags[0].start - opening.start
         spans = [content.value.span for content in chunk_contents(opening.chunk)]
         is_in_text = any(span.start < place < span.end for span in spans)
-        if block.keyword == "for" and block.is_closed and is_in_text and chunk_contents(closing.chunk):
+        ends_later = block.is_closed and closing.start > opening.start
+        if block.keyword == "for" and ends_later and is_in_text and chunk_contents(closing.chunk):
             message = (
                 "this loop begins in the text of a part and ends behind the next part: "
                 "from the second iteration on, its text continues that part"
