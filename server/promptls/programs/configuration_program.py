@@ -7,6 +7,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
@@ -30,7 +31,7 @@ from promptls.lint.rule import Edit, Finding, Fix, Severity
 from promptls.programs.configuration_values import value_problems
 from promptls.syntax.python_places import PythonPlaces
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo
+from promptls.text.suggest import is_close, is_typo, only_typo
 
 KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 """The classes of OpenCompass that promptls knows."""
@@ -238,13 +239,10 @@ def _named_values(own: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlaces) -> Iterator[Finding]:
     keys = {keyword.arg for keyword in node.keywords}
     for keyword in node.keywords:
-        key = keyword.arg
-        meant = [each for each in known if key and is_typo(key, each) and each not in keys]
-        if len(meant) == 1:
-            span = places.span(keyword)
-            yield Finding.suggest(
-                span, f"{what} has no key `{key}`", meant[0], preferred=True, severity="error"
-            )
+        meant = only_typo(keyword.arg or "", (each for each in known if each not in keys))
+        if meant is not None:
+            message = f"{what} has no key `{keyword.arg}`"
+            yield Finding.suggest(places.span(keyword), message, meant, preferred=True, severity="error")
 
 
 def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
@@ -470,13 +468,11 @@ def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces
     """Yield the imported names that a configuration does not set, if it sets a similar one."""
     for alias in (node for node in ast.walk(own) if isinstance(node, ast.alias)):
         known = interpreter.absent.get(alias, ())
-        typos = [each for each in known if is_typo(alias.name, each)]
         close = [each for each in known if is_close(alias.name, each)]
-        meant = typos if len(typos) == 1 else close
-        if len(meant) == 1:
-            start = places.span(alias).start
-            span = Span(start, start + len(alias.name))
-            yield Finding.suggest(span, f"the imported configuration sets no `{alias.name}`", meant[0])
+        meant = only_typo(alias.name, known) or (close[0] if len(close) == 1 else None)
+        if meant is not None:
+            message = f"the imported configuration sets no `{alias.name}`"
+            yield Finding.suggest(places.span(alias), message, meant)
 
 
 _PACKAGE: Final = "opencompass"
@@ -503,35 +499,27 @@ def absent_classes(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
         if module is None or not isinstance(node, ast.ImportFrom) or module.startswith(_CONFIGURATIONS):
             continue
         if (meant := _misspelled_module(module, files)) is not None:
-            message = f"there is no module `{module}`"
-            span = places.module_span(node, module)
-            yield (
-                Finding.suggest(span, message, meant, severity="error")
-                if meant
-                else Finding(span, message, severity="error")
-            )
+            finding = Finding(places.module_span(node, module), f"there is no module `{module}`")
+            finding = Finding.suggest(finding.span, finding.message, meant) if meant else finding
+            yield replace(finding, severity="error")
             continue
-        if not module.startswith(f"{_PACKAGE}."):
-            continue
-        texts: list[str] | None = None
+        texts = _texts(module, files) if module.startswith(f"{_PACKAGE}.") else []
         for alias in node.names:
-            texts = _texts(module, files) if texts is None else texts
+            span, message = places.span(alias), f"`{module}` has no `{alias.name}`"
+            if not texts:
+                # A fork may have other classes, so that only a typo of one of these is reported.
+                is_known = module != _EVALUATORS or alias.name in EVALUATORS
+                meant = None if is_known else only_typo(alias.name, EVALUATORS)
+                if meant is not None:
+                    yield Finding.suggest(span, message, meant)
+                continue
             written = re.compile(rf"\b{re.escape(alias.name)}\b")
             if alias.name == "*" or any(written.search(text) or "__getattr__" in text for text in texts):
                 continue
-            if not texts and module == _EVALUATORS and alias.name not in EVALUATORS:
-                # A fork may have other classes, so that only a typo of one of these is reported.
-                typos = [each for each in EVALUATORS if is_typo(alias.name, each)]
-                if len(typos) == 1:
-                    start = places.span(alias).start
-                    message = f"`{module}` has no `{alias.name}`"
-                    yield Finding.suggest(Span(start, start + len(alias.name)), message, typos[0])
-            if texts and files.module(f"{module}.{alias.name}") is None:
-                start = places.span(alias).start
+            if files.module(f"{module}.{alias.name}") is None:
                 known = [name for text in texts for found in _DEFINED.findall(text) for name in found if name]
                 typos = [name for name in known if is_typo(alias.name, name)]  # many names end the same
-                message = f"`{module}` has no `{alias.name}`"
-                yield misspelled(Span(start, start + len(alias.name)), message, alias.name, typos)
+                yield misspelled(span, message, alias.name, typos)
 
 
 def _misspelled_module(module: str, files: Files) -> str | None:
@@ -539,12 +527,9 @@ def _misspelled_module(module: str, files: Files) -> str | None:
     package, _, rest = module.partition(".")
     if package != _PACKAGE:
         return f"{_PACKAGE}.{rest}" if is_typo(package, _PACKAGE) and files.module(package) is None else None
-    typos = [each for each in _MODULES if is_typo(module, each)]
     if module in _MODULES or files.module(module) is not None:
         return None
-    if files.module(_PACKAGE) is None and not typos:
-        return None
-    return typos[0] if len(typos) == 1 else ""
+    return only_typo(module, _MODULES) or (None if files.module(_PACKAGE) is None else "")
 
 
 def _texts(module: str, files: Files) -> list[str]:

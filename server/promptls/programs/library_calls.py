@@ -44,7 +44,7 @@ from promptls.security.files import is_file
 from promptls.settings.project import Project
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, nearest
+from promptls.text.suggest import is_typo, nearest, only_typo
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
@@ -309,10 +309,8 @@ def findings_in_imports(program: Program) -> Iterator[Finding]:
             near = [each for each in known if is_typo(alias.name, each)]
             meant = [each for each in near if each[:1].isupper() is is_class]
             if alias.name not in known and len(meant) == 1 and meant[0].casefold() != alias.name.casefold():
-                start = program.places.span(alias).start
-                span = Span(start, start + len(alias.name))
                 message = f"`{node.module}` has no `{alias.name}`"
-                yield Finding.suggest(span, message, meant[0], preferred=True)
+                yield Finding.suggest(program.places.span(alias), message, meant[0], preferred=True)
 
 
 def _module(program: Program, node: ast.ImportFrom) -> Iterator[Finding]:
@@ -320,11 +318,11 @@ def _module(program: Program, node: ast.ImportFrom) -> Iterator[Finding]:
     package, _, name = (node.module or "").rpartition(".")
     if package != "ragas.metrics" or not name.startswith("_") or name in _MODULES:
         return
-    meant = [each for each in _MODULES if is_typo(name, each)]
-    if len(meant) == 1:
+    meant = only_typo(name, _MODULES)
+    if meant is not None:
         end = program.places.module_span(node, node.module or "").end
         message = f"`{package}` has no module `{name}`"
-        yield Finding.suggest(Span(end - len(name), end), message, meant[0], preferred=True)
+        yield Finding.suggest(Span(end - len(name), end), message, meant, preferred=True)
 
 
 # -- judges ----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from promptls.programs.program import (
 )
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, nearest
+from promptls.text.suggest import is_typo, nearest, only_typo
 
 _PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
 _ATTRIBUTES: Final = ("instruction", "input_model", "output_model", "examples")
@@ -478,12 +478,11 @@ def _methods(program: Program, node: ast.ClassDef, bases: set[str]) -> Iterator[
         each.name: each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     for needed in (_BASES[base] for base in sorted(bases & _BASES.keys())):
-        similar = [each for each in methods if is_typo(each, needed)] if needed not in methods else []
-        if len(similar) == 1:
-            place = methods[similar[0]]
-            span = program.places.name_span(place)
-            fixes = (Fix.change_to(span, needed, preferred=program.text.count(similar[0]) == 1),)
-            yield Finding(span, f"a metric needs the method `{needed}`, and this is `{similar[0]}`", fixes)
+        similar = only_typo(needed, methods) if needed not in methods else None
+        if similar is not None:
+            span = program.places.name_span(methods[similar])
+            fixes = (Fix.change_to(span, needed, preferred=program.text.count(similar) == 1),)
+            yield Finding(span, f"a metric needs the method `{needed}`, and this is `{similar}`", fixes)
 
 
 def _prompts(node: ast.ClassDef, fields: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:

@@ -49,10 +49,11 @@ class PythonPlaces:
         self._starts = line_starts(text)
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Span:
-        """Return the span of an expression or statement, or of the name of a keyword argument."""
+        """Return the span of an expression or statement, or of the name of an argument or an import."""
         start = self._offset(node.lineno, node.col_offset)
-        if isinstance(node, ast.keyword):
-            return Span(start, start + len(node.arg or ""))
+        if isinstance(node, ast.keyword | ast.alias):
+            name = node.name if isinstance(node, ast.alias) else node.arg or ""
+            return Span(start, start + len(name))
         return Span(
             start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         )

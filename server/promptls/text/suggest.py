@@ -84,6 +84,12 @@ def is_close(word: str, meant: str) -> bool:
     return SequenceMatcher(None, first, second).ratio() >= _CLOSE
 
 
+def only_typo(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that `word` is a typo of, as in `is_typo`; None unless it is exactly one."""
+    found = [each for each in known if is_typo(word, each)]
+    return found[0] if len(found) == 1 else None
+
+
 def is_typo(word: str, meant: str) -> bool:
     """Return whether `word` is `meant` except for case, order, or one added, missing or different letter."""
     first, second = word.casefold(), meant.casefold()

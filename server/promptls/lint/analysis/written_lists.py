@@ -16,7 +16,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, nearest
+from promptls.text.suggest import nearest, only_typo
 
 _MIN_MAPPINGS: Final = 3
 """The minimum number of mappings for a key of one of them to be an exception."""
@@ -57,10 +57,10 @@ def _odd_keys(chunk: Chunk, start: int, node: Expression) -> Iterator[OddKey]:
     for keys in mappings:
         lacking = [name for name in times if name not in keys and times[name] == len(mappings) - 1]
         for name, span in keys.items():
-            meant = [other for other in lacking if is_typo(name, other)] if times[name] == 1 else []
+            meant = only_typo(name, lacking) if times[name] == 1 else None
             inside = Span(span.start + 1, span.end - 1).shifted(start)
-            if len(meant) == 1 and chunk.text[inside.start : inside.end] == name:
-                yield OddKey(inside, name, meant[0])
+            if meant is not None and chunk.text[inside.start : inside.end] == name:
+                yield OddKey(inside, name, meant)
 
 
 def _keys(mapping: Collection) -> dict[str, Span]:
