@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from promptls.datasets.atomic import replace_file
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.store import FILE, FOLDER, LOCK_SUFFIX
-from promptls.security.private_files import (
+from promptls.security.written_files import (
     TEMPORARY_PREFIX,
     ensure_private_file,
     make_private_folder,
     open_private,
     remove_old_files,
     remove_old_temporaries,
+    replace_file,
 )
 from support.experiment_folder import Folder
 from support.model_server import model_server

@@ -35,7 +35,7 @@ from promptls.security.files import (
     stamp_again,
     stamp_of,
 )
-from promptls.security.private_files import cache_folder, ensure_private_file, make_private_folder
+from promptls.security.written_files import cache_folder, ensure_private_file, make_private_folder
 from promptls.semantic.kind import Kind
 from promptls.workspace.snapshot import Snapshot
 

@@ -13,9 +13,9 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.atomic import replace_file
 from promptls.security.files import reading_within, restrict_reading, scope_of
 from promptls.security.trust import covers_home
+from promptls.security.written_files import replace_file
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import nearest

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import (
     MAX_LINE,
     check_number_of_columns,
@@ -19,6 +18,7 @@ from promptls.datasets.cells import (
     open_cells,
     text_cell,
 )
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UserError
 
 # The csv module's default limit of 128 KiB is too small for long documents in a cell; without a limit, an

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from promptls.datasets import cells
-from promptls.datasets.atomic import replace_file
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UserError
 
 MAX_CHARACTERS: Final = 50_000_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.datasets import cells
-from promptls.datasets.atomic import replace_file
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UserError
 
 

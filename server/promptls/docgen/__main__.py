@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from promptls.datasets.atomic import replace_file
 from promptls.docgen.generated_files import PACKAGE, generated_files, stale_files
+from promptls.security.written_files import replace_file
 
 
 def main() -> int:

@@ -9,7 +9,6 @@ from math import floor, log10
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import prompt_stem
@@ -22,6 +21,7 @@ from promptls.experiments.statistics import (
     paired_difference,
     pooled_spread,
 )
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 

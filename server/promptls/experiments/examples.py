@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import joined_cell
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary
@@ -23,6 +22,7 @@ from promptls.experiments.row_choice import RowChoice, example_number, is_of_exa
 from promptls.experiments.store import FOLDER, make_cache_folder
 from promptls.metrics.metric_loading import check_binding, load_metric
 from promptls.security.files import cached_by_file, open_text
+from promptls.security.written_files import replace_file
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural

@@ -22,7 +22,7 @@ from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, 
 from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepare_run
 from promptls.experiments.prompt_runner import run_plan
-from promptls.security.private_files import TEMPORARY_PREFIX
+from promptls.security.written_files import TEMPORARY_PREFIX
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError

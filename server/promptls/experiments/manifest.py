@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import promptls
-from promptls.datasets.atomic import replace_file
 from promptls.experiments.plan import Plan
 from promptls.models.keys import SECRET_NAME
 from promptls.models.model import ModelReference
 from promptls.models.openai_compatible import without_secrets as url_without_secrets
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UserError, parse_json
 from promptls.tokens.tokenizer_files import encoding_title
 from promptls.workspace.settings import ProjectFile, find_project

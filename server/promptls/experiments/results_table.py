@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import joined_cell, text_cell
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
 from promptls.experiments.plan import Plan
 from promptls.experiments.scores import RowResult, Score
 from promptls.experiments.unfinished import UnfinishedRun
+from promptls.security.written_files import replace_file
 from promptls.text.errors import parse_json
 
 REASON_SUFFIX = "_reason"

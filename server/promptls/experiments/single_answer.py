@@ -11,7 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.datasets.atomic import replace_file
 from promptls.experiments.access import Access
 from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.experiments.process import MayGo, Notify
@@ -25,6 +24,7 @@ from promptls.models.testing import digest_of
 from promptls.models.weights import SUFFIX
 from promptls.rendering.outcome import Rendering
 from promptls.security.files import read_text
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.format import in_dollars
 from promptls.workspace.settings import find_project

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from promptls.security.files import OutsideScopeError, current_scope, is_file
-from promptls.security.private_files import ensure_private_file, make_private_folder, open_private
+from promptls.security.written_files import ensure_private_file, make_private_folder, open_private
 from promptls.text.errors import FilePlace, UserError
 
 FOLDER: Final = ".cache"

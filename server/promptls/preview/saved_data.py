@@ -13,7 +13,6 @@ from typing import Any, Final
 import yaml
 
 from promptls.convert.parts_template import flow
-from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import json_line, text_cell
 from promptls.datasets.dataset_files import open_dataset
 from promptls.dialects.ragas.saved_prompt import form_of
@@ -26,6 +25,7 @@ from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow
 from promptls.lint.rule import Edit
 from promptls.rendering.samples import dataset_path, sample_names, samples_in, samples_of
 from promptls.security.files import current_scope, read_text
+from promptls.security.written_files import replace_file
 from promptls.semantic.header import CLOSING, OPENING
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from promptls.datasets.atomic import replace_file
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import rows_at
 from promptls.results_view import results_wire
 from promptls.results_view.results_wire import Thumb
 from promptls.security.files import read_text
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 
 FORMAT = 1

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from promptls.datasets.atomic import replace_file
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments import history
 from promptls.experiments.comparison import Comparison, compare_with
@@ -30,6 +29,7 @@ from promptls.experiments.run_list import known_runs
 from promptls.results_view import results_wire
 from promptls.results_view.notes import Note, notes_json, notes_of, save_note
 from promptls.results_view.results_wire import ExportForm
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError, optional
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from promptls.security.private_files import (
+from promptls.security.written_files import (
     cache_folder,
     make_private_folder,
     open_private,

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from promptls.datasets.atomic import replace_file
 from promptls.security.files import read_text
+from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 DOCUMENT: Final = "document"

@@ -248,7 +248,7 @@ def _baseline(arguments: argparse.Namespace) -> Baseline | None:
 
 def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequence[BaselineEntry]) -> int:
     from promptls.cli.checked import baseline_text
-    from promptls.datasets.atomic import replace_file
+    from promptls.security.written_files import replace_file
 
     text = baseline_text(files, known.entries, gone, known.path.parent)
     with replace_file(known.path) as stream:

@@ -131,7 +131,7 @@ def _bytes_of(path: Path) -> bytes:
 
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     """Return the file that was written; None if the text is to be printed."""
-    from promptls.datasets.atomic import replace_file
+    from promptls.security.written_files import replace_file
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Write the files; raises UsageError, and writes nothing, if one already exists."""
-    from promptls.datasets.atomic import replace_file
+    from promptls.security.written_files import replace_file
 
     path = Path(os.path.abspath(arguments.name))  # noqa: PTH100 - does not resolve links
     name = _ENDING.sub("", arguments.name.replace(os.sep, "/").rpartition("/")[2])

@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Write the report, and print its path."""
-    from promptls.datasets.atomic import replace_file
     from promptls.experiments.named_runs import find_run
     from promptls.results_view.html_report import report_html
+    from promptls.security.written_files import replace_file
 
     runs = [find_run(word, complete=True) for word in dict.fromkeys(arguments.runs)]
     path = arguments.output or Path(f"{runs[-1].name}.html")

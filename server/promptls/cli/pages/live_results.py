@@ -24,8 +24,8 @@ from promptls.results_view import results_wire
 from promptls.results_view.results_client import ResultsProcess
 from promptls.results_view.running_runs import UnfinishedRuns
 from promptls.security.files import read_bytes
-from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.security.trust import TrustStore
+from promptls.security.written_files import TEMPORARY_PREFIX
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.format import plural
 

@@ -95,7 +95,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
 from typing import Any, Final, NamedTuple
 
-from promptls.dialects.ragas.odd_keys import Keys, keys_in, odd_keys
+from promptls.dialects.ragas.saved_prompt_checks import Keys, keys_in, odd_keys
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule

@@ -33,9 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.analysis.example_names import meant_by_repeated_input
 from promptls.lint.fixes.yaml_edits import removed_item, without_entry
 from promptls.lint.rule import PARTS_KINDS, YAML_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.lint.rules.header.example_entries import meant_by_repeated_input
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact

@@ -1,6 +1,7 @@
-"""Files private to the user: stores, caches and copies, which contain prompts, data and answers.
+"""Write files: replace them at once, and make stores, caches and copies private to the user.
 
-Files to share, such as tables of results, are created with the user's umask instead.
+These contain prompts, data and answers. Files to share, such as tables of results, are created with the
+user's umask instead.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TextIO
 
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
@@ -103,3 +106,29 @@ def remove_old_temporaries() -> None:
 
 def _no_regular_file(path: str | os.PathLike[str]) -> OSError:
     return OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+
+
+@contextmanager
+def replace_file(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
+    """Yield a stream whose text replaces the file at `path` if the block completes without an error.
+
+    The output is valid UTF-8: lone surrogates are written as escape sequences, which JSON can read back.
+    On error, `path` is unchanged and no temporary file remains in its folder. The file's permissions follow
+    the user's umask, unless `is_private` is set. Raises OSError.
+    """
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if not is_private:
+            # Temporary files are private; results get the permissions of any file that the user creates.
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
