@@ -11,7 +11,7 @@ from typing import Final
 from promptls.datasets.dataset_files import SUFFIXES
 from promptls.lint.rule import Finding, RelatedInformation
 from promptls.lint.rules.experiments.named_datasets import MISSING_DATASET_COLUMN, UNKNOWN_DATASET
-from promptls.lint.rules.header.invalid_sample import RULE as INVALID_SAMPLE
+from promptls.lint.rules.header.data_for_inputs import INVALID_SAMPLE
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot

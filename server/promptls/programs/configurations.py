@@ -25,7 +25,7 @@ from promptls.lint.rules.jinja.named_templates import UNRESOLVED_IMPORT
 from promptls.lint.rules.opencompass.invalid_evaluation_prompt import RULE as INVALID_EVALUATION_PROMPT
 from promptls.lint.rules.opencompass.invalid_ppl_template import RULE as INVALID_PPL_TEMPLATE
 from promptls.lint.rules.opencompass.template_fields import UNKNOWN_FIELD
-from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
+from promptls.lint.rules.opencompass.unknown_names import UNKNOWN_EVALUATION_KEY
 from promptls.lint.rules.parts.unanalyzed_files import UNRECOGNIZED_PROMPT
 from promptls.lint.runner import severity_of
 from promptls.programs.configuration_program import (

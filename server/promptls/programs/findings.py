@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.suppression import suppressions_in, suppressions_of
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
-from promptls.lint.rules.header.missing_template_data import RULE
+from promptls.lint.rules.header.data_for_inputs import MISSING_TEMPLATE_DATA as RULE
 from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
 from promptls.lint.rules.parts.unescaped_inputs import UNESCAPED_MULTILINE_INPUT as MULTILINE
 from promptls.lint.runner import check, severity_of

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.lint.rules.jinja.mismatched_operands import type_of
+from promptls.lint.rules.jinja.input_uses import type_of
 from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter

@@ -66,7 +66,7 @@ from promptls.lint.rules.parts.part_keys import (
     PRESET_TOKENS,
     UNKNOWN_PART_KEY,
 )
-from promptls.lint.rules.whitespace import glued_part
+from promptls.lint.rules.whitespace.glued_text import glued_part
 from promptls.lint.rules.whitespace.line_breaks import lost_line_break
 from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import RenderFailure
@@ -119,7 +119,7 @@ def check(file: File) -> Iterator[Finding]:
         if failure.any_word or failure.span is not None:
             yield from _ends_block(file, failure)
         return
-    if any(lost_line_break(file)) or any(glued_part.check(file)):
+    if any(lost_line_break(file)) or any(glued_part(file)):
         return
     if any(_is_broken(file, path) for path in file.snapshot.included(file.path)):
         return

@@ -1,4 +1,41 @@
-"""Text after `#` that YAML reads as a comment.
+"""Lines that YAML takes for something else than they are meant for.
+
+# swallowed-key
+
+Key of a part at the end of its content.
+
+## What it does
+
+Reports a `role` or `truncation_priority` in the last lines of a content that begins with `|` or `>`, if the
+part does not have that key. A role must be a known one, and must not follow another line such as `name: Ada`.
+
+## Why is this bad?
+
+A line that is indented more than `content` belongs to its text. The model receives the line, and the part
+has the default role or is never truncated.
+
+## Example
+
+```yaml
+- name: question
+  content: |
+    {{ escape_special_characters(question) }}
+    role: system
+    ^^^^^^^^^^^^ swallowed-key: this line is text of the content; indent it like `content` to make it a key of the part
+```
+
+Use instead:
+
+```yaml
+- name: question
+  content: |
+    {{ escape_special_characters(question) }}
+  role: system
+```
+
+# swallowed-text
+
+Text after `#` that YAML reads as a comment.
 
 ## What it does
 
@@ -41,19 +78,68 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from promptls.lint.rule import Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.dialects.prompt_poet.vocabulary import ROLES
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.kind import Kind
-from promptls.semantic.parts import chunk_contents, column_of
+from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.yaml.error_recovery import yaml_comments
-from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.syntax.yaml.nodes import Mapping, Scalar, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
+_KEY: Final = re.compile(rf"(?P<key>role(?=:[ ]+(?:{'|'.join(ROLES)})$)|truncation_priority(?=:[ ]+\d+$)):")
+_FIELD: Final = re.compile(r"[\w-]+:")
+
+
+@each_chunk
+def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the first of the swallowed keys of each part."""
+    for part in chunk_items(chunk).parts:
+        content = part.entry("content")
+        if content is None or not isinstance(content.value, Scalar) or content.value.style not in {"|", ">"}:
+            continue
+        lines = _last_lines(chunk, part, content.value.span)
+        if lines:
+            indent = " " * column_of(chunk, content.key.span.start)
+            edits = [Edit(Span(_line_start(chunk, line), line.start), indent) for line in lines]
+            message = (
+                "this line is text of the content; indent it like `content` to make it a key of the part"
+            )
+            yield Finding(lines[-1], message, (Fix("Indent like `content`", tuple(edits)),))
+
+
+def _last_lines(chunk: Chunk, part: Part, content: Span) -> list[Span]:
+    """Return the lines at the end of a content that are keys which the part lacks, the last line first."""
+    keys = {key_text(entry) for entry in part.entries}
+    first, *lines = chunk.text[content.start : content.end].rstrip().splitlines(keepends=True)
+    end = content.start + len(first) + sum(map(len, lines))
+    found: list[Span] = []
+    while len(lines) > 1:
+        line = lines.pop()
+        start = end - len(line.lstrip())
+        match = _KEY.match(line.strip())
+        if match is None or match["key"] in keys:
+            break
+        if match["key"] == "role" and _FIELD.match(lines[-1].lstrip()):
+            break
+        keys.add(match["key"])
+        found.append(Span(start, start + len(line.strip())))
+        end -= len(line)
+    return found
+
+
+def _line_start(chunk: Chunk, line: Span) -> int:
+    return chunk.text.rfind("\n", 0, line.start) + 1
+
+
+SWALLOWED_KEY = Rule(swallowed_key, severity="warning", kinds=PARTS_KINDS)
+
+
 _WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")
 """A number or single word directly after the `#`, as in a ticket number or hashtag."""
-_FIELD: Final = re.compile(r"#\S*\{\w+\}")
+_COMMENTED_FIELD: Final = re.compile(r"#\S*\{\w+\}")
 """An input of a prompt object in the word that begins with the `#`."""
 _OWN: Final = re.compile(r"#\s*promptls:")
 _ANCHOR: Final = re.compile(r"&([A-Za-z]\w*)(?=[ \t])")
@@ -63,7 +149,7 @@ _LINE: Final = re.compile(r"^[ ]+(?P<text>\S.*)$", re.MULTILINE)
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 
-def check(file: File) -> Iterator[Finding]:
+def swallowed_text(file: File) -> Iterator[Finding]:
     """Yield comments and anchors that are probably part of a text, and unclosed comments."""
     yield from _comments(file)
     for located in file.chunks.where(_has_anchors) if _has_anchors(file.chunks) else ():
@@ -112,7 +198,7 @@ def _comments(chunk: Chunk) -> Iterator[Finding]:
         if _OWN.match(text):
             continue
         span = Span(comment.start, comment.start + len(text))
-        is_text = _is_text(chunk, span, text) or (is_instruction and bool(_FIELD.match(text)))
+        is_text = _is_text(chunk, span, text) or (is_instruction and bool(_COMMENTED_FIELD.match(text)))
         severity: Severity | None = None if is_text else "hint"
         message = "YAML reads this as a comment: it does not reach the model"
         yield Finding(span, message, (_fix(chunk, key, value.span, span),), severity=severity)
@@ -165,4 +251,6 @@ def _fix(chunk: Chunk, key: Span, value: Span, comment: Span) -> Fix:
     return Fix("Quote it", (Edit(whole, f'"{text}"'),))
 
 
-RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT}))
+SWALLOWED_TEXT = Rule(
+    swallowed_text, severity="warning", kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT})
+)

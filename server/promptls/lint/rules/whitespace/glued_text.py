@@ -1,0 +1,339 @@
+"""Words and parts that a rendering glues together.
+
+# glued-words
+
+`-` that joins a word to a printed value or to another line.
+
+## What it does
+
+Reports `{{-` after a word and a space on the same line, and `-}}` ahead of a space and a word. An
+expression with a text of its own, such as `{{- "s" if number > 1 }}`, may be meant to continue the word,
+and is not reported.
+
+In a block, it reports `-}}` at the end of a line, if the next line begins with a word or as a heading or list
+item, and a tag such as `{%- endif -%}` between two lines of text, if all white space between them is
+removed and the second begins with a word or as a heading or list item. If that happens only when the
+block of an `if` or `for` prints nothing, it is reported as well.
+
+## Why is this bad?
+
+The `-` removes the space or the line break: the model gets `most40 words`, or `Be brief.# Ticket`.
+
+## Example
+
+```yaml
+- name: rules
+  role: system
+  content: |
+    Use at most {{- limit }} words.
+                ^^^ glued-words: this `-` removes the space: the value continues the word before it
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  role: system
+  content: |
+    Use at most {{ limit }} words.
+```
+
+# glued-part
+
+Part joined to the previous text by white space control.
+
+## What it does
+
+Renders the prompt, and reports a tag with `-%}` (or `-#}`) that trims the only line break before a part:
+the part's `- name:` is then on the last line of the preceding text or, in a loop, of the previous
+iteration. It is a warning if the preceding text is a value, which may be empty or end with a line break.
+Also reports a loop that begins in the text of a part and ends behind the next part.
+
+## Why is this bad?
+
+The part is no longer a part. Its first line becomes text of the previous part, and its other keys
+replace those of that part, usually without any error: a message is silently lost.
+
+## Example
+
+```yaml
+- name: rules
+  role: system
+  content: Be brief.
+{% for message in messages -%}
+^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ glued-part: this removes the line break before the next part: from the second iteration on, that part continues the previous line
+- name: message
+  role: user
+  content: |
+    {{ escape_special_characters(message) }}
+{%- endfor %}
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  role: system
+  content: Be brief.
+{% for message in messages %}
+- name: message
+  role: user
+  content: |
+    {{ escape_special_characters(message) }}
+{%- endfor %}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.semantic.parts import Content, chunk_contents, tags_in
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.file_blocks import blocks_across
+from promptls.syntax.jinja.nodes import Call, Constant, Name, Statement, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span
+
+_BEFORE: Final = re.compile(r"[^\W_][,;.!?]?[ ]+$")
+_AFTER: Final = re.compile(r"[ ]+[^\W_]")
+_NEAR: Final = 80
+"""How many characters around a tag are searched for a word."""
+_SILENT: Final = frozenset({"if", "endif", "for", "endfor", "set"})
+"""Tags that print nothing; the text before and after them is printed."""
+_LINE_END: Final = re.compile(r"(?:[\w.,;:!?)]|={3}|-{3})\Z")
+_LINE_START: Final = re.compile(
+    r"#{1,6} |[-*] |\d{1,3}[.)] |={3}|[A-Z][a-z]|[A-Z]{2,}[ :]|(?![\u3040-\u30ff\u4e00-\u9fff])[^\W\d_]{4}"
+)
+"""The start of a line that does not continue the previous one, as the ending of a word may.
+
+Chinese and Japanese have no spaces to lose.
+"""
+
+
+@each_chunk
+def glued_words(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the signs of output tags that remove the space between a value and a word."""
+    for content in chunk_contents(chunk) if "{{-" in chunk.text or "-}}" in chunk.text else ():
+        for tag in chunk.tags_at(content.value.span):
+            if tag.kind != "output" or tag.unclosed or _has_text(tag):
+                continue
+            start, end = tag.span
+            least = max(content.value.span.start, start - _NEAR)
+            if tag.trims_before and _BEFORE.search(chunk.text[least:start]):
+                sign = Span(start + 2, start + 3)
+                yield _word_finding(Span(start, start + 3), sign, "continues the word before it")
+            if tag.trims_after and _AFTER.match(chunk.text, end):
+                yield _word_finding(
+                    Span(end - 3, end), Span(end - 3, end - 2), "is continued by the next word"
+                )
+            if tag.trims_after and content.is_block and _is_continued(chunk, content, tag):
+                yield _joined_word(tag, "the next line continues the value")
+    for content in chunk_contents(chunk) if "-%}" in chunk.text else ():
+        if content.is_block:
+            yield from _joined_lines(chunk, content)
+
+
+def _joined_lines(chunk: Chunk, content: Content) -> Iterator[Finding]:
+    """Yield the tags that remove all white space between two lines of text."""
+    end = content.value.span.end
+    blocks = {chunk.tags[pair.closing].span: pair for pair in chunk_blocks(chunk).pairs}
+    tags = [tag for tag in tags_in(chunk, content) if tag.span.end <= end]
+    for index, tag in enumerate(tags):
+        after = tags[index + 1].span.start if index + 1 < len(tags) else end
+        following = chunk.text[tag.span.end : after]
+        if not _is_silent(tag) or not tag.trims_after or "\n" not in following:
+            continue
+        if not _LINE_START.match(following.lstrip()):
+            continue
+        pair = blocks.get(tag.span)
+        opening = chunk.tags[pair.opening] if pair is not None and not pair.middles else None
+        if _continues(chunk, content, tag) or (opening and _continues(chunk, content, opening)):
+            yield _joined_word(tag, "the next line continues the text before it")
+
+
+def _joined_word(tag: Tag, how: str) -> Finding:
+    sign = Span(tag.span.end - 3, tag.span.end - 2)
+    fix = Fix("Keep the line break", (Edit(sign, ""),), preferred=True)
+    return Finding(Span(sign.start, tag.span.end), f"this `-` removes the line break: {how}", (fix,))
+
+
+def _is_continued(chunk: Chunk, content: Content, tag: Tag) -> bool:
+    """Return whether a value is directly followed by the text of the next line, such as a heading or sentence."""
+    following = chunk.text[tag.span.end : content.value.span.end]
+    text = following.lstrip()
+    return "\n" in following[: len(following) - len(text)] and bool(_LINE_START.match(text))
+
+
+def _continues(chunk: Chunk, content: Content, tag: Tag) -> bool:
+    """Return whether a tag removes a line break, and all other white space, after a line of text."""
+    before = chunk.text[content.value.span.start : tag.span.start]
+    text = before.rstrip()
+    return tag.trims_before and "\n" in before[len(text) :] and bool(_LINE_END.search(text))
+
+
+def _is_silent(tag: Tag) -> bool:
+    statement = tag_tree(tag).statement if tag.kind == "statement" else None
+    return statement is not None and statement.keyword in _SILENT and not _captures(statement)
+
+
+def _captures(statement: Statement) -> bool:
+    """Return whether a `set` binds the text up to its end, which is not printed."""
+    return statement.keyword == "set" and statement.opens_block
+
+
+def _has_text(tag: Tag) -> bool:
+    return any(
+        isinstance(node, Constant) and isinstance(node.value, str)
+        for expression in tag_tree(tag).statement.expressions
+        for node in walk(expression)
+    )
+
+
+def _word_finding(span: Span, sign: Span, how: str) -> Finding:
+    fix = Fix("Keep the space", (Edit(sign, ""),), preferred=True)
+    return Finding(span, f"this `-` removes the space: the value {how}", (fix,))
+
+
+GLUED_WORDS = Rule(glued_words, severity="warning", kinds=PARTS_KINDS)
+
+
+_HOW: Final = {
+    "joined part": "it continues the previous line",
+    "joined repetition": "from the second iteration on, that part continues the previous line",
+}
+
+
+_BETWEEN_PARTS: Final = frozenset(
+    {"set", "if", "for", "with", "endif", "endfor", "endwith", "import", "from"}
+)
+
+
+def glued_part(file: File) -> Iterator[Finding]:
+    """Yield the tags that join the part after them to other text."""
+    source = file.template.source
+    found: dict[Span, Finding] = {}
+    for each in file.rendering.white_space if file.rendering is not None else ():
+        tag = _tag_before(file, each.start) if each.kind in _HOW and each.start else None
+        if tag is not None and tag.trims_after:
+            found[tag.span] = _part_finding(file, tag, _HOW[each.kind], "warning" if each.detail else "error")
+    for placed in file.template.parts:
+        start = source.line_span(source.line_column(placed.span.start).line).start
+        tag = _tag_before(file, start) if start else None
+        severity = _joined_part(file, tag, start) if tag is not None and tag.span not in found else None
+        if tag is not None and severity is not None:
+            found[tag.span] = _part_finding(file, tag, _HOW["joined part"], severity)
+    yield from found.values()
+    yield from _loops_over_parts(file)
+
+
+def _loops_over_parts(file: File) -> Iterator[Finding]:
+    """Yield the loops that begin in the content of a part and end behind the next one."""
+    source = file.template.source
+    for block in blocks_across(source):
+        opening, closing = (source.located(tag.start) for tag in (block.tags[0], block.tags[-1]))
+        place = block.tags[0].start - opening.start
+        spans = [content.value.span for content in chunk_contents(opening.chunk)]
+        is_in_text = any(span.start < place < span.end for span in spans)
+        ends_later = block.is_closed and closing.start > opening.start
+        if block.keyword == "for" and ends_later and is_in_text and chunk_contents(closing.chunk):
+            message = (
+                "this loop begins in the text of a part and ends behind the next part: "
+                "from the second iteration on, its text continues that part"
+            )
+            yield Finding(block.keywords[0], message)
+
+
+class _Tag(NamedTuple):
+    """A tag at a span of the file, its white space control, and the end of the tag before it in its chunk."""
+
+    span: Span
+    trims_before: bool
+    trims_after: bool
+    is_silent: bool
+    """Whether it prints nothing, and what is before it is printed in front of what is after it."""
+    is_value: bool
+    names: frozenset[str] | None
+    """The variables in a printed expression; None if it calls a function."""
+    after: int
+    is_after_value: bool
+
+
+def _tag_before(file: File, start: int) -> _Tag | None:
+    """Return the last tag ahead of a part."""
+    located = file.template.source.located(start - 1)
+    tags = located.chunk.tags
+    index = next(
+        (index for index in reversed(range(len(tags))) if tags[index].span.end <= start - located.start), None
+    )
+    if index is None:
+        return None
+    tag = tags[index]
+    before = tags[index - 1] if index else None
+    statement = tag_tree(tag).statement if tag.kind == "statement" else None
+    is_silent = tag.kind == "comment" or (
+        statement is not None
+        and statement.keyword in _BETWEEN_PARTS
+        and not (statement.keyword == "set" and statement.opens_block)
+    )
+    return _Tag(
+        tag.span.shifted(located.start),
+        tag.trims_before,
+        tag.trims_after,
+        is_silent,
+        tag.kind == "output",
+        _names_in(tag),
+        located.start + (before.span.end if before else 0),
+        before is not None and before.kind == "output",
+    )
+
+
+def _names_in(tag: Tag) -> frozenset[str] | None:
+    nodes = [node for each in tag_tree(tag).statement.expressions for node in walk(each)]
+    if any(isinstance(node, Call) for node in nodes):
+        return None
+    return frozenset(node.name for node in nodes if isinstance(node, Name))
+
+
+def _set_names(file: File) -> frozenset[str]:
+    """Return the names that the file binds to values that may end with a line break."""
+    names = file.template.names
+    return names.bound_names("set") | names.bound_names("with") | names.bound_names("parameter")
+
+
+def _joined_part(file: File, tag: _Tag, start: int) -> Severity | None:
+    """Return the severity if a tag certainly trims all between a part and the text before the tag, or None.
+
+    That needs no rendering, which may fail, or may not reach the part.
+    """
+    source = file.template.source
+    if not tag.trims_after or source.slice(Span(tag.span.end, start)).strip():
+        return None
+    if tag.is_value:
+        line = source.line_span(source.line_column(tag.span.start).line).start
+        before = source.slice(Span(line, tag.span.start))
+        is_of_data = tag.names is not None and tag.names.isdisjoint(_set_names(file))
+        return "warning" if before and "%}" not in before and is_of_data else None
+    if not tag.trims_before or not tag.is_silent:
+        return None
+    if source.slice(Span(tag.after, tag.span.start)).strip():
+        return "error"
+    return "warning" if tag.is_after_value else None
+
+
+def _part_finding(file: File, tag: _Tag, how: str, severity: Severity) -> Finding:
+    span = tag.span
+    written = file.template.source.slice(span)[:-2]
+    dashes = len(written) - len(written.rstrip("-"))  # a comment may end with several
+    edit = Edit(Span(span.end - 2 - dashes, span.end - 2), "")
+    fix = Fix("Keep the line break", (edit,), preferred=True)
+    message = f"this removes the line break before the next part: {how}"
+    return Finding(span, message, (fix,), severity=severity)
+
+
+GLUED_PART = Rule(glued_part, severity="error", kinds=PARTS_KINDS, needs="rendering")
