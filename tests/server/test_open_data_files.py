@@ -63,3 +63,14 @@ async def test_an_unreadable_row_is_shown_in_an_open_dataset(editor: Editor) -> 
 
     editor.close(rows)
     await eventually(shown, lambda diagnostics: not diagnostics)
+
+
+async def test_a_long_data_file_is_no_prompt_whatever_is_written_into_it(editor: Editor) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT.format(keys=""))
+    long = '{"one": "' + 2_000 * "x" + '"}\n'
+    data = editor.open("rows.json", long)
+    editor.replace(data, long, PROMPT.format(keys="output_key: {"))
+    place = types.TextDocumentIdentifier(prompt), editor.at(prompt, "|: {type")
+    context = types.ReferenceContext(include_declaration=True)
+    await editor.client.text_document_references_async(types.ReferenceParams(context, *place))
+    assert not await editor.lenses(data)

@@ -58,6 +58,8 @@ class Context:
 
         JSON files count, because Ragas saves its prompts there.
         """
+        if path in self.snapshot.auxiliary:
+            return Kind.OTHER
         named = has_prompt_name(path) or path.lower().endswith(".json") or not is_file(path)
         if named or self.snapshot.project(path).includes(path):
             return self.snapshot.kind(path)
