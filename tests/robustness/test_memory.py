@@ -117,6 +117,22 @@ async def test_garbage_in_cycles_is_freed_in_a_long_pause(
         gc.enable()
 
 
+async def test_no_process_or_task_retains_the_text_of_the_request_that_started_it(tmp_path: Path) -> None:
+    server = InProcess(tmp_path, CLIENT)
+    await server.begin()
+    uri = server.open("a.yml.j2", PART.format(1))
+    preview = {"command": "promptls.preview", "arguments": [{"uri": uri}]}
+    await server.ask("workspace/executeCommand", preview)
+    (opened,) = server.server.session.context.snapshot.open_files.values()
+    former = weakref.ref(opened.template)
+    del opened
+    server.change(uri, 2, {"text": PART.format(2)})
+    await server.ask("workspace/executeCommand", preview)
+    gc.collect()
+    assert former() is None
+    await server.end()
+
+
 async def test_a_closed_document_is_freed_after_garbage_was_freed_in_a_pause(tmp_path: Path) -> None:
     server = InProcess(tmp_path, CLIENT)
     await server.begin()

@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
+from functools import partial
 from typing import IO, Any, Final, NamedTuple
 
 from promptls.experiments import run_protocol
@@ -132,6 +133,13 @@ class _CancelledRunError(Exception):
     """The process reported that its run was cancelled."""
 
 
+async def _send(process: asyncio.subprocess.Process, value: Any) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(json.dumps(value).encode() + b"\n")
+        await process.stdin.drain()
+
+
 class _RunningProcess:
     def __init__(
         self,
@@ -145,15 +153,13 @@ class _RunningProcess:
         self._messages = messages
         self._on_event = on_event
         self._mask = mask
-        self._answers = run_protocol.EditorAnswers(ask_editor, self.send)
+        # Not `self.send`: in a reference cycle, what `on_event` collects would outlive the run.
+        self._answers = run_protocol.EditorAnswers(ask_editor, partial(_send, process))
         self._path: str | None = None
 
     async def send(self, value: Any) -> None:
         """Send a line to the process; a dead process is detected when reading its answer."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(ConnectionError):
-            self._process.stdin.write(json.dumps(value).encode() + b"\n")
-            await self._process.stdin.drain()
+        await _send(self._process, value)
 
     async def follow(self) -> run_protocol.Finished | run_protocol.Planned:
         """Handle events until the last one, or the plan, and return it.

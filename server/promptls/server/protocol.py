@@ -72,8 +72,8 @@ class PromptProtocol(LanguageServerProtocol):
         """End the process after `exit`, with this exit code."""
         self.file_scope: Callable[[], FileScope] = lambda: FileScope(())
         """Returns the folders whose files may be read for this client; empty until it is initialized."""
-        self.request_scope: Callable[[str], AbstractContextManager[None]] = lambda _method: nullcontext()
-        """Called with the method of each request; the request is handled in the context that it returns."""
+        self.request_scope: Callable[[str, str], AbstractContextManager[None]] = lambda *_: nullcontext()
+        """Called with the method and document of a request; it is handled in the context that is returned."""
         self._is_initialized = False
         self._is_shut_down = False
         self._deferred: list[RPCMessage] | None = None
@@ -138,7 +138,9 @@ class PromptProtocol(LanguageServerProtocol):
         if self._queues and (queue := self._queues.get(_document_of(message))) is not None:
             queue.append(message)
             return
-        scope = self.request_scope(method) if method is not None and hasattr(message, "id") else nullcontext()
+        scope: AbstractContextManager[None] = nullcontext()
+        if method is not None and hasattr(message, "id"):
+            scope = self.request_scope(method, _document_of(message))
         with reading_within(self.file_scope), scope, suppress(InvalidStateError):
             super().handle_message(message)  # a response to a cancelled request raises InvalidStateError
 

@@ -29,14 +29,16 @@ from promptls.text.escape import for_message, for_terminal
 
 if TYPE_CHECKING:
     from promptls.server.session import Session
-    from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
 _RESULTS_PER_PART: Final = 200
 """The number of results per partial result."""
-_REQUESTED: Final[ContextVar[Snapshot | None]] = ContextVar("requested", default=None)
-"""The workspace at the time when the current request arrived."""
+_REQUESTED: Final[ContextVar[int | None]] = ContextVar("requested", default=None)
+"""The serial number of the document's text when the current request arrived.
+
+Tasks, timers and streams that a request starts retain its context, so this must not be the text itself.
+"""
 
 
 class PromptServer(LanguageServer):
@@ -82,11 +84,11 @@ class PromptServer(LanguageServer):
         return FileScope(()) if session is None else session.context.snapshot.file_scope
 
     @contextmanager
-    def _request_scope(self, method: str) -> Iterator[None]:
+    def _request_scope(self, method: str, uri: str) -> Iterator[None]:
         session = self._known_session
         if session is not None and method in ABOUT_SYMBOLS:
             session.auxiliary.flush()
-        token = _REQUESTED.set(None if session is None else session.context.snapshot)
+        token = _REQUESTED.set(None if session is None or not uri else self._serial(path_of(uri)))
         try:
             yield
         finally:
@@ -121,10 +123,12 @@ class PromptServer(LanguageServer):
         requested = _REQUESTED.get()
         if requested is None or not isinstance(getattr(params, "position", None), types.Position):
             return
-        path = path_of(params.text_document.uri)
-        former, now = requested.open_files.get(path), self.session.context.snapshot.open_files.get(path)
-        if former is not None and (now is None or now.template is not former.template):
+        if self._serial(path_of(params.text_document.uri)) != requested:
             raise JsonRpcContentModified("the text has changed")
+
+    def _serial(self, path: str) -> int | None:
+        opened = self.session.context.snapshot.open_files.get(path)
+        return None if opened is None else opened.template.serial
 
     def _in_parts(self, params: Any, result: Any) -> Any:
         """Return a result; if partial results were requested, send it in parts and return an empty list."""

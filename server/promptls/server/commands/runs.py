@@ -213,6 +213,7 @@ class VerdictNews:
             self._sending.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sending
+            self._sending = None
 
     async def _send(self) -> None:
         await asyncio.sleep(_NEWS_SECONDS)
