@@ -74,8 +74,8 @@ Attribute that is a method of every mapping.
 
 Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
 not called. If the file declares the key, or if a loop with two variables iterates over `items`, it is a
-warning. A loop `for key, value in order`, without `items()`, is reported as well, and so is one
-`for value, key in order.items()`.
+warning. A loop `for key, value in order`, without `items()`, is reported as well, and so are
+`for value, key in order.items()`, and `for key in order.items()` if the pair is printed or never read.
 
 ## Why is this bad?
 
@@ -107,6 +107,7 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -228,8 +229,14 @@ _NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
 _PAIR: Final = 2
 
 
+def dict_method(file: File) -> Iterator[Finding]:
+    """Yield the attributes that name a method but are not called, and the pairs with one name."""
+    yield from _methods_of_mappings(file)
+    yield from _pairs_with_one_name(file)
+
+
 @each_chunk_given(lambda file: file.template.declarations)
-def dict_method(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
+def _methods_of_mappings(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method but are not called."""
     in_loops = {finding.span: finding for finding in _loops(chunk)}
     yield from in_loops.values()
@@ -280,6 +287,44 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
                 fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
                 message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
                 yield Finding(place, message, (fix,))
+
+
+@chunk_fact
+def _one_name(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the only variables of loops over `items()`, with their places."""
+    found = []
+    for start, statement in loops_in(chunk):
+        match statement.targets, statement.expressions[0]:
+            case (Name() as target,), Call(function=Attribute(name="items"), arguments=()):
+                found.append((target.name, target.span.shifted(start)))
+    return tuple(found)
+
+
+_has_one_name: Final = summary(lambda chunk: bool(_one_name(chunk)), any)
+
+
+def _pairs_with_one_name(file: File) -> Iterator[Finding]:
+    """Yield the variables of loops over `items()` that are printed as pairs or never read."""
+    source = file.template.source
+    for located in file.chunks.where(_has_one_name):
+        for name, place in _one_name(located.chunk):
+            span = place.shifted(located.start)
+            references = file.template.names.references_of(name)
+            read = [each.span for each in references if each.binding and each.binding.span == span]
+            is_printed = any(
+                _BEGIN.search(source.slice(Span(max(each.start - 4, 0), each.start)))
+                and _END.match(source.slice(Span(each.end, each.end + 4)))
+                for each in read
+            )
+            if is_printed or (not read and not name.startswith("_")):
+                message = "`items()` gives pairs of a key and a value, and this is one name"
+                names = f"{name}, value" if name in _KEYS else f"key, {name}"
+                fix = Fix.change_to(span, names)
+                yield Finding(span, message, (fix,))
+
+
+_BEGIN: Final = re.compile(r"\{\{[-+]?\s*$")
+_END: Final = re.compile(r"\s*[-+]?\}\}")
 
 
 def _swapped(value: Name, key: Name, start: int) -> Finding:

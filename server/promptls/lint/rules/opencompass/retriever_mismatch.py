@@ -9,7 +9,8 @@ Reports a retriever of an evaluation prompt that
 - names rows by something else than a list of numbers;
 - is used with incompatible templates: examples that are dialogues can only be inserted at a separate
   text item of a dialogue (in its `begin`, if there is a meta template), examples that are texts must be
-  inside of a turn if the model is behind an API, and examples for messages must be messages.
+  inside of a turn if the model is behind an API, and examples for messages must be messages;
+- selects examples that show nothing but the columns of the question, and so no answer, as a warning.
 
 ## Why is this bad?
 
@@ -55,6 +56,7 @@ from promptls.semantic.evaluation_file import (
     class_name,
     class_span,
     evaluation_of,
+    fields_in,
     scalars_in,
 )
 from promptls.syntax.chunk import Chunk
@@ -95,6 +97,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield Finding(place, message, fixes)
     if evaluation.ice is not None:
         yield from _examples(evaluation, evaluation.ice)
+        yield from _without_answers(chunk, evaluation, evaluation.ice)
 
 
 def _rows(retriever: Mapping) -> Iterator[Finding]:
@@ -162,6 +165,25 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
             message = "these examples are dialogues, which cannot go into the text of `prompt_template`"
             yield Finding(ice.entry.key.span, message)
             return
+
+
+def _without_answers(chunk: Chunk, evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield examples that show the columns of the question alone."""
+    question, column = evaluation.prompt, evaluation.output_column
+    if question is None or not column or ice.body is None or ice.form not in {Form.TEXT, Form.DIALOGUE}:
+        return
+    of_examples, of_question = (_fields(chunk, template) for template in (ice, question))
+    if of_examples and of_question and column not in of_examples and of_examples <= of_question:
+        message = f"these examples show no answer: the column `{column}` is not in them"
+        yield Finding(ice.body.span, message, severity="warning")
+
+
+def _fields(chunk: Chunk, template: EvaluationTemplate) -> frozenset[str]:
+    """Return the fields of a template; none if Jinja prints a part of a text."""
+    scalars = [scalar for body in template.bodies for scalar in scalars_in(body)]
+    if any(scalar.dynamic for scalar in scalars):
+        return frozenset()
+    return frozenset(field.name for scalar in scalars for field in fields_in(chunk, scalar))
 
 
 def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ Question that is truncated before its context.
 Reports the last part with the role `user`, which contains the question, if its `truncation_priority`
 removes it before another part: Prompt Poet cuts the highest number first, equal numbers from the top,
 and never a part without a positive number. Also reports it if it is the only part that may be cut. The
-parts are those of the rendered prompt. A priority that depends on a loop counter is reported by
+parts are those of the rendered prompt, or of a file without includes that cannot be rendered. A priority that depends on a loop counter is reported by
 `newest-truncated-first`.
 
 ## Why is this bad?
@@ -209,7 +209,7 @@ from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import BlockTag, block_tags
 from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.yaml.nodes import Scalar, key_text
+from promptls.syntax.yaml.nodes import Node, Scalar, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.format import in_code, plural
 from promptls.text.positions import Span, line_end
@@ -368,9 +368,12 @@ def question_truncated_first(file: File) -> Iterator[Finding]:
     if rendering is None:
         return
     made = rendering.rendering
-    parts = made.parts if made else ()
+    if made is None:
+        yield from _in_written_parts(file)
+        return
+    parts = made.parts
     question = next((part for part in reversed(parts) if part.role == "user"), None)
-    if made is None or question is None:
+    if question is None:
         return
     try:
         blocks = truncation_blocks(
@@ -401,6 +404,41 @@ def question_truncated_first(file: File) -> Iterator[Finding]:
     else:
         return
     yield Finding(part_place(placed, "truncation_priority"), message, _fixes(file, placed))
+
+
+def _in_written_parts(file: File) -> Iterator[Finding]:
+    """Yield the finding for a file that cannot be rendered, if its parts and their priorities are written in it."""
+    template = file.template
+    priorities: list[float] = []
+    question = None
+    for placed in template.parts:
+        role, priority = placed.part.value("role"), placed.part.value("truncation_priority")
+        values = [each for each in (role, priority) if each is not None]
+        if template.branches.at(placed.span.start) or not all(map(_is_written, values)):
+            return
+        try:
+            priorities.append(float(scalar_text(priority) or 0))
+        except ValueError:
+            return
+        if role is None or scalar_text(role) == "user":
+            question = len(priorities) - 1
+    if question is None or template.references or priorities[question] <= 0:
+        return
+    placed = template.parts[question]
+    later = [
+        scalar_text(other.part.value("name")) or ""
+        for other, priority in zip(template.parts, priorities, strict=True)
+        if 0 < priority < priorities[question]
+    ]
+    if later:
+        names = ", ".join(f"`{name}`" for name in later[:_MAX_NAMES])
+        message = f"the question is cut before {names}: the highest `truncation_priority` goes first"
+        yield Finding(part_place(placed, "truncation_priority"), message, _fixes(file, placed))
+
+
+def _is_written(value: Node) -> bool:
+    """Return whether a value is a scalar without Jinja."""
+    return isinstance(value, Scalar) and not value.dynamic
 
 
 def _is_alone(block: Block) -> bool:
