@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.syntax.python_places import PythonPlaces
+from promptls.syntax.python_places import PythonPlaces, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
@@ -406,4 +406,4 @@ def _keys(node: ast.expr) -> frozenset[str]:
 def _texts(node: ast.expr) -> list[str]:
     """Return the literal texts in a list, or of one text."""
     items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-    return [each.value for each in items if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return [text for each in items if (text := text_of(each)) is not None]

@@ -14,6 +14,7 @@ from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
 from promptls.programs.program import Function, Program, binds, change_literal, own_nodes
 from promptls.security.files import is_file
+from promptls.syntax.python_places import text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_paths import literal_path
@@ -367,7 +368,5 @@ def _keys(row: ast.expr, program: Program) -> frozenset[str] | None:
         return None
     if not isinstance(row, ast.Dict):
         return None
-    keys = frozenset(
-        each.value for each in row.keys if isinstance(each, ast.Constant) and isinstance(each.value, str)
-    )
+    keys = frozenset(text for each in row.keys if (text := text_of(each)) is not None)
     return keys if len(keys) == len(row.keys) else None

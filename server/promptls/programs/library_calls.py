@@ -24,7 +24,6 @@ from promptls.programs.program import (
     COLLECTIONS,
     Function,
     Program,
-    argument,
     change_literal,
     is_open,
     may_use_library,
@@ -42,6 +41,7 @@ from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
+from promptls.syntax.python_places import argument, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
@@ -49,7 +49,6 @@ from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
 from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
-from promptls.workspace.python_scopes import last_name
 
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
 KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -194,13 +193,13 @@ def _choices(program: Program, call: ast.Call) -> Iterator[Finding]:
 
 
 def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:
-    name = argument(call, "encoding") if program.meaning(call.func) == ("promptls", "load") else None
-    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+    node = argument(call, "encoding") if program.meaning(call.func) == ("promptls", "load") else None
+    if node is not None and (name := text_of(node)) is not None:
         try:
-            encoding_name(name.value)
+            encoding_name(name)
         except UnknownEncodingError as error:
             reason = str(error).partition(". ")[0]
-            yield Finding(program.span(name), f"{reason[:1].lower()}{reason[1:]}")
+            yield Finding(program.span(node), f"{reason[:1].lower()}{reason[1:]}")
 
 
 def _paths(program: Program, call: ast.Call) -> Iterator[Finding]:

@@ -22,7 +22,6 @@ from promptls.programs.program import (
     COLLECTIONS,
     Function,
     Program,
-    argument,
     change_literal,
     imported_programs,
     is_open,
@@ -31,6 +30,7 @@ from promptls.programs.program import (
     unknown_argument,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
+from promptls.syntax.python_places import argument, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
@@ -475,7 +475,7 @@ def _name(program: Program, metric: ast.expr) -> str | None:
     known = METRIC_CLASSES.get(name) if package == "ragas" else None
     given = argument(metric, "name")
     if given is not None:
-        return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+        return text_of(given)
     return known.result or None if known is not None and not metric.args else None
 
 

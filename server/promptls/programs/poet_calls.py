@@ -13,11 +13,16 @@ from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import Function, Program, own_nodes, unknown_argument
 from promptls.security.files import is_file
+from promptls.syntax.python_places import last_name
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_paths import literal_path
-from promptls.workspace.python_scopes import Scope, last_name, meaning_in, scopes_of
+from promptls.workspace.python_scopes import (
+    Scope,
+    meaning_in,
+    scopes_of,
+)
 
 CONSTRUCTOR: Final = (
     "template_data",

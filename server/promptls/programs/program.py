@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.python_places import PythonPlaces, parse_python, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import text_on_disk
@@ -207,11 +207,6 @@ def imported_programs(program: Program) -> Iterator[tuple[Program, Mapping[str, 
             yield other, {alias.asname or alias.name: alias.name for alias in node.names}
 
 
-def argument(call: ast.Call, name: str) -> ast.expr | None:
-    """Return the value of a keyword argument."""
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
-
-
 def is_open(call: ast.Call) -> bool:
     """Return whether a call has arguments that are not written out: `*args` or `**kwargs`."""
     return any(isinstance(each, ast.Starred) for each in call.args) or any(
@@ -223,9 +218,7 @@ def literal_texts(node: ast.expr | None) -> list[str] | None:
     """Return the texts of a list of literal texts; None for other expressions."""
     if not isinstance(node, ast.List):
         return None
-    found = [
-        each.value for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)
-    ]
+    found = [text for each in node.elts if (text := text_of(each)) is not None]
     return found if len(found) == len(node.elts) else None
 
 

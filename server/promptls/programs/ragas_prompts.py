@@ -13,13 +13,13 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_results import assigned_in
 from promptls.programs.program import (
     Program,
-    argument,
     change_literal,
     imported_programs,
     is_open,
     literal_texts,
     unknown_argument,
 )
+from promptls.syntax.python_places import argument, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
@@ -448,8 +448,7 @@ def _columns(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
             case _:
                 sets = []
         for name in (name for columns in sets for name in columns.elts):
-            text = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
-            column, colon, ending = text.partition(":")
+            column, colon, ending = (text_of(name) or "").partition(":")
             meant = nearest(column, _COLUMNS) if column and column not in _COLUMNS else None
             if meant is not None:
                 message = f"a sample has no column `{column}`; did you mean `{meant}`?"

@@ -17,6 +17,7 @@ from promptls.programs.program import (
     parameters_of,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
+from promptls.syntax.python_places import text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -189,9 +190,9 @@ class _Samples:
         """Yield the keys of a row that no sample has, and values of a wrong type."""
         known = list(dict.fromkeys(key for each in _SAMPLES for key in _model(each).model_fields))
         given = {
-            each.value: (each, value)
+            text: (each, value)
             for each, value in zip(row.keys, row.values, strict=True)
-            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            if each is not None and (text := text_of(each)) is not None
         }
         for key, (place, value) in given.items():
             meant = _meant(key, [each for each in known if each not in given]) if key not in known else None
@@ -340,7 +341,7 @@ class _Samples:
             elsewhere = self._stored
         yield from (found for metric in metrics for found in self._class(metric))
         for metric in metrics:
-            if isinstance(metric, ast.Constant) and isinstance(metric.value, str):
+            if text_of(metric) is not None:
                 yield Finding(self._program.span(metric), "a metric is an object, and not its name")
         for metric in metrics if columns else ():
             missing = [each for each in self._needed(metric) if each not in columns | elsewhere]

@@ -20,7 +20,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import KnownValue
-from promptls.syntax.python_places import PythonPlaces
+from promptls.syntax.python_places import PythonPlaces, last_name
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.python_calls import TemplateCall, raw_templates_in
@@ -108,7 +108,7 @@ def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, l
         }:
             made = _written(inner, scope, places)
             return None if made is None else _strip(*made, method)
-        case ast.Call(func=function, args=[inner], keywords=[]) if _is_dedent(function):
+        case ast.Call(func=function, args=[inner], keywords=[]) if last_name(function) == "dedent":
             made = _written(inner, scope, places)
             return None if made is None else _dedent(*made)
     return None
@@ -154,11 +154,6 @@ def _strip(text: str, spans: list[Span], method: str) -> tuple[str, list[Span]]:
     made = str(getattr(text, method)())
     start = text.index(made) if made else 0
     return made, spans[start : start + len(made)]
-
-
-def _is_dedent(function: ast.expr) -> bool:
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name == "dedent"
 
 
 def _dedent(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:

@@ -1,4 +1,4 @@
-"""Locate the expressions of Python source text, and each character of its string literals."""
+"""Read and locate the expressions of Python source text, and each character of its string literals."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ def parse_python(text: str) -> ast.Module | None:
         return ast.parse(text.removeprefix(_BYTE_ORDER_MARK))
     except NOT_PYTHON:
         return None
+
+
+def text_of(node: ast.AST | None) -> str | None:
+    """Return the text of a string literal; None for other expressions."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def argument(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the value of a keyword argument."""
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the last component of a name such as `package.function`; empty for other expressions."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 _OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")

@@ -17,12 +17,16 @@ from promptls.semantic.types.assignability import (
     rows,
 )
 from promptls.semantic.types.shape import UNKNOWN, Shape
-from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.python_places import PythonPlaces, argument, last_name, parse_python
 from promptls.text.positions import Span
 from promptls.workspace.disk import MAX_BYTES, python_paths_by_folder
 from promptls.workspace.python_functions import parameters_of
 from promptls.workspace.python_paths import is_get_template, literal_path, loaded_template, value_meant
-from promptls.workspace.python_scopes import Scope, last_name, meaning_in, scopes_of
+from promptls.workspace.python_scopes import (
+    Scope,
+    meaning_in,
+    scopes_of,
+)
 
 Found = TypeVar("Found")
 
@@ -237,7 +241,7 @@ def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast
         return None
     if load.args:
         return load.args[0]
-    return next((keyword.value for keyword in load.keywords if keyword.arg == "path"), None)
+    return argument(load, "path")
 
 
 def _names_of_load(tree: ast.Module) -> frozenset[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from promptls.security.files import cached_by_file, folder_changed, names_in
-from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.python_places import PythonPlaces, argument, parse_python, text_of
 from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder, text_on_disk
 
@@ -82,10 +82,9 @@ def scored_columns(node: ast.AST, metrics: set[str]) -> Iterator[tuple[str, str]
     for each in ast.walk(node):
         if isinstance(each, ast.Dict):
             for key, value in zip(each.keys, each.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    metric = _scoring(value, assigned)
-                    if metric in metrics:
-                        yield key.value, str(metric)
+                name, metric = text_of(key), _scoring(value, assigned)
+                if name is not None and metric in metrics:
+                    yield name, str(metric)
 
 
 def _scoring(node: ast.expr, assigned: Mapping[str, list[ast.expr]]) -> str | None:
@@ -243,10 +242,9 @@ class _Reader:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             if node.func.attr in {"load", "stream"} and self._is_dataset(node):
-                named = [keyword.value for keyword in node.keywords if keyword.arg == "name"]
-                name = next(iter([*node.args[:1], *named]), None)
-                if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                    yield name.value
+                name = text_of(node.args[0] if node.args else argument(node, "name"))
+                if name is not None:
+                    yield name
 
     def _columns(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[RowColumn]:
         first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
@@ -288,8 +286,8 @@ class _Reader:
 
         None for anything else.
         """
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return self._imported.get(node.value)
+        if (text := text_of(node)) is not None:
+            return self._imported.get(text)
         if isinstance(node, ast.Name):
             return self._imported.get(node.id)
         if isinstance(node, ast.Attribute):

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.security.files import cached_by_file
 from promptls.syntax.jinja.builtins import Taken, TakenKind
-from promptls.syntax.python_places import parse_python
+from promptls.syntax.python_places import argument, last_name, parse_python, text_of
 from promptls.workspace.disk import text_on_disk
 
 
@@ -71,15 +71,11 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonFunction:
 
 
 def _given_name(decorator: ast.expr) -> str | None:
-    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-        if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
-            return keyword.value.value if isinstance(keyword.value.value, str) else None
-    return None
+    return text_of(argument(decorator, "name")) if isinstance(decorator, ast.Call) else None
 
 
 def _decorator_name(node: ast.expr) -> str:
-    node = node.func if isinstance(node, ast.Call) else node
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return last_name(node.func if isinstance(node, ast.Call) else node)
 
 
 def parameters_of(arguments: ast.arguments) -> tuple[Taken, ...]:
@@ -115,11 +111,7 @@ def _exported(tree: ast.Module) -> list[str]:
             isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
         ):
             elements = node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else []
-            return [
-                element.value
-                for element in elements
-                if isinstance(element, ast.Constant) and isinstance(element.value, str)
-            ]
+            return [text for element in elements if (text := text_of(element)) is not None]
     return []
 
 

@@ -8,7 +8,12 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from promptls.workspace.python_scopes import Scope, attribute_value, last_name, meaning_in
+from promptls.syntax.python_places import argument, last_name
+from promptls.workspace.python_scopes import (
+    Scope,
+    attribute_value,
+    meaning_in,
+)
 
 _MAX_STEPS: Final = 20
 _SAME_PATH: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
@@ -106,7 +111,7 @@ def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
         or last_name(environment.func) not in _ENVIRONMENTS
     ):
         return None
-    loader = next((each.value for each in environment.keywords if each.arg == "loader"), None)
+    loader = argument(environment, "loader")
     loader = value_meant(loader, scope) if loader is not None else None
     folder = _folder_of(loader, scope, file) if isinstance(loader, ast.Call) else None
     return None if folder is None else str(PurePosixPath(folder) / name)

@@ -97,11 +97,6 @@ class Scope:
         return None
 
 
-def last_name(node: ast.expr) -> str:
-    """Return the last component of a name such as `package.function`; empty for other expressions."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 @lru_cache(maxsize=4)
 def scopes_of(tree: ast.Module) -> tuple[Scope, ...]:
     """Return the scopes of a module, which callers do not change; the module's own scope is first."""
