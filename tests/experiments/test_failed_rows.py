@@ -4,7 +4,7 @@ from pathlib import Path
 
 from promptls.experiments.history import RunSummary
 from promptls.experiments.verdicts import failed_rows, unchanged_dataset
-from promptls.lint.rules.experiments.failing_row import rows_in_datasets
+from promptls.lint.rules.experiments.dataset_rows import rows_in_datasets
 from support.finished_run import write_run
 
 TABLE = (

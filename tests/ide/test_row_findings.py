@@ -8,7 +8,7 @@ from pathlib import Path
 from promptls.experiments.history import RunSummary
 from promptls.ide.experiment_runs import ExperimentRuns, shown_rows
 from promptls.ide.hover.of_prompt import hover_row
-from promptls.lint.rules.experiments.failing_row import rows_in_datasets
+from promptls.lint.rules.experiments.dataset_rows import rows_in_datasets
 from support.finished_run import write_run
 
 PROMPT = "- name: a\n  content: {{ text }}\n"

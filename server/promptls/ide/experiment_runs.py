@@ -20,7 +20,7 @@ from promptls.workspace.snapshot import Snapshot
 if TYPE_CHECKING:
     from promptls.experiments.history import MetricSummary, RunSummary, StoppedRun
     from promptls.lint.rule import Finding, Severity
-    from promptls.lint.rules.experiments.failing_row import RowFinding
+    from promptls.lint.rules.experiments.dataset_rows import RowFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,8 @@ def row_findings(
     fresh = [each for each in runs if any(not run.stale for run in each.newest_first)]
     if not fresh:
         return ()
-    from promptls.lint.rules.experiments.failing_row import RULE, rows_in_datasets
+    from promptls.lint.rules.experiments.dataset_rows import FAILING_ROW as RULE
+    from promptls.lint.rules.experiments.dataset_rows import rows_in_datasets
     from promptls.lint.runner import severity_of
 
     severity = severity_of(RULE, snapshot.project(path).settings)

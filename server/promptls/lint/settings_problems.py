@@ -13,9 +13,13 @@ from promptls.dialects.opencompass.vocabulary import META_KEYS, META_ROLE_KEYS
 from promptls.lint.analysis.declared_experiments import NameProblem, wrong_options, wrong_thresholds
 from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.registry import RULES_BY_NAME
+from promptls.lint.rules.experiments.models_and_metrics import (
+    metric_models,
+    metric_problem,
+    model_problem,
+    retirement,
+)
 from promptls.lint.rules.experiments.named_datasets import dataset_problem
-from promptls.lint.rules.experiments.named_models import metric_models, model_problem, retirement
-from promptls.lint.rules.experiments.unknown_metric import metric_problem
 from promptls.lint.runner import severity_of
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS

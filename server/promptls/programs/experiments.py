@@ -10,7 +10,7 @@ from typing import Final
 
 from promptls.lint.analysis.declared_experiments import NameProblem, wrong_thresholds
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.lint.rules.experiments.unknown_metric import RULE
+from promptls.lint.rules.experiments.models_and_metrics import UNKNOWN_METRIC as RULE
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import is_dataset
 from promptls.programs.metric_results import RESULT_FIELDS

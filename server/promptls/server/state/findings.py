@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from promptls.lint.rule import Finding, Severity
-    from promptls.lint.rules.experiments.failing_row import RowFinding
+    from promptls.lint.rules.experiments.dataset_rows import RowFinding
     from promptls.rendering.file_rendering import FileRendering
     from promptls.rendering.samples import Sample
     from promptls.server.context import Context

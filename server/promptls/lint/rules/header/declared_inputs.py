@@ -136,7 +136,7 @@ from promptls.lint.analysis.unmatched_names import (
 )
 from promptls.lint.fixes.yaml_edits import added_input, removed_input
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
-from promptls.lint.rules.jinja import unquoted_text
+from promptls.lint.rules.jinja.literal_texts import unquoted_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import key_text
@@ -152,7 +152,7 @@ def undeclared_input(file: File) -> Iterator[Finding]:
     problems = file.template.declarations.problems
     if declared is not None and any(declared.contains(each.span.start) for each in problems):
         return
-    texts = {found.span for found in unquoted_text.check(file)}
+    texts = {found.span for found in unquoted_text(file)}
     texts |= {each.reference.span for each in typos_of_loop_variables(file)}
     undeclared = [
         reference

@@ -1,8 +1,4 @@
-"""Filters and tests that Jinja does not have.
-
-This follows the compiler of Jinja 3.1: a template with an unknown filter is refused on loading, unless the
-filter is in a conditional expression, or the nearest enclosing block that opens a scope or a branch is an
-`if`. In these cases, rendering fails when the filter is reached.
+"""Filters and tests: unknown ones, and filters whose result is not what is meant.
 
 # unknown-filter
 
@@ -65,21 +61,101 @@ Use instead:
   content: |
     {{ text is defined }}
 ```
+
+# html-escape
+
+Filter that escapes text for HTML.
+
+## What it does
+
+Reports the first `escape`, `e` or `forceescape` of the file, with the number of further ones. If the
+severity of the rule is raised, each one is reported.
+
+## Why is this bad?
+
+These filters escape text for HTML: the model reads `&#34;` and `&#39;` for quotes, `&amp;` for `&` and
+`&lt;` for `<`, and a line break, which could break the YAML, is not escaped. Use Prompt Poet's
+`escape_special_characters` instead.
+
+## Example
+
+```yaml
+- name: ticket
+  content: |
+    {{ text | escape }}
+              ^^^^^^ html-escape: `escape` writes HTML: quotes reach the model as `&#34;`
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+# wrong-format-arguments
+
+Format text with more or fewer places than values.
+
+## What it does
+
+Reports a literal text with `%s` or `{}` whose places are not as many as the values given by `%`, the filter `format` or the method
+`format`, and values of `%` without parentheses. Texts that take values by name are left out.
+
+## Why is this bad?
+
+Rendering fails with a `TypeError` or an `IndexError`.
+
+## Example
+
+```yaml
+- name: place
+  content: |
+    {{ "%s, %s" | format(city) }}
+       ^^^^^^^^^^^^^^^^^^^^^^^ wrong-format-arguments: this text has 2 places for values, and 1 is given
+```
+
+Use instead:
+
+```yaml
+- name: place
+  content: |
+    {{ "%s, %s" | format(city, country) }}
+```
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from string import Formatter
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.builtins import FILTERS, TESTS
-from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Operation,
+    Statement,
+    Test,
+    children,
+)
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.statements import parse_tag
+from promptls.text.format import plural
 from promptls.text.positions import Span
 
 _NAME_ARGUMENTS: Final[Mapping[type, Mapping[str, int]]] = {
@@ -135,7 +211,12 @@ class _Use(NamedTuple):
 
 
 class _Unknown:
-    """A check for unknown names of one kind, `filter` or `test`."""
+    """A check for unknown names of one kind, `filter` or `test`.
+
+    It follows the compiler of Jinja 3.1: a template with an unknown filter is refused on loading, unless the
+    filter is in a conditional expression, or the nearest enclosing block that opens a scope or a branch is an
+    `if`. In these cases, rendering fails when the filter is reached.
+    """
 
     def __init__(self, kind: type[Filter | Test], word: str, known: frozenset[str]) -> None:
         self._kind = kind
@@ -241,3 +322,102 @@ def unknown_test(file: File) -> Iterator[Finding]:
 
 UNKNOWN_FILTER = Rule(unknown_filter, severity="error", kinds=JINJA_KINDS)
 UNKNOWN_TEST = Rule(unknown_test, severity="error", kinds=JINJA_KINDS)
+
+
+_ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
+
+
+def html_escape(file: File) -> Iterator[Finding]:
+    """Yield the first filter of the file that escapes HTML."""
+    yield from first_of_each(
+        file, HTML_ESCAPE.name, (RepeatedFinding("", found) for found in _in_chunk(file))
+    )
+
+
+@each_chunk
+def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Filter) and node.name in _ESCAPING:
+            message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`"
+            yield Finding(node.name_span.shifted(start), message, tuple(_fixes(chunk, node, start)))
+
+
+def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
+    if node.target is None:
+        return
+    target, whole = node.target.span.shifted(start), node.span.shifted(start)
+    text = chunk.text[target.start : target.end]
+    if text and whole.start <= target.start:
+        yield Fix(
+            "Escape for YAML instead",
+            (Edit(Span(target.start, whole.end), f"escape_special_characters({text})"),),
+        )
+        yield Fix(f"Remove `{node.name}`", (Edit(Span(target.end, whole.end), ""),))
+
+
+HTML_ESCAPE = Rule(html_escape, severity="hint", kinds=JINJA_KINDS)
+
+
+_CONVERSION: Final = re.compile(r"%(?:%|(?:\(\w+\))?[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[diouxXeEfFgGcrsa])")
+
+
+@each_chunk
+def wrong_format_arguments(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the format texts with more or fewer places than the values that fill them."""
+    for start, node in expressions_in(chunk):
+        match node:
+            case Operation(
+                operators=("%",), operands=(Constant(value=str(text)), Collection(kind="tuple", items=values))
+            ):
+                yield from _mismatch(node, _conversions(text), values, start)
+            case Filter(name="format", target=Constant(value=str(text)), arguments=values):
+                yield from _mismatch(node, _conversions(text), values, start)
+            case Call(function=Attribute(name="format", target=Constant(value=str(text))), arguments=values):
+                places = _braces(text)  # further values are ignored
+                yield from _mismatch(node, places, values[:places], start)
+            case Collection(
+                kind="tuple",
+                items=(
+                    Operation(operators=("%",), operands=(Constant(value=str(text)), first)),
+                    *_,
+                    last,
+                ) as items,
+            ) if _conversions(text) == len(items):
+                yield _without_parentheses(Span(first.span.start, last.span.end).shifted(start))
+
+
+def _mismatch(
+    node: Expression, places: int | None, values: tuple[Expression, ...], start: int
+) -> Iterator[Finding]:
+    """Yield a finding if the text has a known number of places, and the values another number."""
+    if places in {None, len(values)} or any(isinstance(each, Keyword) for each in values):
+        return
+    given = f"{len(values)} {'is' if len(values) == 1 else 'are'} given"
+    yield Finding(
+        node.span.shifted(start), f"this text has {plural(places, 'place')} for values, and {given}"
+    )
+
+
+def _without_parentheses(values: Span) -> Finding:
+    edits = (Edit(Span(values.start, values.start), "("), Edit(Span(values.end, values.end), ")"))
+    message = "the values of `%` are in parentheses: without them, it takes the first one only"
+    return Finding(values, message, (Fix("Add parentheses", edits, preferred=True),))
+
+
+def _conversions(text: str) -> int | None:
+    """Return how many values a text takes with `%`; None if it takes them by name or in another way."""
+    found = [each[0] for each in _CONVERSION.finditer(text)]
+    is_plain = "%" not in _CONVERSION.sub("", text) and not any("*" in each or "(" in each for each in found)
+    return sum(each != "%%" for each in found) if is_plain else None
+
+
+def _braces(text: str) -> int | None:
+    """Return how many values a text takes with `format`; None if it takes some by name or fails."""
+    try:
+        names = [name for _, name, _, _ in Formatter().parse(text) if name is not None]
+    except ValueError:
+        return None
+    return len(names) if not any(names) else None
+
+
+WRONG_FORMAT_ARGUMENTS = Rule(wrong_format_arguments, severity="error", kinds=JINJA_KINDS)

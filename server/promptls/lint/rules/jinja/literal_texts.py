@@ -1,4 +1,8 @@
-"""Variable where a text is probably meant.
+"""Texts in tags that lack quotes, or a comma between them.
+
+# unquoted-text
+
+Variable where a text is probably meant.
 
 ## What it does
 
@@ -42,20 +46,65 @@ Use instead:
     {{ message.text | string | indent(4) }}
 {% endfor %}
 ```
+
+# missing-comma
+
+Two texts without a comma between them.
+
+## What it does
+
+Reports texts that follow each other in a list or mapping without a comma; on one line, also elsewhere, as a
+hint.
+
+## Why is this bad?
+
+Jinja joins them, as Python does: the list has one option less, and one that nobody meant.
+
+## Example
+
+```yaml
+{% if tone in ["formal" "casual"] %}
+                        ^^^^^^^^ missing-comma: expected a comma: Jinja joins this text with the one before it, to `"formalcasual"`
+- name: tone
+  content: Write in a {{ tone }} tone.
+{% endif %}
+```
+
+Use instead:
+
+```yaml
+{% if tone in ["formal", "casual"] %}
+- name: tone
+  content: Write in a {{ tone }} tone.
+{% endif %}
+```
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Name, Operation
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Constant,
+    Filter,
+    Item,
+    Name,
+    Operation,
+    children,
+)
 from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.tag_tokens import tokenize
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains
@@ -171,7 +220,7 @@ def _pairs(chunk: Chunk) -> Iterator[str]:
 _pairs_of: Final = summary(lambda chunk: frozenset(_pairs(chunk)), union)
 
 
-def check(file: File) -> Iterator[Finding]:
+def unquoted_text(file: File) -> Iterator[Finding]:
     """Yield the variables in the place of a role or key."""
     names = file.template.names
     suspicious = _names(file.chunks) & names.input_names - names.all_bound_names
@@ -267,4 +316,35 @@ def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:
     return all(reference.span in places for reference in names.references_of(name))
 
 
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
+UNQUOTED_TEXT = Rule(unquoted_text, severity="warning", kinds=JINJA_KINDS)
+
+
+@each_chunk
+def missing_comma(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the places between texts that Jinja joins."""
+    in_collections: set[Span] = set()
+    arguments: set[Span] = set()
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Collection):
+            in_collections |= {each.span.shifted(start) for each in children(node)}
+        if isinstance(node, Call | Filter):
+            arguments |= {each.span.shifted(start) for each in node.arguments}
+        if not isinstance(node, Constant) or not isinstance(node.value, str):
+            continue
+        span = node.span.shifted(start)
+        tokens = tokenize(chunk.text, span.start, span.end)[:-1]
+        for first, second in pairwise(tokens):
+            is_item = span in in_collections
+            if not is_item and "\n" in chunk.text[first.end : second.start]:
+                continue
+            joined = json.dumps(node.value, ensure_ascii=False)
+            message = f"expected a comma: Jinja joins this text with the one before it, to `{joined}`"
+            at = Span(second.start, second.end)
+            fix = Fix("Insert a comma", (Edit(Span(first.end, first.end), ","),))
+            if is_item:
+                yield Finding(at, message, (fix,))
+            else:
+                yield Finding(at, message, (fix,) if span in arguments else (), severity="hint")
+
+
+MISSING_COMMA = Rule(missing_comma, severity="warning", kinds=JINJA_KINDS)
