@@ -108,16 +108,21 @@ async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder,
     cache.close()
 
 
-@pytest.mark.parametrize("damage", ["no database", "another program's"])
+@pytest.mark.parametrize("damage", ["no database", "another program's", "damaged"])
 async def test_a_file_that_is_no_store_is_named_and_stays(
     folder: Folder, used: ModelServer, damage: str
 ) -> None:
     finished = await folder.ask()
     path = folder.results / FOLDER / FILE
-    path.unlink()
+    if damage == "damaged":
+        AnswerCache(folder.results).close()  # what is in the log is moved to the file
+        # The message of SQLite quotes the damaged word.
+        path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE TABL\xff runs"))
+    else:
+        path.unlink()
     if damage == "no database":
         path.write_bytes(b"this is not a database at all" * 100)
-    else:
+    elif damage == "another program's":
         with contextlib.closing(sqlite3.connect(path)) as other:
             other.execute("CREATE TABLE theirs (a)")
     before = path.read_bytes()

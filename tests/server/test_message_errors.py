@@ -160,3 +160,20 @@ async def test_a_trace_leaves_out_the_keys_of_a_run(wire: Wire, tmp_path: Path) 
 
     assert any("[left out]" in trace for trace in traces)
     assert not any("planted" in trace for trace in traces)
+
+
+async def test_a_text_that_cannot_be_written_names_the_reason(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("a file in place of the folder", "utf-8")
+    monkeypatch.setattr("promptls.server.shown_text.cache_folder", lambda: tmp_path / "cache")
+    await wire.begin(tmp_path)
+    uri = wire.open(tmp_path, "- name: a\n  content: x\n")
+    wire.send(
+        id=2,
+        method="workspace/executeCommand",
+        params={"command": "promptls.preview", "arguments": [{"uri": uri}]},
+    )
+    message = (await wire.answer(2))["error"]["message"]
+    assert message.startswith("the system refused: ")
+    assert str(tmp_path / "cache") in message

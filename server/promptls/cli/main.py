@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 from promptls import __version__
 from promptls.cli import safe_stream, terminal
 from promptls.security.files import ANYWHERE, reading_within
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import UsageError, UserError, refused_by_system
 
 if TYPE_CHECKING:
     import argparse
@@ -115,7 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.error(_without_keys(failure.message), failure.place, _without_keys(failure.remedy))
         return WRONG_USE if isinstance(failure, UsageError) else FOUND
     except OSError as failure:
-        terminal.error(*_explained(failure))
+        refused = refused_by_system(failure)
+        terminal.error(refused.message, refused.place, refused.remedy)
         return FOUND
     else:
         return code
@@ -223,18 +224,3 @@ def _without_keys(text: str | None) -> str:
     from promptls.models.keys import key_mask
 
     return key_mask().mask(text or "")
-
-
-def _explained(failure: OSError) -> tuple[str, FilePlace | None, str | None]:
-    import errno
-
-    reason = (failure.strerror or str(failure) or type(failure).__name__).lower()
-    named = isinstance(failure.filename, str | bytes | os.PathLike)
-    place = FilePlace(os.fsdecode(failure.filename)) if named else None
-    remedies = {
-        errno.ENOENT: "check the path",
-        errno.EACCES: "change the file's permissions, or run as a user who may use it",
-        errno.ENOSPC: "free some space and run the command again; what was finished is kept",
-        errno.EROFS: "choose a folder that can be written to",
-    }
-    return f"the system refused: {reason}", place, remedies.get(failure.errno or 0)

@@ -255,9 +255,11 @@ def _connect(path: Path, seconds: float) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         raise
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         connection.close()
-        raise _foreign(path, str(error)) from None
+        # A message of SQLite that quotes damaged text cannot be decoded.
+        why = "it is damaged" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise _foreign(path, why) from None
     except UserError:
         connection.close()
         raise

@@ -90,8 +90,11 @@ class Outbox:
 
     def _write(self, *frames: bytes) -> None:
         with self._lock:
-            self._stream.writelines(frames)
-            self._stream.flush()
+            try:
+                self._stream.writelines(frames)
+                self._stream.flush()
+            except BrokenPipeError:  # the server has been killed
+                os._exit(0)
 
 
 def _messages(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

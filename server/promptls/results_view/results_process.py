@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 from promptls.results_view import results_answers, running_runs
 from promptls.security.files import FileScope, reading_within
 from promptls.security.processes import end_with_owner
-from promptls.text.errors import UserError
+from promptls.text.errors import UserError, refused_by_system
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def _response(request: Mapping[str, Any]) -> dict[str, Any]:
     except UserError as failure:
         error = failure
     except OSError as failure:
-        error = UserError(f"a file cannot be used: {failure.strerror or failure}")
+        error = refused_by_system(failure)
     except Exception as failure:
         log.exception("the question %s", request["question"])
         name = type(failure).__name__

@@ -5,7 +5,9 @@ The command line prints it and chooses the exit code; the server responds with i
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,6 +62,23 @@ class UsageError(UserError):
 
 
 Value = TypeVar("Value")
+
+
+def refused_by_system(failure: OSError) -> UserError:
+    """Return the error for a file that the operating system does not let promptls use."""
+    reason = (failure.strerror or str(failure) or type(failure).__name__).lower()
+    named = isinstance(failure.filename, str | bytes | os.PathLike)
+    remedies = {
+        errno.ENOENT: "check the path",
+        errno.EACCES: "change the file's permissions, or run as a user who may use it",
+        errno.ENOSPC: "free some space and try again; what was finished is kept",
+        errno.EROFS: "choose a folder that can be written to",
+    }
+    return UserError(
+        f"the system refused: {reason}",
+        FilePlace(os.fsdecode(failure.filename)) if named else None,
+        remedies.get(failure.errno or 0),
+    )
 
 
 def optional(arguments: Mapping[str, Any], name: str, kind: type[Value]) -> Value | None:

@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from promptls.server.json_rpc import decode_body, encode_message
-from promptls.text.errors import UsageError, UserError
+from promptls.text.errors import UsageError, UserError, refused_by_system
 from promptls.text.escape import for_message
 from promptls.text.suggest import did_you_mean
 
@@ -136,6 +136,10 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
         raise JsonRpcInvalidParams(_sentence(failure)) from None
     except UserError as failure:
         raise JsonRpcException(_sentence(failure), types.LSPErrorCodes.RequestFailed.value) from None
+    except OSError as error:
+        log.warning("%s failed", params.command, exc_info=True)
+        message = _sentence(refused_by_system(error))
+        raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed.value) from None
     except JsonRpcException:
         raise
     except Exception as error:
