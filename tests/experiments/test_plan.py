@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.experiments.plan import plan_run
+from promptls.experiments.row_choice import parse_rows
 from promptls.models import weights
 from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder
@@ -53,13 +54,19 @@ async def test_the_row_limit_is_respected(folder: Folder) -> None:
     assert (await plan_run(folder.experiment(), 2)).results == 2
 
 
-async def test_the_first_rows_of_a_dataset_that_has_no_more_are_all_rows(
-    folder: Folder, server: ModelServer
+@pytest.mark.parametrize(
+    ("rows", "chosen"),
+    [
+        *(("2", "2"), ("3", ""), ("5", "")),
+        *(("1-2", "1-2"), ("2-99", "2-99"), ("1-3", ""), ("1-99", ""), ("3,1,2", "")),
+        *(("row_number > 1", "row_number > 1"), ("row_number > 0", "")),
+    ],
+)
+async def test_a_choice_that_leaves_out_no_row_is_all_rows(
+    folder: Folder, server: ModelServer, rows: str, chosen: str
 ) -> None:
     folder.serve(server).write(model="office", rows=3)
-    assert (await plan_run(folder.experiment(), 2)).choice.text == "2"
-    assert (await plan_run(folder.experiment(), 3)).choice.text == ""
-    assert (await plan_run(folder.experiment(), 5)).choice.text == ""
+    assert (await plan_run(folder.experiment(), parse_rows(rows))).choice.text == chosen
 
 
 async def test_a_missing_column_names_the_columns_that_there_are(folder: Folder) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import zip_longest
 from typing import Any
 
 from promptls.datasets.dataset_files import DatasetFile, open_dataset
@@ -19,7 +19,7 @@ from promptls.experiments.estimate import (
 )
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import MetricAsks, judging_references, model_usage
-from promptls.experiments.row_choice import ALL_ROWS, RowChoice
+from promptls.experiments.row_choice import ALL_ROWS, RowChoice, is_of_examples
 from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRenderer, row_renderer
 from promptls.metrics.metric import Metric
 from promptls.metrics.metric_loading import check_binding, load_metric
@@ -285,11 +285,13 @@ def _check_available(experiment: Experiment) -> None:
 
 
 def _choice(rows: RowChoice | int | None, dataset: DatasetFile) -> RowChoice:
-    """Return the choice of rows: all, if there are no more than the first ones that are chosen."""
+    """Return the choice of rows: all rows, if none is left out."""
     choice = RowChoice(str(rows), first=rows) if isinstance(rows, int) else rows or ALL_ROWS
-    if choice.first is None or next(islice(dataset.rows(), choice.first, None), None) is not None:
+    if not choice.text or is_of_examples(choice.text):
         return choice
-    return ALL_ROWS
+    pairs = zip_longest(dataset.rows(), choice.of(dataset.rows()))
+    leaves_out = any(chosen is None or row.number != chosen.number for row, chosen in pairs)
+    return choice if leaves_out else ALL_ROWS
 
 
 def _no_rows(dataset: DatasetFile, choice: RowChoice) -> UsageError:
