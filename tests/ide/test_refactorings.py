@@ -372,7 +372,9 @@ def test_a_header_that_is_added_declares_the_functions_that_callers_pass() -> No
     [
         ("{#---\ninput_keys: [a]\n---#}\n", "input_keys: [a, b]\n"),
         ("{#---\ninput_keys:\n  a: {}\n---#}\n", "input_keys:\n  a: {}\n  b: {}\n"),
-        ("{#---\nname: x\n---#}\n", "{#---\ninput_keys: [b]\nname: x\n"),
+        ("{#---\nname: x\n---#}\n", "{#---\nname: x\ninput_keys: [b]\n---#}\n"),
+        ("{#--- name: x ---#}\n", "{#--- name: x \n      input_keys: [b]\n---#}\n"),
+        ("{#---\r\nname: x\r\n---#}\r\n", "{#---\r\nname: x\r\ninput_keys: [b]\r\n---#}\r\n"),
         ("", "input_keys:\n  a: {}\n  b: {}\n---#}\n"),
     ],
 )

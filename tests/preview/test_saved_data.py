@@ -155,9 +155,14 @@ def test_a_prompt_without_an_experiment_gets_one_over_its_samples(tmp_path: Path
     [
         ("", "token_limit: 300\ntruncation_step: 20\n"),
         ("token_limit: 5 # tight\ntruncation_step: 1\n", "token_limit: 300 # tight\ntruncation_step: 20\n"),
-        ("encoding: a\ntruncation_step:\n", "token_limit: 300\nencoding: a\ntruncation_step: 20\n"),
-        ("{token_limit: 5, encoding: a}\n", "{truncation_step: 20, token_limit: 300, encoding: a}\n"),
-        ("{encoding: a}\n", "{token_limit: 300, truncation_step: 20, encoding: a}\n"),
+        ("encoding: a\ntruncation_step:\n", "encoding: a\ntruncation_step: 20\ntoken_limit: 300\n"),
+        ("{token_limit: 5, encoding: a}\n", "{token_limit: 300, encoding: a, truncation_step: 20}\n"),
+        (
+            "  encoding: a\n  # the end\n",
+            "  encoding: a\n  token_limit: 300\n  truncation_step: 20\n  # the end\n",
+        ),
+        ("name: |+\n  a\n\n", "name: |+\n  a\n\ntoken_limit: 300\ntruncation_step: 20\n"),
+        ("{encoding: a}\n", "{encoding: a, token_limit: 300, truncation_step: 20}\n"),
     ],
 )
 def test_a_limit_and_a_step_replace_those_of_the_header(tmp_path: Path, header: str, expected: str) -> None:

@@ -20,13 +20,13 @@ from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.single_answer import default_model
 from promptls.ide.code_actions import apply_edits
 from promptls.ide.refactor.refactoring import RefactorSelection
-from promptls.ide.refactor.sections import added_header
-from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow
+from promptls.ide.refactor.sections import added_header, added_key
+from promptls.lint.fixes.yaml_edits import indentation, is_flow
 from promptls.lint.rule import Edit
 from promptls.rendering.samples import dataset_path, sample_names, samples_in, samples_of
 from promptls.security.files import current_scope, read_text
 from promptls.security.written_files import replace_file
-from promptls.semantic.header import CLOSING, OPENING
+from promptls.semantic.header import CLOSING
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Sequence
@@ -239,15 +239,12 @@ class _Target:
         text = source.text
         if self.template.declarations.problems and tree is None:
             raise UsageError("the header is not valid", FilePlace(self.path), "correct it first")
-        if tree is not None and (edit := added_entry(text, tree.span, tree.entries, written)) is not None:
-            if "\n" in written and is_flow(text, tree.span):
+        if (edit := added_key(self.template, written)) is not None:
+            if "\n" in written and tree is not None and is_flow(text, tree.span):
                 raise UsageError(
                     "the declarations are written in braces", FilePlace(self.path), "write one key a line"
                 )
-            return apply_edits(text, [edit, *edits])
-        if self.template.header is not None:
-            at = self.template.header.span.start + len(OPENING)
-            return apply_edits(text, [Edit(Span(at, at), f"\n{written}")])
+            return apply_edits(text, [edit, *edits])  # at one offset, a value precedes the next key
         if self.snapshot.kind(self.path) is not Kind.PARTS:
             raise UsageError("this prompt has no place for it", FilePlace(self.path))
         selection = RefactorSelection(self.snapshot, self.path, self.template, NOWHERE)

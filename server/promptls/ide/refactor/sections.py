@@ -19,9 +19,9 @@ from promptls.ide.refactor.refactoring import (
     part_region,
     refuse,
 )
-from promptls.lint.fixes.yaml_edits import added_input
+from promptls.lint.fixes.yaml_edits import added_input, appended_entry
 from promptls.lint.rule import Edit, File
-from promptls.semantic.header import OPENING
+from promptls.semantic.header import CLOSING, OPENING
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
@@ -349,6 +349,23 @@ def added_header(place: RefactorSelection, *also: str) -> Change:
     return Change((Edit(Span(at, at), end.join([*lines, "---#}", ""])),))
 
 
+def added_key(template: Template, written: str) -> Edit | None:
+    """Return the edit that adds a key after those that the file declares; None if it has no place for it."""
+    text, header, tree = template.source.text, template.header, template.declarations.tree
+    end = len(text)
+    if header is not None:
+        end = header.span.end - len(CLOSING if text.endswith(CLOSING, 0, header.span.end) else "#}")
+    edit = None if tree is None else appended_entry(text[:end], tree.span, tree.entries, written)
+    if edit is None and header is not None:
+        start = header.span.start + len(OPENING)
+        edit = Edit(Span(start, start), f"\n{written}")
+    if edit is None:
+        return None
+    is_beside_closing = header is not None and edit.span.end == end and "\n" in edit.text
+    added = f"{edit.text}\n" if is_beside_closing else edit.text
+    return Edit(edit.span, added.replace("\n", line_break(template)))
+
+
 def _name(path: str) -> str:
     name = Path(path).name
     return next((name[: -len(ending)] for ending in ENDINGS if name.endswith(ending)), name)
@@ -391,9 +408,8 @@ def declare_input(place: RefactorSelection) -> Offer | None:
         return Offer(f"{title} in a new header", "refactor.rewrite", lambda: added_header(place, name))
     if template.declarations.problems and tree is None:
         return None
-    start = template.header.span.start + len(OPENING)
-    edit = Edit(Span(start, start), f"{line_break(template)}input_keys: [{name}]")
-    return Offer(title, "refactor.rewrite", lambda: Change((edit,)))
+    edit = added_key(template, f"input_keys: [{name}]")
+    return Offer(title, "refactor.rewrite", lambda: Change((edit,))) if edit is not None else None
 
 
 _MAX_CONVERTED: Final = 200_000

@@ -23,6 +23,9 @@ _BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
 """An opening bracket of a mapping or list, after an optional anchor and tag."""
 
 
+_BLANK_LINES: Final = re.compile(r"(?:\r?\n[ \t]*)*(?=\r?\n)")
+
+
 def is_flow(text: str, span: Span) -> bool:
     """Return whether the mapping or list at `span` is in flow style, with brackets."""
     return _BRACKET.match(text, span.start, span.end) is not None
@@ -47,6 +50,27 @@ def added_entry(
     if is_flow(text, span):
         return Edit(Span(start, start), f"{written}, ")
     return Edit(Span(start, start), f"{written}\n{indentation(text, start)}")
+
+
+def appended_entry(text: str, span: Span, entries: tuple[Entry, ...], written: str) -> Edit | None:
+    """Return an edit that inserts `written`, such as `a: 1`, after the last entry of the mapping at `span`.
+
+    Return None if the mapping is empty. Further lines of `written` are indented like the mapping.
+    """
+    if not entries:
+        return None
+    last = max(entries, key=_start)
+    end = _end(text, last)
+    if is_flow(text, span):
+        return Edit(Span(end, end), f", {written}")
+    # The span of a block scalar contains its last line break.
+    end = line_end(text, line_start(text, end) - 1 if text[end - 1 : end] == "\n" else end)
+    if isinstance(last.value, Scalar) and last.value.style in {"|", ">"}:
+        # Empty lines may belong to it.
+        blank = _BLANK_LINES.match(text, end)
+        end = end if blank is None else blank.end()
+    indent = indentation(text, _start(entries[0]))
+    return Edit(Span(end, end), f"\n{written}".replace("\n", f"\n{indent}"))
 
 
 def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
