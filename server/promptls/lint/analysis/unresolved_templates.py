@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
@@ -21,12 +22,13 @@ from promptls.syntax.jinja.file_blocks import block_names, has_blocks
 from promptls.syntax.jinja.nodes import Attribute, Call, Conditional, Constant, Filter, Item, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.include_graph import parts_of_name, path_in
 from promptls.workspace.snapshot import Snapshot
 
 _MAX_SIBLINGS: Final = 500
 _FILE_NAME: Final = re.compile(r"[\w./-]+\.\w+")
+_DIGIT: Final = re.compile(r"\d")
 _ENDINGS: Final = (".j2", ".jinja", ".jinja2", ".yaml", ".yml", ".txt")
 
 
@@ -41,13 +43,27 @@ def unresolved(file: File, keywords: frozenset[str]) -> Iterator[Finding]:
         if unquoted is not None:
             yield unquoted  # not even `ignore missing` prevents the failure, as the variables do not exist
         elif reference.ignore_missing:
-            continue
+            yield from _ignored(file, reference)
         elif reference.name is None:
             yield from _by_variable(file, reference)
         elif file.snapshot.resolve(file.path, reference) is None:
             yield _finding(file, reference, reference.name)
         elif not reference.alternatives:
             yield from _from_entries(file, reference, reference.name)
+
+
+def _ignored(file: File, reference: TemplateReference) -> Iterator[Finding]:
+    """Yield a hint for a file that may be missing, if its name is a typo of one that is there."""
+    name = reference.name
+    if name is None or reference.alternatives or file.snapshot.resolve(file.path, reference) is not None:
+        return
+    meant = _meant(file, name)
+    stems = [_DIGIT.sub("", _stem(PurePath(each).name)) for each in (name, meant or "")]
+    is_used = any(each.name == meant for each in file.template.references)
+    if meant is not None and stems[0] != stems[1] and is_typo(*stems) and not is_used:
+        message = f"there is no file `{name}`, which `ignore missing` hides; did you mean `{meant}`?"
+        fixes = tuple(replace(fix, preferred=False) for fix in _fixes(file, reference, meant))
+        yield Finding(reference.span, message, fixes, severity="hint")
 
 
 def _without_else(file: File, reference: TemplateReference) -> Iterator[Finding]:
@@ -266,16 +282,28 @@ def meant_alias(file: File, module: str) -> str | None:
     return meant[0] if len(meant) == 1 else None
 
 
-def macros_of_modules(file: File) -> dict[str, str]:
-    """Return the undefined names that the file calls and that an imported module has, each with the module."""
+class RenamedMacro(NamedTuple):
+    """The import that binds a macro under another name than the one that is called, and that name."""
+
+    binding: Binding
+    name: str
+
+
+def renamed_macros(file: File) -> dict[str, RenamedMacro]:
+    """Return the undefined names that the file calls, and that it imports in a module or with an alias."""
     names = file.template.names
     called = frozenset[str]()
     if names.bound_names("import"):
         called = (names.called_names & names.input_names) - names.all_bound_names
-    found: dict[str, str] = {}
+    found: dict[str, RenamedMacro] = {}
     for binding in names.bindings_of("import") if called else ():
+        statement = statement_at(file.template, binding.span.start)
+        for each in statement.imported if statement is not None else ():
+            if each.alias == binding.name and each.name in called:
+                found[each.name] = RenamedMacro(binding, binding.name)
         exported = _exports_of_module(file, binding)
-        found |= dict.fromkeys(called & exported[1] if exported else (), binding.name)
+        for name in called & exported[1] if exported else ():
+            found[name] = RenamedMacro(binding, f"{binding.name}.{name}")
     return found
 
 

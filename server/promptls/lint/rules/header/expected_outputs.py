@@ -91,6 +91,7 @@ examples:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
 from typing import Any, Final, NamedTuple
@@ -288,6 +289,8 @@ def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
         for leaf in _leaves_of_output(example, output, is_json):
             found.setdefault(leaf.place, []).append((example, leaf))
     for leaves in found.values():
+        if len(leaves) == len(file.template.declarations.examples):
+            yield from _odd_number(leaves, output)
         texts = [(example, leaf) for example, leaf in leaves if isinstance(leaf.value, str)]
         lists = sum(leaf.value is None for _, leaf in leaves)
         others = len(leaves) - 1
@@ -302,6 +305,23 @@ def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
         message = f"`{named}` is a text here, and a {'list' if lists else 'number'} in all other outputs"
         is_sure = is_number or lists >= _MIN_OTHERS
         yield Finding(_node_in(entry.value, leaf.path).span, message, severity=None if is_sure else "hint")
+
+
+def _odd_number(leaves: list[tuple[Example, _Leaf]], output: str) -> Iterator[Finding]:
+    """Yield the only number in a place where all others are numbers in quotes."""
+    numbers = [(example, leaf) for example, leaf in leaves if isinstance(leaf.value, int | float)]
+    texts = [
+        leaf.value for _, leaf in leaves if isinstance(leaf.value, str) and _NUMBER.fullmatch(leaf.value)
+    ]
+    if len(numbers) == 1 and len(texts) == len(leaves) - 1 >= _MIN_NUMBERS:
+        example, leaf = numbers[0]
+        entry = next(entry for entry in example.entries if key_text(entry) == output)
+        named = next((key for key in reversed(leaf.path) if isinstance(key, str)), output)
+        message = f"`{named}` is a number here, and a text in all other outputs"
+        yield Finding(_node_in(entry.value, leaf.path).span, message)
+
+
+_NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def _node_in(node: Node, path: tuple[str | int, ...]) -> Node:

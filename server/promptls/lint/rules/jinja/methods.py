@@ -75,7 +75,7 @@ Attribute that is a method of every mapping.
 Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
 not called. If the file declares the key, or if a loop with two variables iterates over `items`, it is a
 warning. A loop `for key, value in order`, without `items()`, is reported as well, and so are
-`for value, key in order.items()`, and `for key in order.items()` if the pair is printed or never read.
+`for value, key in order.items()`, and `for key in order.items()` if the pair is printed or never read. `order.values()[0]` is a warning.
 
 ## Why is this bad?
 
@@ -115,7 +115,7 @@ from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Item, Name
 from promptls.syntax.jinja.problems import expressions_in, loops_in, uncalled_attributes
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
@@ -240,6 +240,7 @@ def _methods_of_mappings(chunk: Chunk, declarations: Declarations) -> Iterator[F
     """Yield the attributes in the chunk's tags that name a method but are not called."""
     in_loops = {finding.span: finding for finding in _loops(chunk)}
     yield from in_loops.values()
+    yield from (finding for finding in _calls_of_mappings(chunk) if finding.span not in in_loops)
     for start, node in uncalled_attributes(chunk, METHODS, frozenset({"callable"})):
         span = node.name_span.shifted(start)
         if span in in_loops or (isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS):
@@ -335,8 +336,40 @@ def _swapped(value: Name, key: Name, start: int) -> Finding:
     return Finding(place, message, (Fix(f"Change to `{key.name}, {value.name}`", edits),), severity="warning")
 
 
+_VIEWS: Final = ("items", "keys", "values")
+
+
+def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
+    """Yield views that are indexed, and typos of a view that the chunk reads of the same value."""
+    nodes = tuple(expressions_in(chunk))
+    calls = [
+        (start, node.function)
+        for start, node in nodes
+        if isinstance(node, Call) and isinstance(node.function, Attribute) and not node.arguments
+    ]
+    known = {(_path(method.target), method.name) for _, method in calls if method.name in _VIEWS}
+    for start, method in calls:
+        meant = next((each for each in _VIEWS if is_typo(method.name, each)), "")
+        if method.name not in _VIEWS and meant and (_path(method.target), meant) in known:
+            message = f"a mapping has no method `{method.name}`"
+            span = method.name_span.shifted(start)
+            yield Finding.suggest(span, message, meant, preferred=True, severity="warning")
+    for start, node in nodes:
+        match node:
+            case Item(target=Call(function=Attribute(name=name) as method, arguments=()) as call):
+                if name in _VIEWS:
+                    span = call.span.shifted(start)
+                    edits = (
+                        Edit(Span(span.start, span.start), "("),
+                        Edit(Span(span.end, span.end), " | list)"),
+                    )
+                    message = f"of a mapping, `{name}()` is no list: this is undefined"
+                    fix = Fix("Make it a list", edits)
+                    yield Finding(method.name_span.shifted(start), message, (fix,), severity="warning")
+
+
 def _misspelled_method(name: str, place: Span) -> Iterator[Finding]:
-    meant = next((each for each in ("items", "keys", "values") if is_typo(name, each)), None)
+    meant = next((each for each in _VIEWS if is_typo(name, each)), None)
     if meant is not None and name != meant:
         yield Finding.suggest(place, f"a mapping has no method `{name}`", meant, severity="warning")
 

@@ -6,7 +6,7 @@ In a file that declares its inputs or names a `functions` file, reports calls of
 macro, an import, a function of Jinja or Prompt Poet, a function of that file, or a declared input. A
 file that declares no inputs itself is checked against the files that include it. Nothing is reported if
 the `functions` file cannot be read, or if every call is under a condition that tests for the function.
-In every file, reports calls of a macro without the name of the imported module that has it.
+In every file, reports calls of a macro without the name of the imported module that has it, or without its alias.
 
 ## Why is this bad?
 
@@ -54,7 +54,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     out_of_scope,
 )
-from promptls.lint.analysis.unresolved_templates import lacking_imports, macros_of_modules
+from promptls.lint.analysis.unresolved_templates import lacking_imports, renamed_macros
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
@@ -88,15 +88,14 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _unprefixed(file: File) -> Iterator[Finding]:
-    """Yield the calls of macros of an imported module without the name of the module."""
-    macros = macros_of_modules(file)
+    """Yield the calls of imported macros without the name of their module, or by another name than their alias."""
+    macros = renamed_macros(file)
     passed = given_names(file) | names_in_includers(file) if macros else frozenset()
     for name in sorted(macros.keys() - passed - (function_names(file.snapshot, file.path) or set())):
         for reference in file.template.names.references_of(name):
             if reference.how == "call" and reference.binding is None:
-                module = macros[name]
-                message = f"`{name}` is a macro of the import `{module}`"
-                yield Finding.suggest(reference.span, message, f"{module}.{name}", preferred=True)
+                message = f"`{name}` is a macro of the import `{macros[name].binding.name}`"
+                yield Finding.suggest(reference.span, message, macros[name].name, preferred=True)
 
 
 def _undefined(file: File) -> Iterator[Finding]:

@@ -109,7 +109,7 @@ from promptls.lint.analysis.unmatched_names import (
     undeclared_references,
     unread,
 )
-from promptls.lint.analysis.unresolved_templates import lacking_imports, macros_of_modules, meant_alias
+from promptls.lint.analysis.unresolved_templates import lacking_imports, meant_alias, renamed_macros
 from promptls.lint.fixes.tag_fixes import block_span, removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.lint.rules.jinja import unknown_function
@@ -125,9 +125,9 @@ def unused_import(file: File) -> Iterator[Finding]:
     """Yield the imported names that are never read."""
     unused = [*unread(file, "import")]
     lacking = {each.span for each in lacking_imports(file)} if unused else set()
-    unprefixed = set(macros_of_modules(file).values()) if unused else set()
+    renamed = {each.binding.span for each in renamed_macros(file).values()} if unused else set()
     for binding in unused:
-        if binding.span in lacking or binding.name in unprefixed:
+        if binding.span in lacking | renamed:
             continue  # `unresolved-import` and `unknown-function` report them
         message = f"nothing uses the import `{binding.name}`"
         meant = meant_alias(file, binding.name)

@@ -182,7 +182,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
     # `invalid-ppl-template` reports the key in the template.
     misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]
     for scalar in _texts(template):
-        for span in _marks(chunk.text, scalar, USUAL_ICE_MARK) if scalar not in misplaced else ():
+        for span in _marks(chunk.text, scalar.span, USUAL_ICE_MARK) if scalar not in misplaced else ():
             message = f"`{USUAL_ICE_MARK}` reaches the model unchanged: `{template.name}` has no `ice_token`"
             edit = _token_edit(chunk.text, template.mapping)
             fixes = () if edit is None else (Fix("Add the `ice_token`", (edit,)),)
@@ -215,6 +215,12 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
         if isinstance(body, Scalar):
             if body in lacking:
                 yield _token_not_in_text(chunk, token, mark, body, place)
+            elif takes_examples and not body.dynamic:
+                first = next(_marks(chunk.text, body.span, mark), body.span)
+                for span in _marks(chunk.text, Span(first.end, body.span.end), mark):
+                    message = f"`{mark}` is in this text twice, and so are the examples"
+                    fix = Fix(f"Remove this `{mark}`", (Edit(span, ""),))
+                    yield Finding(span, message, (fix,), severity="warning")
         elif takes_examples and body in used and isinstance(body, Mapping) and _loses_examples(body, mark):
             message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
             yield Finding(place, message, _adding_item(chunk.text, body, mark))
@@ -282,8 +288,8 @@ def _texts(template: EvaluationTemplate) -> Iterator[Scalar]:
         yield from scalars_in(body)
 
 
-def _marks(text: str, scalar: Scalar, mark: str) -> Iterator[Span]:
-    start = text.find(mark, scalar.span.start, scalar.span.end)
+def _marks(text: str, within: Span, mark: str) -> Iterator[Span]:
+    start = text.find(mark, *within)
     if start >= 0:
         yield Span(start, start + len(mark))
 

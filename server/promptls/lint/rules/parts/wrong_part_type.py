@@ -115,6 +115,9 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
             yield Finding(written_span(chunk, value), message, severity="information")
         case "content" if isinstance(value, Mapping) and value.entries and not _is_message_content(value):
             yield Finding(value.span, _MAPPING, tuple(_as_block(chunk, entry)), severity="warning")
+        case "content" if isinstance(value, Sequence) and value.items and all(map(_is_text, value.items)):
+            message = "this content is a list of texts: a message is one text, or a list of mappings"
+            yield Finding(value.span, message, tuple(_as_block(chunk, entry)), severity="warning")
         case "sections" if isinstance(value, Mapping) and not value.entries:
             pass  # `empty-content` reports empty sections
         case "sections" if not isinstance(value, Sequence):
@@ -148,6 +151,10 @@ def _as_block(chunk: Chunk, entry: Entry) -> Iterator[Fix]:
     if "\n" in between and between.strip() == ":":
         place = start + between.index(":") + 1
         yield Fix("Make it a block", (Edit(Span(place, place), " |"),))
+
+
+def _is_text(item: Node) -> bool:
+    return isinstance(item, Scalar) and not item.dynamic and item.tag == "str"
 
 
 def _is_message_content(value: Mapping) -> bool:
