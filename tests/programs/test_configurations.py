@@ -661,6 +661,14 @@ def test_a_key_that_is_twice_in_braces_loses_its_first_value() -> None:
     assert finding.message == "`type` is there twice, and the first value is lost"
 
 
+def test_a_custom_dataset_names_the_class_of_its_evaluator() -> None:
+    imported = "from opencompass.openicl.icl_evaluator import AccEvaluator\n"
+    assert (
+        found(f"{imported}datasets = [dict(path='a.jsonl', data_type='qa', evaluator=AccEvaluator)]\n") == []
+    )
+    assert found(f"{imported}q_eval_cfg = dict(evaluator=AccEvaluator)\n") != []
+
+
 def test_a_table_of_datasets_needs_no_types() -> None:
     table = "tables = {'a': {'abbr': 'a', 'reader_cfg': reader, 'infer_cfg': inference}}\n"
     looped = "datasets = [dict(type=Rows, **each) for each in tables.values()]\n"

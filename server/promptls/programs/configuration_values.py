@@ -95,8 +95,12 @@ def _imported(own: ast.Module) -> frozenset[str]:
 def _classes(own: ast.Module, keywords: list[ast.keyword], places: PythonPlaces) -> Iterator[Finding]:
     """Yield the classes of OpenCompass that are written in place of a mapping with a `type`."""
     classes = _imported(own)
+    calls = [node for node in ast.walk(own) if isinstance(node, ast.Call)]
+    custom = {id(each) for call in calls if _keys(call) & {"path", "data_type"} for each in call.keywords}
     for keyword in keywords:
         value = keyword.value
+        if id(keyword) in custom:
+            continue  # OpenCompass makes the mapping of the evaluator of a custom dataset.
         if isinstance(value, ast.Call) and not value.args and not value.keywords:
             value = value.func
         if keyword.arg in _OF_CLASSES and isinstance(value, ast.Name) and value.id in classes:
