@@ -669,6 +669,18 @@ def test_a_custom_dataset_names_the_class_of_its_evaluator() -> None:
     assert found(f"{imported}q_eval_cfg = dict(evaluator=AccEvaluator)\n") != []
 
 
+@pytest.mark.parametrize("table", ["[{}, {}, {}]", "dict(a={}, b={}, c={})", "{{'a': {}, 'b': {}, 'c': {}}}"])
+def test_a_misspelled_key_of_a_table_is_found(table: str) -> None:
+    rows = [
+        "{'abr': 'a', 'file': 'a.json'}",
+        "{'abbr': 'b', 'file': 'b.json'}",
+        "dict(abbr='c', file='c.json')",
+    ]
+    text = f"tables = {table.format(*rows)}\n{one(repr('Q'))}"
+    assert ("unknown-evaluation-key", "abr") in found(text)
+    assert "abr" not in str(found(text.replace("abr", "short")))
+
+
 def test_a_table_of_datasets_needs_no_types() -> None:
     table = "tables = {'a': {'abbr': 'a', 'reader_cfg': reader, 'infer_cfg': inference}}\n"
     looped = "datasets = [dict(type=Rows, **each) for each in tables.values()]\n"

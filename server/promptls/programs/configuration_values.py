@@ -11,6 +11,7 @@ from itertools import takewhile
 from string import ascii_uppercase
 from typing import Final
 
+from promptls.dialects.ragas.saved_prompt_checks import Keys, odd_keys
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces, text_of
 from promptls.text.format import in_code
@@ -64,6 +65,7 @@ def value_problems(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     yield from _quoted_names(nodes, places)
     yield from _unfilled_names(nodes, places)
     yield from _repeated_names(nodes, places)
+    yield from _odd_keys(nodes, places)
 
 
 def _tuples(assigned: list[ast.Assign], places: PythonPlaces) -> Iterator[Finding]:
@@ -395,6 +397,39 @@ def _repeated_names(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Find
                 message = f"another dataset has the `abbr` `{each.value.value!s}`: their results are one file"
                 yield Finding(places.span(each.value), message, severity="warning")
             seen.add(written)
+
+
+def _odd_keys(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the keys in a table of mappings that are typos of a key which all others have."""
+    for node in nodes:
+        rows = _rows(node)
+        keys = [Keys((), (), tuple(_keys(each))) for each in rows]
+        if not all(each.names for each in keys):
+            continue
+        for row, _, name, meant in odd_keys(zip(rows, keys, strict=True)):
+            place = _key_place(row, name, places)
+            if place is not None:
+                message = f"no other mapping here has `{name}`; did you mean `{meant}`?"
+                fix = Fix.change_to(place, meant, preferred=True)
+                yield Finding(place, message, (fix,), severity="warning")
+
+
+def _rows(node: ast.AST) -> list[ast.expr]:
+    """Return the values of a table: a list, or a mapping."""
+    match node:
+        case ast.List(elts=values) | ast.Dict(values=values):
+            return values
+        case ast.Call(func=ast.Name(id="dict")):
+            return [each.value for each in node.keywords]
+    return []
+
+
+def _key_place(mapping: ast.expr, name: str, places: PythonPlaces) -> Span | None:
+    if isinstance(mapping, ast.Call):
+        return next((places.span(each) for each in mapping.keywords if each.arg == name), None)
+    keys = mapping.keys if isinstance(mapping, ast.Dict) else []
+    found = [each for each in keys if isinstance(each, ast.Constant) and each.value == name]
+    return places.inside_quotes(found[0]) if found else None
 
 
 def _keys(node: ast.expr) -> frozenset[str]:

@@ -99,7 +99,9 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
     found.update(_of(UNKNOWN_FIELD, blind, project))
     spans = {each.span for each in found if each.rule in _ABOUT_KEYS}
-    wrong = [each for each in program_problems(own, places, names, interpreter) if each.span not in spans]
+    problems = [each for each in program_problems(own, places, names, interpreter) if each.span not in spans]
+    # One report for a place: the first is the most specific one.
+    wrong = [*{each.span: each for each in reversed(problems)}.values()]
     if not any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
         wrong += hidden_options(own, places)
