@@ -176,4 +176,21 @@ async def test_a_text_that_cannot_be_written_names_the_reason(
     )
     message = (await wire.answer(2))["error"]["message"]
     assert message.startswith("the system refused: ")
-    assert str(tmp_path / "cache") in message
+    assert message.endswith(" (cache)")
+
+
+@pytest.mark.parametrize(("others", "shown"), [([], "prompts/a.yml"), (["other"], "main/prompts/a.yml")])
+async def test_a_place_in_a_message_is_relative_to_the_folder_of_the_workspace(
+    wire: Wire, tmp_path: Path, others: list[str], shown: str
+) -> None:
+    folders = [{"uri": (tmp_path / name).as_uri(), "name": name} for name in ("main", *others)]
+    await wire.begin(tmp_path / "main", workspaceFolders=folders)
+    text = "{#---\nsamples: a.yml\n---#}\n- name: a\n  content: x\n"
+    uri = wire.open(tmp_path / "main" / "prompts", text)
+    wire.send(
+        id=2,
+        method="workspace/executeCommand",
+        params={"command": "promptls.preview", "arguments": [{"uri": uri}]},
+    )
+    message = (await wire.answer(2))["error"]["message"]
+    assert message.endswith(f" ({Path(shown)})")

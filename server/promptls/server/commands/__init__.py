@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from promptls.server.json_rpc import decode_body, encode_message
-from promptls.text.errors import UsageError, UserError, refused_by_system
+from promptls.text.errors import FilePlace, UsageError, UserError, refused_by_system
 from promptls.text.escape import for_message
 from promptls.text.suggest import did_you_mean
 
@@ -133,12 +134,12 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
     try:
         result = await function(session, arguments, params.work_done_token)
     except UsageError as failure:
-        raise JsonRpcInvalidParams(_sentence(failure)) from None
+        raise JsonRpcInvalidParams(_sentence(failure, session)) from None
     except UserError as failure:
-        raise JsonRpcException(_sentence(failure), types.LSPErrorCodes.RequestFailed.value) from None
+        raise JsonRpcException(_sentence(failure, session), types.LSPErrorCodes.RequestFailed.value) from None
     except OSError as error:
         log.warning("%s failed", params.command, exc_info=True)
-        message = _sentence(refused_by_system(error))
+        message = _sentence(refused_by_system(error), session)
         raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed.value) from None
     except JsonRpcException:
         raise
@@ -155,11 +156,21 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
     return result
 
 
-def _sentence(failure: UserError) -> str:
+def _sentence(failure: UserError, session: Session) -> str:
     """Return the failure as one text: the problem, its remedy, then its location.
 
-    Notifications may cut off the end of a text, so the long path comes last.
+    Notifications may cut off the end of a text, so the path comes last.
     """
-    place = f" ({failure.place.text()})" if failure.place else ""
+    place = f" ({_in_workspace(failure.place, session).text()})" if failure.place else ""
     remedy = f"; {failure.remedy}" if failure.remedy else ""
     return f"{failure.message}{remedy}{place}"
+
+
+def _in_workspace(place: FilePlace, session: Session) -> FilePlace:
+    """Return the place with its path from the folder of the workspace; after its name if there are others."""
+    roots = session.context.snapshot.roots
+    path = Path(place.path)
+    root = next((Path(each) for each in roots if path.is_relative_to(each)), None)
+    if root is None:
+        return place
+    return place._replace(path=path.relative_to(root if len(roots) == 1 else root.parent))
