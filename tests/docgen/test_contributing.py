@@ -35,7 +35,7 @@ def test_the_rule_finds_what_its_examples_and_cases_mark() -> None:
         template = snapshot.template(path)
         assert template is not None
         file = File(snapshot, path, template, snapshot.kind(path), Project())
-        spans = [each.span for each in rule["check"](file)]
+        spans = [each.span for each in rule["late_system_part"].check(file)]
         assert spans == [mark.span for mark in files[MAIN].marks]
         found.append(len(spans))
     assert found == [1, 0, 1, 0]

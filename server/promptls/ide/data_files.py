@@ -10,14 +10,14 @@ from typing import Final
 
 from promptls.datasets.dataset_files import SUFFIXES
 from promptls.lint.rule import Finding, RelatedInformation
-from promptls.lint.rules.experiments.named_datasets import MISSING_DATASET_COLUMN, UNKNOWN_DATASET
-from promptls.lint.rules.header.data_for_inputs import INVALID_SAMPLE
+from promptls.lint.rules.experiments.named_datasets import missing_dataset_column, unknown_dataset
+from promptls.lint.rules.header.data_for_inputs import invalid_sample
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
 DATA_SUFFIXES: Final = frozenset({".json", ".yml", ".yaml", *SUFFIXES})
-_RULES: Final = frozenset({INVALID_SAMPLE.name, UNKNOWN_DATASET.name, MISSING_DATASET_COLUMN.name})
+_RULES: Final = frozenset({invalid_sample.name, unknown_dataset.name, missing_dataset_column.name})
 
 
 def findings_in_data(snapshot: Snapshot, path: str) -> tuple[Finding, ...] | None:

@@ -194,11 +194,10 @@ def row_findings(
     fresh = [each for each in runs if any(not run.stale for run in each.newest_first)]
     if not fresh:
         return ()
-    from promptls.lint.rules.experiments.dataset_rows import FAILING_ROW as RULE
-    from promptls.lint.rules.experiments.dataset_rows import rows_in_datasets
+    from promptls.lint.rules.experiments.dataset_rows import failing_row, rows_in_datasets
     from promptls.lint.runner import severity_of
 
-    severity = severity_of(RULE, snapshot.project(path).settings)
+    severity = severity_of(failing_row, snapshot.project(path).settings)
     if severity is None:
         return ()
     return tuple((found, severity) for each in fresh for found in rows_in_datasets(each.newest_first))

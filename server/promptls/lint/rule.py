@@ -149,23 +149,21 @@ Check = Callable[[File], Iterable[Finding]]
 class Rule:
     """A rule: a function that checks a file, and its metadata.
 
-    The module of the function gives the rule its name; the docstring of the module is its page, and the
-    first line of the page its summary. In a module with several rules, each function is named like its rule,
-    and the docstring has a heading with that name above each page. `needs` is what must be available before
-    the rule can run.
+    The function has the name of the rule. The docstring of its module is the page of the rule, and the first
+    line of the page its summary. In a module with several rules, the docstring has a heading with the name of
+    the rule above each page. `needs` is what must be available before the rule can run.
     """
 
     check: Check
     severity: Severity
     kinds: frozenset[Kind]
-    needs: Literal["rendering", "runs"] | None = None
-    since: str = "0.1.0"
+    needs: Literal["rendering", "runs"] | None
+    since: str
 
     @cached_property
     def name(self) -> str:
         """The name that findings, settings and suppressions use."""
-        function, module = self.check.__name__, self.check.__module__.rpartition(".")[2]
-        return (module if function == "check" else function).replace("_", "-")
+        return self.check.__name__.replace("_", "-")
 
     @cached_property
     def page(self) -> str:
@@ -178,6 +176,17 @@ class Rule:
     def summary(self) -> str:
         """A one-line description of what the rule reports."""
         return self.page.partition("\n")[0].rstrip(".")
+
+
+def rule(
+    *,
+    severity: Severity,
+    kinds: frozenset[Kind],
+    needs: Literal["rendering", "runs"] | None = None,
+    since: str = "0.1.0",
+) -> Callable[[Check], Rule]:
+    """Make a rule of a function, which `lint.registry` finds by this decorator."""
+    return lambda check: Rule(check, severity, kinds, needs, since)
 
 
 @cache

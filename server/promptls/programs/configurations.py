@@ -21,12 +21,12 @@ from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, File, Finding, Rule
-from promptls.lint.rules.jinja.named_templates import UNRESOLVED_IMPORT
-from promptls.lint.rules.opencompass.invalid_evaluation_prompt import RULE as INVALID_EVALUATION_PROMPT
-from promptls.lint.rules.opencompass.invalid_ppl_template import RULE as INVALID_PPL_TEMPLATE
-from promptls.lint.rules.opencompass.template_fields import UNKNOWN_FIELD
-from promptls.lint.rules.opencompass.unknown_names import UNKNOWN_EVALUATION_KEY
-from promptls.lint.rules.parts.unanalyzed_files import UNRECOGNIZED_PROMPT
+from promptls.lint.rules.jinja.named_templates import unresolved_import
+from promptls.lint.rules.opencompass.invalid_evaluation_prompt import invalid_evaluation_prompt
+from promptls.lint.rules.opencompass.invalid_ppl_template import invalid_ppl_template
+from promptls.lint.rules.opencompass.template_fields import unknown_field
+from promptls.lint.rules.opencompass.unknown_names import unknown_evaluation_key
+from promptls.lint.rules.parts.unanalyzed_files import unrecognized_prompt
 from promptls.lint.runner import severity_of
 from promptls.programs.configuration_program import (
     CONFIGURATION_KEYS,
@@ -64,7 +64,7 @@ _MARKS: Final = (
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _MODEL_KEYS: Final = ("type", "meta_template", "batch_size", "max_out_len", "max_seq_len", "run_cfg")
 """The keys of a model whose values are checked."""
-_ABOUT_KEYS: Final = frozenset({UNKNOWN_EVALUATION_KEY.name, INVALID_EVALUATION_PROMPT.name})
+_ABOUT_KEYS: Final = frozenset({unknown_evaluation_key.name, invalid_evaluation_prompt.name})
 """The rules that report the keys of a prompt."""
 _MAX_PROMPTS: Final = 400
 _MAX_EVALUATORS: Final = 4
@@ -95,14 +95,14 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
     found = dict.fromkeys(_found_in_prompts(prompts, interpreter, positions, project))
-    spans = {each.span for each in found if each.rule == UNKNOWN_FIELD.name}
+    spans = {each.span for each in found if each.rule == unknown_field.name}
     blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
-    found.update(_of(UNKNOWN_FIELD, blind, project))
+    found.update(_of(unknown_field, blind, project))
     spans = {each.span for each in found if each.rule in _ABOUT_KEYS}
     problems = [each for each in program_problems(own, places, names, interpreter) if each.span not in spans]
     # One report for a place: the first is the most specific one.
     wrong = [*{each.span: each for each in reversed(problems)}.values()]
-    if not any(each.rule == INVALID_PPL_TEMPLATE.name for each in found):
+    if not any(each.rule == invalid_ppl_template.name for each in found):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
         wrong += hidden_options(own, places)
     spans = {each.span for each in wrong}
@@ -111,10 +111,10 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     absent = [*absent_names(interpreter, own, places), *absent_classes(own, places, files)]
     if not prompts and not interpreter.missing and not wrong and not absent:
         return None
-    found.update(_of(UNKNOWN_EVALUATION_KEY, wrong, project))
+    found.update(_of(unknown_evaluation_key, wrong, project))
     is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
     missing = [*absent, *missing_imports(interpreter, own, places, is_empty=is_empty)]
-    found.update(_of(UNRESOLVED_IMPORT, missing, project))
+    found.update(_of(unresolved_import, missing, project))
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
 
 
@@ -213,7 +213,7 @@ def _drop_consequences(found: dict[Finding, None], wrong: list[Finding], text: s
         span = finding.span
         is_at_key = span.end + len("=") in starts
         name = text[span.start : span.end].strip("{}")
-        is_field = finding.rule == UNKNOWN_FIELD.name and any(
+        is_field = finding.rule == unknown_field.name and any(
             (each.span.start < span.start and span.end < each.span.end)
             or re.search(rf"[\"']{re.escape(name)}[\"']", text[each.span.start : each.span.end])
             for each in wrong
@@ -392,7 +392,7 @@ def _found(written: WrittenDataset, project: Project, positions: PositionMap) ->
 
 def broken_configuration(text: str, project: Project) -> Finding | None:
     """Return the syntax error of a configuration that Python cannot parse."""
-    severity = severity_of(UNRECOGNIZED_PROMPT, project)
+    severity = severity_of(unrecognized_prompt, project)
     if severity is None or not is_configuration(text):
         return None
     try:
@@ -402,7 +402,7 @@ def broken_configuration(text: str, project: Project) -> Finding | None:
     except SyntaxError as error:
         line = Source.of(text).line_span(min(max(error.lineno or 1, 1) - 1, text.count("\n")))
         message = f"this looks like an OpenCompass configuration, but it is not Python: {error.msg}"
-        return Finding(line, message, rule=UNRECOGNIZED_PROMPT.name, severity="error")
+        return Finding(line, message, rule=unrecognized_prompt.name, severity="error")
     except (ValueError, RecursionError, MemoryError):
         return None
     return None

@@ -10,7 +10,7 @@ from typing import Final
 
 from promptls.lint.analysis.declared_experiments import NameProblem, wrong_thresholds
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.lint.rules.experiments.models_and_metrics import UNKNOWN_METRIC as RULE
+from promptls.lint.rules.experiments.models_and_metrics import unknown_metric
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import is_dataset
 from promptls.programs.metric_results import RESULT_FIELDS
@@ -38,7 +38,7 @@ _MAX_FOLDERS: Final = 4
 
 def findings_in_tests(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
     """Return the diagnostics of the test file at `path`, with rule and severity, in text order."""
-    severity = severity_of(RULE, snapshot.project(path).settings)
+    severity = severity_of(unknown_metric, snapshot.project(path).settings)
     if severity is None or f"{_FIXTURE}.run(" not in text:
         return ()
     tree = parse_python(text)
@@ -46,7 +46,7 @@ def findings_in_tests(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
         return ()
     places = PythonPlaces(text)
     found = [
-        finding.of(RULE.name, severity)
+        finding.of(unknown_metric.name, severity)
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         and any(each.arg == _FIXTURE for each in function.args.args)

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.suppression import suppressions_in, suppressions_of
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
-from promptls.lint.rules.header.data_for_inputs import MISSING_TEMPLATE_DATA as RULE
-from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
-from promptls.lint.rules.parts.unescaped_inputs import UNESCAPED_MULTILINE_INPUT as MULTILINE
+from promptls.lint.rules.header.data_for_inputs import missing_template_data
+from promptls.lint.rules.jinja.single_brace import single_brace
+from promptls.lint.rules.parts.unescaped_inputs import unescaped_multiline_input
 from promptls.lint.runner import check, severity_of
 from promptls.programs.configurations import broken_configuration, findings_in_configuration
 from promptls.programs.experiments import findings_in_tests
@@ -132,19 +132,20 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
     Templates in the program's string literals are checked too. None if the program neither loads a template
     of the workspace nor contains one. A call is not reported if the template suppresses the rule.
     """
-    own = severity_of(RULE, snapshot.project(path).settings)
+    own = severity_of(missing_template_data, snapshot.project(path).settings)
     templates = written_templates(text, path)
     calls = [
         (target, call)
         for call in calls_in_text(text, path)
-        if (target := template_of(snapshot, call)) is not None and snapshot.kind(target) in RULE.kinds
+        if (target := template_of(snapshot, call)) is not None
+        and snapshot.kind(target) in missing_template_data.kinds
     ]
-    halved = halved_braces(text, path, severity_of(SINGLE_BRACE, snapshot.project(path).settings))
+    halved = halved_braces(text, path, severity_of(single_brace, snapshot.project(path).settings))
     found = dict.fromkeys(halved)
     if not (calls or templates or found) or snapshot.project(path).excludes(path):
         return None
     found |= {
-        finding.of(RULE.name, finding.severity or own): None
+        finding.of(missing_template_data.name, finding.severity or own): None
         for target, call in calls
         if own is not None
         for finding in _found(snapshot, target, call, text)
@@ -161,9 +162,13 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
         for call in written.calls:
             for finding in _found(*made, call, text, typos, written):
                 placed = _placed(finding, path, made[1], written)
-                found[placed.of(RULE.name, placed.severity or own)] = None
+                found[placed.of(missing_template_data.name, placed.severity or own)] = None
                 explained |= {each.span for each in placed.related}
-        found = {each: None for each in found if each.rule != MULTILINE.name or each.span not in explained}
+        found = {
+            each: None
+            for each in found
+            if each.rule != unescaped_multiline_input.name or each.span not in explained
+        }
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
 
 
@@ -194,7 +199,7 @@ def _found(
     hidden = suppressions_of(template.source)
     for each in call_problems(snapshot, target, template, [call]):
         if each.span not in reported and not hidden.hides(
-            RULE.name, template.source.line_column(each.span.start).line
+            missing_template_data.name, template.source.line_column(each.span.start).line
         ):
             if written is not None and each.meant and _is_the_typo(text, each.name, each.meant):
                 message = f"`{each.name}` is not given to the template"

@@ -12,7 +12,7 @@ from typing import Final
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.lint.rules.jinja.wrong_arguments import RULE
+from promptls.lint.rules.jinja.wrong_arguments import wrong_arguments
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.experiments import experiments_of, findings_in_experiments
@@ -79,7 +79,7 @@ _CLOSED: Final = frozenset({"MetricResult"})
 
 def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[Finding, ...]:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order."""
-    severity = severity_of(RULE, project)
+    severity = severity_of(wrong_arguments, project)
     program = parse_program(text, Path(path)) if severity is not None and may_use_library(text) else None
     if program is None or severity is None or not (program.names or program.modules):
         return ()
@@ -89,7 +89,7 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
         return ()
     failing = [program.span(block) for block in failing_blocks(program.tree)]
     placed = (
-        finding.of(RULE.name, finding.severity or severity)
+        finding.of(wrong_arguments.name, finding.severity or severity)
         for finding in found
         if not any(span.start < finding.span.start < span.end for span in failing)
     )

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation, Severity
-from promptls.lint.rules.jinja.single_brace import RULE as SINGLE_BRACE
+from promptls.lint.rules.jinja.single_brace import single_brace
 from promptls.lint.runner import check, check_rendering
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.samples import CALL_DATA, Sample, default_sample
@@ -130,7 +130,7 @@ def halved_braces(text: str, path: str, severity: Severity | None) -> Iterator[F
                 message = (
                     f"in an f-string, `{match[0]}` becomes `{match[0][1:-1]}`, which Jinja leaves as it is"
                 )
-                yield Finding(Span(*match.span()), message, fixes, rule=SINGLE_BRACE.name, severity=severity)
+                yield Finding(Span(*match.span()), message, fixes, rule=single_brace.name, severity=severity)
 
 
 def _without_f(text: str, span: Span) -> Iterator[Fix]:

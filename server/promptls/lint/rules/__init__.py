@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-_RULE: Final = re.compile(r"^[A-Z_]+ = Rule\(\s*(\w+)", re.MULTILINE)
+_RULE: Final = re.compile(r"^@rule\(.*?^def (\w+)", re.MULTILINE | re.DOTALL)
 
 
 @lru_cache(maxsize=1)
@@ -16,6 +16,5 @@ def rule_modules() -> dict[str, str]:
     found = {}
     for file in Path(__file__).parent.glob("*/*.py"):
         for function in _RULE.findall(file.read_text("utf-8")):
-            name = file.stem if function == "check" else function
-            found[name.replace("_", "-")] = f"{__name__}.{file.parent.name}.{file.stem}"
+            found[function.replace("_", "-")] = f"{__name__}.{file.parent.name}.{file.stem}"
     return dict(sorted(found.items()))

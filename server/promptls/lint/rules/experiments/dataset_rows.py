@@ -124,7 +124,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.lint.analysis.declared_experiments import DeclaredExperiment, declared_experiments, name_span
-from promptls.lint.rule import File, Finding, Rule
+from promptls.lint.rule import File, Finding, rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import is_printed
 
@@ -153,6 +153,7 @@ class RowFinding(NamedTuple):
     response: str
 
 
+@rule(severity="information", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="runs")
 def failing_row(file: File) -> Iterator[Finding]:
     """Yield the experiments whose latest run has rows without an answer."""
     for run in file.runs:
@@ -191,11 +192,7 @@ def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]
             )
 
 
-FAILING_ROW = Rule(
-    failing_row, severity="information", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="runs"
-)
-
-
+@rule(severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
 def example_in_dataset(file: File) -> Iterator[Finding]:
     """Yield the examples that are also rows of a dataset."""
     examples = file.template.declarations.examples
@@ -229,6 +226,3 @@ def _row_of(experiment: DeclaredExperiment, inputs: dict[Any, Any]) -> int | Non
         return None
     place = rows_by_values(experiment.dataset, columns).get(values)
     return place.number if place else None
-
-
-EXAMPLE_IN_DATASET = Rule(example_in_dataset, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

@@ -191,7 +191,7 @@ from promptls.lint.analysis.declared_experiments import (
     wrong_options,
     wrong_thresholds,
 )
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, rule
 from promptls.security.files import current_scope, is_file, names_in
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.errors import UsageError
@@ -204,6 +204,7 @@ if TYPE_CHECKING:
     from promptls.settings.project import Project
 
 
+@rule(severity="error", kinds=DECLARING_KINDS)
 def unknown_model(file: File) -> Iterator[Finding]:
     """Yield the unknown names of models, at their places."""
     yield from dict.fromkeys(_unknown_models(file))
@@ -296,9 +297,7 @@ def _joined(name: str) -> str:
     return ":".join(each.strip() for each in name.split(":", 1))
 
 
-UNKNOWN_MODEL = Rule(unknown_model, severity="error", kinds=DECLARING_KINDS)
-
-
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def retired_model(file: File) -> Iterator[Finding]:
     """Yield the retired models, at their names."""
     yield from dict.fromkeys(_retired(file))
@@ -334,9 +333,6 @@ def retirement(name: str, project: Project) -> str | None:
     return None if found is None else f"{found.provider} retired `{reference.model}` on {found.date}"
 
 
-RETIRED_MODEL = Rule(retired_model, "warning", DECLARING_KINDS)
-
-
 _BACKSLASH: Final = "\\"
 _OF_FIELD: Final = "json_field_match"
 _OPEN_ENDED: Final = frozenset({"allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if"})
@@ -345,6 +341,7 @@ _MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:
 """A file or module and a function, as other tools write them."""
 
 
+@rule(severity="error", kinds=DECLARING_KINDS)
 def unknown_metric(file: File) -> Iterator[Finding]:
     """Yield the unknown names of metrics, at their places."""
     yield from dict.fromkeys(_unknown_metrics(file))
@@ -468,6 +465,3 @@ def _own_metric(name: str, folder: Path) -> str | None:
     file = f"{match[1].replace('.', '/').replace(_BACKSLASH, '/')}.py"
     functions = functions_in(str(folder / file)) or ()
     return f"{file}:{match[2]}" if any(each.name == match[2] for each in functions) else None
-
-
-UNKNOWN_METRIC = Rule(unknown_metric, severity="error", kinds=DECLARING_KINDS)

@@ -128,7 +128,7 @@ from promptls.lint.analysis.declared_experiments import (
 from promptls.lint.analysis.sampled_values import texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.fixes.misspellings import near_file
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedInformation, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedInformation, rule
 from promptls.security.files import current_scope, is_file, is_folder, names_in
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace
@@ -139,6 +139,7 @@ _DATASET_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
 """The endings that only datasets have; JSON files are used by other programs as well."""
 
 
+@rule(severity="error", kinds=DECLARING_KINDS)
 def unknown_dataset(file: File) -> Iterator[Finding]:
     """Yield the datasets that cannot be read, at the places of their names."""
     found: dict[Span, NameProblem] = {}
@@ -208,12 +209,10 @@ def _meant(dataset: Path, named: str) -> str | None:
     return near_file(dataset, named, (*_DATASET_ENDINGS, own) if own in SUFFIXES else _DATASET_ENDINGS)
 
 
-UNKNOWN_DATASET = Rule(unknown_dataset, severity="error", kinds=DECLARING_KINDS)
-
-
 _SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
+@rule(severity="error", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
 def missing_dataset_column(file: File) -> Iterator[Finding]:
     """Yield the columns that datasets lack."""
     found: list[Finding] = []
@@ -345,8 +344,3 @@ def _without_parameters(
 
 def _first_line(experiment: DeclaredExperiment) -> tuple[RelatedInformation, ...]:
     return (place_in_data(experiment.dataset, None, "the columns"),)
-
-
-MISSING_DATASET_COLUMN = Rule(
-    missing_dataset_column, severity="error", kinds=frozenset({Kind.PARTS, Kind.OBJECT})
-)

@@ -115,7 +115,7 @@ from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.declared_experiments import NameProblem, place_in_data
 from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule, Severity
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
 from promptls.security.files import current_scope, is_file, is_folder, read_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
@@ -127,6 +127,7 @@ from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains, needs_of
 
 
+@rule(severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
 def invalid_sample(file: File) -> Iterator[Finding]:
     """Yield the problems of the samples."""
     span = file.template.declarations.value_span("samples")
@@ -178,13 +179,11 @@ def _related(path: Path, places: Iterable[tuple[Span, str]]) -> tuple[RelatedInf
     return tuple(RelatedInformation(str(path), span, message) for span, message in places)
 
 
-INVALID_SAMPLE = Rule(invalid_sample, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
-
-
 _SEVERITIES: Final[dict[str, Severity]] = {"unread": "hint", "broken": "error"}
 """The severities of kinds of problems that differ from that of the rule."""
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 def missing_template_data(file: File) -> Iterator[Finding]:
     """Yield the missing and the unused data in calls that load the template."""
     calls = calls_to(file.snapshot, file.path)
@@ -257,6 +256,3 @@ def _what(each: CallProblem) -> str:
             return f"with `{each.name}`, which Prompt Poet refuses in the data"
         case "unread":
             return f"with `{each.name}`, which nothing in it reads"
-
-
-MISSING_TEMPLATE_DATA = Rule(missing_template_data, severity="warning", kinds=JINJA_KINDS)

@@ -135,7 +135,7 @@ from promptls.lint.analysis.unmatched_names import (
     unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input, removed_input
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, rule
 from promptls.lint.rules.jinja.literal_texts import unquoted_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
@@ -143,6 +143,7 @@ from promptls.syntax.yaml.nodes import key_text
 from promptls.workspace.contract import contract_of
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 def undeclared_input(file: File) -> Iterator[Finding]:
     """Yield the references of undeclared variables that are not similar to a known name.
 
@@ -152,7 +153,7 @@ def undeclared_input(file: File) -> Iterator[Finding]:
     problems = file.template.declarations.problems
     if declared is not None and any(declared.contains(each.span.start) for each in problems):
         return
-    texts = {found.span for found in unquoted_text(file)}
+    texts = {found.span for found in unquoted_text.check(file)}
     texts |= {each.reference.span for each in typos_of_loop_variables(file)}
     undeclared = [
         reference
@@ -178,9 +179,7 @@ def undeclared_input(file: File) -> Iterator[Finding]:
             yield Finding(found.reference.span, message, related=include_places(found))
 
 
-UNDECLARED_INPUT = Rule(undeclared_input, severity="warning", kinds=JINJA_KINDS)
-
-
+@rule(severity="warning", kinds=frozenset({Kind.PARTS}))
 def unused_input(file: File) -> Iterator[Finding]:
     """Yield the input keys that are never read."""
     inputs = file.template.declarations.inputs
@@ -202,9 +201,7 @@ def unused_input(file: File) -> Iterator[Finding]:
             yield Finding(key.span, message, removed_input(file, key), unnecessary=True)
 
 
-UNUSED_INPUT = Rule(unused_input, severity="warning", kinds=frozenset({Kind.PARTS}))
-
-
+@rule(severity="error", kinds=JINJA_KINDS)
 def reserved_input(file: File) -> Iterator[Finding]:
     """Yield the inputs, declared or in examples and samples, that have a reserved name."""
     declarations = file.template.declarations
@@ -232,6 +229,3 @@ def _in_samples(file: File) -> Iterator[Finding]:
 
 def _message(name: str) -> str:
     return f"Prompt Poet adds `{name}` itself and refuses it in the data"
-
-
-RESERVED_INPUT = Rule(reserved_input, severity="error", kinds=JINJA_KINDS)

@@ -209,8 +209,8 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
-    Rule,
     each_example,
+    rule,
 )
 from promptls.semantic.header import Example, example_fact
 from promptls.semantic.kind import Kind
@@ -306,6 +306,7 @@ def meant_by_repeated_input(file: File) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
+@rule(severity="information", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="runs")
 def failing_example(file: File) -> Iterator[Finding]:
     """Yield the examples that failed in the latest runs."""
     from promptls.experiments.examples import example_result
@@ -321,17 +322,13 @@ def failing_example(file: File) -> Iterator[Finding]:
                 yield Finding(example.first_key, f"in the last run of `{experiment}`: {message}")
 
 
-FAILING_EXAMPLE = Rule(
-    failing_example, severity="information", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="runs"
-)
-
-
 def _keys_to_require(file: File) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the required and the declared keys of examples; None if none is required."""
     required = required_keys(file)
     return (required, declared_keys(file) or ()) if required else None
 
 
+@rule(severity="error", kinds=DECLARING_KINDS)
 @each_example(_keys_to_require)
 def missing_example_key(
     source: Source, example: Example, keys: tuple[tuple[str, ...], tuple[str, ...]]
@@ -356,9 +353,7 @@ def missing_example_key(
             yield Finding(example.first_key, f"example {example.number} has no `{name}`", fixes)
 
 
-MISSING_EXAMPLE_KEY = Rule(missing_example_key, severity="error", kinds=DECLARING_KINDS)
-
-
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def unknown_example_key(file: File) -> Iterator[Finding]:
     """Yield the undeclared keys of examples, or the declared name that no example has."""
     misnamed = dict(misnamed_keys(file))
@@ -418,9 +413,7 @@ def _in_examples(
             yield Finding(entry.key.span, f"{message}; did you mean `{typo_of_missing}`?")
 
 
-UNKNOWN_EXAMPLE_KEY = Rule(unknown_example_key, severity="warning", kinds=DECLARING_KINDS)
-
-
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def duplicate_example(file: File) -> Iterator[Finding]:
     """Yield the examples with the same inputs as an earlier one."""
     data = file.template.declarations.data
@@ -453,6 +446,3 @@ def _inputs(example: Example, output: str | None) -> str:
     """Return the inputs of an example as a string; empty if it has none."""
     inputs = {key: value for key, value in example.data.items() if key != output}
     return canonical_text(inputs) if inputs else ""
-
-
-DUPLICATE_EXAMPLE = Rule(duplicate_example, severity="warning", kinds=DECLARING_KINDS)

@@ -117,7 +117,7 @@ from promptls.lint.analysis.declared_experiments import (
 )
 from promptls.lint.analysis.declared_types import declared_types, is_of_type, plainly_fits
 from promptls.lint.fixes.yaml_edits import added_entry
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, Severity, each_example
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Severity, each_example, rule
 from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import holds_printed
@@ -158,6 +158,7 @@ def _contradicted(file: File) -> Iterator[tuple[str, Span]]:
             yield key.name, span
 
 
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def invalid_example_input(file: File) -> Iterator[Finding]:
     """Yield the declared types that all examples contradict, and the inputs that do not match a schema."""
     for name, span in _contradicted(file):
@@ -186,9 +187,6 @@ def _inputs_of_examples(
             yield Finding(
                 span, f"`{name}` of example {example.number} does not match its declaration: {wrong}"
             )
-
-
-INVALID_EXAMPLE_INPUT = Rule(invalid_example_input, severity="warning", kinds=DECLARING_KINDS)
 
 
 _OWN: Final = "`output_schema`"
@@ -247,6 +245,7 @@ def _text_without_type(file: File) -> Node | None:
     return None
 
 
+@rule(severity="error", kinds=DECLARING_KINDS)
 def invalid_example_output(file: File) -> Iterator[Finding]:
     """Yield the outputs of examples that are not valid JSON or do not match the schema."""
     yield from _in_saved(file)
@@ -379,6 +378,3 @@ def _reason(error: ValueError) -> str:
             return f"a comma after the last entry at character {comma}"
         return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}"
     return str(error)
-
-
-INVALID_EXAMPLE_OUTPUT = Rule(invalid_example_output, severity="error", kinds=DECLARING_KINDS)

@@ -99,7 +99,7 @@ from typing import Any, Final, NamedTuple
 from promptls.dialects.ragas.saved_prompt_checks import Keys, keys_in, odd_keys
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.header import Example, example_fact
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
@@ -131,6 +131,7 @@ class _Fact(NamedTuple):
     problem: str
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 def conflicting_expected_keys(file: File) -> Iterator[Finding]:
     """Yield the expected keys of parts that conflict with the file."""
     if _all_names(file.chunks):
@@ -236,9 +237,7 @@ _all_names: Final = summary(
 """The names that the parts of a piece with expected keys list or read."""
 
 
-CONFLICTING_EXPECTED_KEYS = Rule(conflicting_expected_keys, severity="warning", kinds=PARTS_KINDS)
-
-
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def inconsistent_example_outputs(file: File) -> Iterator[Finding]:
     """Yield the outputs whose form differs from that of the first output."""
     data = file.template.declarations.data
@@ -410,6 +409,3 @@ def _form(value: Any, *, is_json: bool) -> str:
         if isinstance(value, str)
         else "a value that is not a text"
     )
-
-
-INCONSISTENT_EXAMPLE_OUTPUTS = Rule(inconsistent_example_outputs, severity="warning", kinds=DECLARING_KINDS)

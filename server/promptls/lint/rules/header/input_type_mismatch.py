@@ -55,7 +55,7 @@ from promptls.lint.analysis.declared_types import (
     schema_at,
     wrong_use,
 )
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, rule
 from promptls.semantic.flow.paths import MacroParameter, Path, Step, callee_name, is_no_input, parameter_of
 from promptls.semantic.flow.shapes import flow_of, resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
@@ -70,7 +70,8 @@ _RESTRICTING: Final = frozenset({"type", "enum"})
 """The keywords of a schema that restrict its values."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def input_type_mismatch(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict a declared type."""
     found: dict[tuple[int, str], _Mismatch] = {}
     for path, typed, where in _declarations(file):
@@ -224,6 +225,3 @@ def _typed_parameters(file: File, typed: Mapping[str, DeclaredInput]) -> dict[st
         if (first := values[0]) is not None
         and all(each is not None and each[1] == first[1] for each in values)
     }
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

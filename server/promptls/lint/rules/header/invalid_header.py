@@ -45,7 +45,7 @@ from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.lint.analysis.declared_experiments import NameProblem
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.fixes.misspellings import misspelled, near_file
-from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, rule
 from promptls.security.files import current_scope, is_file, join_path
 from promptls.semantic.header import CLOSING, OPENING, HeaderProblem
 from promptls.semantic.kind import Kind, top_keys
@@ -55,7 +55,8 @@ from promptls.text.suggest import is_close
 from promptls.workspace.contract import functions_path
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="error", kinds=DECLARING_KINDS)
+def invalid_header(file: File) -> Iterator[Finding]:
     """Yield the problems of the header."""
     for problem in file.template.declarations.problems:
         yield Finding(problem.span, problem.message, _fixes(file, problem))
@@ -186,6 +187,3 @@ def _unknown_output_type(file: File) -> Iterator[Finding]:
     if word.lower() not in OUTPUT_TYPES:
         found = misspelled(span, "the output types are `json` and `str`", word, OUTPUT_TYPES)
         yield replace(found, severity="warning")
-
-
-RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -47,7 +47,8 @@ from promptls.text.positions import Span
 _OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="error", kinds=JINJA_KINDS)
+def assigned_attribute(file: File) -> Iterator[Finding]:
     """Yield the attributes that are set on something that is certainly not a namespace."""
     root = file.template.source.root
     for name in sorted(_assigned_names(root)):
@@ -183,6 +184,3 @@ def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 
 _assigned_names: Final = summary(lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union)
 """The names whose attributes a piece sets."""
-
-
-RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

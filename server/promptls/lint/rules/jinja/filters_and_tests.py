@@ -135,7 +135,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.builtins import FILTERS, TESTS
@@ -310,27 +310,26 @@ _FILTERS: Final = _Unknown(Filter, "filter", FILTERS)
 _TESTS: Final = _Unknown(Test, "test", TESTS)
 
 
+@rule(severity="error", kinds=JINJA_KINDS)
 def unknown_filter(file: File) -> Iterator[Finding]:
     """Yield the filters in the file's tags that Jinja does not have."""
     yield from _FILTERS.check(file)
 
 
+@rule(severity="error", kinds=JINJA_KINDS)
 def unknown_test(file: File) -> Iterator[Finding]:
     """Yield the tests in the file's tags that Jinja does not have."""
     yield from _TESTS.check(file)
 
 
-UNKNOWN_FILTER = Rule(unknown_filter, severity="error", kinds=JINJA_KINDS)
-UNKNOWN_TEST = Rule(unknown_test, severity="error", kinds=JINJA_KINDS)
-
-
 _ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
 
 
+@rule(severity="hint", kinds=JINJA_KINDS)
 def html_escape(file: File) -> Iterator[Finding]:
     """Yield the first filter of the file that escapes HTML."""
     yield from first_of_each(
-        file, HTML_ESCAPE.name, (RepeatedFinding("", found) for found in _in_chunk(file))
+        file, html_escape.name, (RepeatedFinding("", found) for found in _in_chunk(file))
     )
 
 
@@ -355,12 +354,10 @@ def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
         yield Fix(f"Remove `{node.name}`", (Edit(Span(target.end, whole.end), ""),))
 
 
-HTML_ESCAPE = Rule(html_escape, severity="hint", kinds=JINJA_KINDS)
-
-
 _CONVERSION: Final = re.compile(r"%(?:%|(?:\(\w+\))?[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[diouxXeEfFgGcrsa])")
 
 
+@rule(severity="error", kinds=JINJA_KINDS)
 @each_chunk
 def wrong_format_arguments(chunk: Chunk) -> Iterator[Finding]:
     """Yield the format texts with more or fewer places than the values that fill them."""
@@ -418,6 +415,3 @@ def _braces(text: str) -> int | None:
     except ValueError:
         return None
     return len(names) if not any(names) else None
-
-
-WRONG_FORMAT_ARGUMENTS = Rule(wrong_format_arguments, severity="error", kinds=JINJA_KINDS)

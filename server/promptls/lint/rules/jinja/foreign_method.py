@@ -44,7 +44,7 @@ from markupsafe import Markup
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.loop_names import looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
@@ -124,7 +124,8 @@ def _foreign(chunk: Chunk) -> tuple[tuple[Attribute, Call | None, int], ...]:
 _has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def foreign_method(file: File) -> Iterator[Finding]:
     """Yield the methods and attributes of other languages, and methods that a known value does not have."""
     yield from _foreign_in(file)
     yield from _unknown_methods(file)
@@ -377,6 +378,3 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
     if node.name in {"includes", "contains", "has_key"}:
         message += "; `x in y` says whether `y` contains `x`"
     return Finding(span, message)
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

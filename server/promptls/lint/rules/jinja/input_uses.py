@@ -83,8 +83,8 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
-    Rule,
     each_chunk,
+    rule,
 )
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.types.shape import Shape
@@ -100,6 +100,7 @@ _COUNTS: Final = frozenset({"count", "float", "int", "length", "round", "wordcou
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 
 
+@rule(severity="error", kinds=JINJA_KINDS)
 @each_chunk
 def mismatched_operands(chunk: Chunk) -> Iterator[Finding]:
     """Yield the additions and comparisons of a text and a number."""
@@ -153,9 +154,6 @@ def _comparison(text: Expression, number: Expression, span: Span, operator: str)
     return Finding(span, message, (fix,) if value.isdigit() else ())
 
 
-MISMATCHED_OPERANDS = Rule(mismatched_operands, severity="error", kinds=JINJA_KINDS)
-
-
 _KINDS: Final = {"text": "text", "number": "number", "mapping": "mapping", "called": "function",
                  "iterated": "list"}  # fmt: skip
 """The kinds that a use requires of a value, by `Use.need`."""
@@ -179,6 +177,7 @@ _NEVER_BOTH: Final = {
 """The pairs of kinds that no value has at once; with "JSON ", a data frame or similar object may."""
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 def contradicting_uses(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict an earlier one, at most one for each value."""
     declared = {key.name for key in file.template.declarations.inputs or () if "type" in key.schema}
@@ -251,6 +250,3 @@ def _kind(need: str) -> str | None:
 
 def _method(need: str) -> str:
     return f" (`{need}`)" if need.startswith(".") else ""
-
-
-CONTRADICTING_USES = Rule(contradicting_uses, severity="warning", kinds=PARTS_KINDS)

@@ -36,7 +36,7 @@ from typing import Final
 
 from promptls.lint.analysis.suppression import LISTED_NAME, chunk_suppressions
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, each_chunk, rule
 from promptls.lint.rules import rule_modules
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk
@@ -46,8 +46,9 @@ _COMMENT: Final = re.compile(r"promptls:\s*(?:ignore(?:-file)?(?![\w-])(?:\[([^\
 _IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore(?:-file)?\[[^\]\r\n]*\][^\r\n]*)")
 
 
+@rule(severity="warning", kinds=DECLARING_KINDS)
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def invalid_suppression(chunk: Chunk) -> Iterator[Finding]:
     """Yield the unknown rule names in the chunk's suppressions, and suppressions outside of comments."""
     suppressions = chunk_suppressions(chunk)
     for suppression in suppressions:
@@ -90,6 +91,3 @@ def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
             fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{# {match.group(1).rstrip()} #}}"),))
             message = "this suppresses nothing: it is part of the text that the model gets"
             yield Finding(span, message, (fix,))
-
-
-RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, each_chunk, rule
 from promptls.lint.rules.jinja.input_uses import type_of
 from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.syntax.chunk import Chunk
@@ -64,8 +64,9 @@ _OF_SEQUENCES: Final = _OF_LISTS | {
 """The filters that fail on a number."""
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def iterated_text(chunk: Chunk) -> Iterator[Finding]:
     """Yield the filters of lists and the loops whose value is the text of a filter, or a number."""
     for start, node in expressions_in(chunk):
         match node:
@@ -91,6 +92,3 @@ def _counting(span: Span) -> Finding:
     fix = Fix("Count with `range`", edits, preferred=True)
     message = "a loop needs a list, and this is a number; did you mean `range(…)`?"
     return Finding(span, message, (fix,), severity="error")
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -45,7 +45,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names
 from promptls.lint.analysis.sampled_values import sampled_schemas
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
@@ -206,7 +206,8 @@ def _owners_in_loops(file: File) -> Iterator[Finding]:
 _printed_names: Final = summary(lambda chunk: frozenset(each.name for each in _printed(chunk)), union)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def list_in_own_loop(file: File) -> Iterator[Finding]:
     """Yield the tags that print or read the list that a loop around them iterates over."""
     findings = [*_printed_lists(file)]
     yield from findings
@@ -335,6 +336,3 @@ def _element(file: File, name: str, span: Span) -> str | None:
         if isinstance(source, Name) and source.name == name:
             return targets[0] if len(targets) == 1 else ""
     return None
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -88,7 +88,7 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -220,6 +220,7 @@ def _pairs(chunk: Chunk) -> Iterator[str]:
 _pairs_of: Final = summary(lambda chunk: frozenset(_pairs(chunk)), union)
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 def unquoted_text(file: File) -> Iterator[Finding]:
     """Yield the variables in the place of a role or key."""
     names = file.template.names
@@ -316,9 +317,7 @@ def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:
     return all(reference.span in places for reference in names.references_of(name))
 
 
-UNQUOTED_TEXT = Rule(unquoted_text, severity="warning", kinds=JINJA_KINDS)
-
-
+@rule(severity="warning", kinds=JINJA_KINDS)
 @each_chunk
 def missing_comma(chunk: Chunk) -> Iterator[Finding]:
     """Yield the places between texts that Jinja joins."""
@@ -345,6 +344,3 @@ def missing_comma(chunk: Chunk) -> Iterator[Finding]:
                 yield Finding(at, message, (fix,))
             else:
                 yield Finding(at, message, (fix,) if span in arguments else (), severity="hint")
-
-
-MISSING_COMMA = Rule(missing_comma, severity="warning", kinds=JINJA_KINDS)

@@ -111,7 +111,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk, each_chunk_given
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -124,6 +124,7 @@ _IN_PLACE: Final = frozenset({"reverse", "sort"})
 """The methods that change a list, whose names are also filters."""
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 @each_chunk
 def in_place_method(chunk: Chunk) -> Iterator[Finding]:
     """Yield the calls of methods that return nothing, if a filter or a loop takes their result."""
@@ -136,9 +137,6 @@ def in_place_method(chunk: Chunk) -> Iterator[Finding]:
                 fix = Fix(f"Change to `| {name}`", (Edit(replaced, f" | {name}"),))
                 message = f"`{name}` of a list returns nothing; did you mean the filter `{name}`?"
                 yield Finding(method.name_span.shifted(start), message, (fix,))
-
-
-IN_PLACE_METHOD = Rule(in_place_method, severity="warning", kinds=JINJA_KINDS)
 
 
 _COMPLETE: Final = frozenset(
@@ -195,6 +193,7 @@ _read_methods: Final = summary(
 )
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 def uncalled_method(file: File) -> Iterator[Finding]:
     """Yield the methods in the file's tags that are not called."""
     yield from _certain(file)
@@ -220,15 +219,13 @@ def _certain(chunk: Chunk) -> Iterator[Finding]:
         yield Finding(span, message, (insertion,) if node.name in _COMPLETE else ())
 
 
-UNCALLED_METHOD = Rule(uncalled_method, severity="warning", kinds=JINJA_KINDS)
-
-
 METHODS: Final = frozenset(name for name in dir(dict) if not name.startswith("_"))
 """The methods of all mappings."""
 _NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
 _PAIR: Final = 2
 
 
+@rule(severity="hint", kinds=JINJA_KINDS)
 def dict_method(file: File) -> Iterator[Finding]:
     """Yield the attributes that name a method but are not called, and the pairs with one name."""
     yield from _methods_of_mappings(file)
@@ -383,6 +380,3 @@ def _is_declared(node: Attribute, declarations: Declarations) -> bool:
         if key.name == node.target.name and isinstance(properties, dict):
             return node.name in properties
     return False
-
-
-DICT_METHOD = Rule(dict_method, severity="hint", kinds=JINJA_KINDS)

@@ -117,18 +117,17 @@ from promptls.lint.analysis.unresolved_templates import (
     owner_names,
     unresolved,
 )
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, rule
 from promptls.workspace.snapshot import Snapshot
 
 
+@rule(severity="error", kinds=JINJA_KINDS)
 def unresolved_include(file: File) -> Iterable[Finding]:
     """Return the template names that cannot be resolved."""
     return unresolved(file, frozenset({"include", "extends"}))
 
 
-UNRESOLVED_INCLUDE = Rule(unresolved_include, severity="error", kinds=JINJA_KINDS)
-
-
+@rule(severity="error", kinds=JINJA_KINDS)
 def unresolved_import(file: File) -> Iterator[Finding]:
     """Yield the template names of imports, and the imported names, that cannot be resolved."""
     yield from unresolved(file, frozenset({"import", "from"}))
@@ -140,9 +139,7 @@ def unresolved_import(file: File) -> Iterator[Finding]:
                 yield finding.shifted(located.start)
 
 
-UNRESOLVED_IMPORT = Rule(unresolved_import, severity="error", kinds=JINJA_KINDS)
-
-
+@rule(severity="error", kinds=JINJA_KINDS)
 def include_cycle(file: File) -> Iterator[Finding]:
     """Yield the references that certainly lead back to the file."""
     for reference in file.template.references:
@@ -173,6 +170,3 @@ def _path_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
                 paths[target] = paths[current] if target == goal else [*paths[current], target]
                 waiting.append(target)
     return None
-
-
-INCLUDE_CYCLE = Rule(include_cycle, severity="error", kinds=JINJA_KINDS)

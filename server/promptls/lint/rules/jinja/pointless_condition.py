@@ -43,7 +43,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Severity, each_chunk, rule
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -71,7 +71,8 @@ _CALL: Final = re.compile(r"\w\s*\(")
 _has_elif: Final = summary(lambda chunk: any(tag.keyword == "elif" for tag in block_tags(chunk)), any)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def pointless_condition(file: File) -> Iterator[Finding]:
     """Yield the repeated conditions of branches, operands and options."""
     source = file.template.source
     for located in file.chunks.where(_has_elif):
@@ -286,6 +287,3 @@ def _written(chunk: Chunk, start: int, node: Expression) -> tuple[str, ...]:
 def _tokens(text: str) -> tuple[str, ...]:
     """Return the tokens of an expression, which white space does not change."""
     return tuple(token.text for token in tokenize(text, 0, len(text)))
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -45,7 +45,7 @@ from typing import Any, Final, NamedTuple
 
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
-from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
+from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, tags_in
@@ -229,7 +229,8 @@ def _whole(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 _whole_names: Final = summary(lambda chunk: frozenset(name for name, _ in _whole(chunk)), union)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def printed_object(file: File) -> Iterator[Finding]:
     """Yield the calls that print `None`, and what is printed as it is: mappings, lists, macros and functions."""
     yield from _printed_macros(file)
     yield from _printed_functions(file)
@@ -285,6 +286,3 @@ def _finding(span: Span, what: str) -> Finding:
     added = 'join(", ")' if what == _LIST else "tojson"
     fix = Fix(f"Add `| {added}`", (Edit(Span(span.end, span.end), f" | {added}"),))
     return Finding(span, message, (fix,), severity="hint" if what == _LIST else "information")
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

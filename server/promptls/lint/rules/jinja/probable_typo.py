@@ -78,7 +78,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_scope,
 )
 from promptls.lint.analysis.written_lists import has_lists_of_mappings, odd_keys
-from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Rule, Severity
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Severity, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
@@ -93,7 +93,8 @@ _MIN_USES: Final = 2
 """The minimum number of uses of a name for another name to be considered a typo of it."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)
+def probable_typo(file: File) -> Iterator[Finding]:
     """Yield the names, keys and texts that are probably typos, once at each place."""
     seen: set[Span] = set()
     for finding in _typos(file):
@@ -341,6 +342,3 @@ def _pairs_in_place_of_attributes(file: File) -> Iterator[Finding]:
             if second in inputs and _is_read_once(file, second):
                 message = "this prints a pair in parentheses"
                 yield Finding.suggest(place, message, f"{first}.{second}").shifted(located.start)
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)

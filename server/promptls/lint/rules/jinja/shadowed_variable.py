@@ -47,7 +47,7 @@ from typing import Final
 
 from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.unmatched_names import adds_up, in_namespace, is_lost, names_in_scope
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Severity, each_chunk, rule
 from promptls.semantic.names.file_names import chunk_bindings, pass_outline
 from promptls.semantic.names.scopes import (
     GLOBALS,
@@ -69,7 +69,8 @@ Step = tuple[NameEvent, int]
 """An event that may hide a name, and the offset of its chunk."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="information", kinds=JINJA_KINDS)
+def shadowed_variable(file: File) -> Iterator[Finding]:
     """Yield the names that hide another one."""
     inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
     resolver = Resolver()
@@ -243,6 +244,3 @@ def _hiding_known(chunk: Chunk) -> Iterator[Finding]:
             severity: Severity | None = "hint" if binding.kind == "parameter" else None
             message = f"this hides the `{binding.name}` of {owner}"
             yield Finding(binding.span, message, severity=severity)
-
-
-RULE = Rule(check, severity="information", kinds=JINJA_KINDS)

@@ -45,7 +45,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.unmatched_names import given_names
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
@@ -164,7 +164,8 @@ _keys: Final = summary(
 """The attributes that the tags read."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=PARTS_KINDS)
+def single_brace(file: File) -> Iterator[Finding]:
     """Yield the names of variables in single braces, and single braces after tags."""
     yield from _stray_braces(file)
     ends = spaced_tags(file)
@@ -368,6 +369,3 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
             span = Span(stray[0].span.end, stray[0].span.end + 1)
             fix = Fix("Remove this brace", (Edit(span, ""),))
             yield Finding(span, "this brace closes nothing: the model gets it as text", (fix,))
-
-
-RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -102,7 +102,7 @@ from typing import Final
 
 from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of, family
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, File, Finding, Fix, rule
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -124,6 +124,7 @@ _used_blocks: Final = summary(lambda chunk: frozenset(_block_names(chunk)), unio
 """The blocks that a piece uses through `self`."""
 
 
+@rule(severity="error", kinds=JINJA_KINDS)
 def unknown_block(file: File) -> Iterator[Finding]:
     """Yield the uses of blocks that do not exist."""
     root = file.template.source.root
@@ -175,9 +176,7 @@ def _of_super(file: File) -> Iterator[Finding]:
                 yield Finding(span, message)
 
 
-UNKNOWN_BLOCK = Rule(unknown_block, severity="error", kinds=JINJA_KINDS)
-
-
+@rule(severity="warning", kinds=PARTS_KINDS)
 def dropped_by_extends(file: File) -> Iterator[Finding]:
     """Yield the parts and blocks of the file that are never printed."""
     template = file.template
@@ -219,5 +218,3 @@ def _without_blocks(file: File, extends: TemplateReference) -> Finding:
 
 _MAX_TAG: Final = 40
 """How many characters of a tag can precede the name of its template."""
-
-DROPPED_BY_EXTENDS = Rule(dropped_by_extends, severity="warning", kinds=PARTS_KINDS)

@@ -89,8 +89,8 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
-    Rule,
     Severity,
+    rule,
 )
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.kind import Kind
@@ -105,7 +105,8 @@ from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import needed_shapes, needs_of
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)
+def undefined_variable(file: File) -> Iterator[Finding]:
     """Yield the uses of variables that are certainly undefined."""
     if file.kind is Kind.OBJECT:
         # Its inputs need not be the data that Jinja gets, so that only typos of them are certain.
@@ -442,6 +443,3 @@ def _without_data(file: File, importer: str) -> Iterator[Finding]:
             if reference.binding is None:
                 message = f"`{name}` is not there: `{file_name}` imports this file without `with context`"
                 yield Finding(reference.span, message)
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS | OBJECT_KINDS)

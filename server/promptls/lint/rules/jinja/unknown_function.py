@@ -57,7 +57,7 @@ from promptls.lint.analysis.unmatched_names import (
 from promptls.lint.analysis.unresolved_templates import lacking_imports, renamed_macros
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import added_input
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameReference
 from promptls.semantic.names.template_names import statement_at
@@ -77,7 +77,8 @@ _MIN_TYPO = 5
 _MIN_LONG = 12
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def unknown_function(file: File) -> Iterator[Finding]:
     """Yield the calls of undefined functions."""
     names = file.template.names
     if (names.called_names & names.input_names) <= _ALWAYS_DEFINED:
@@ -316,6 +317,3 @@ def _may_be_defined(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool
     files = {functions_path(snapshot, path) for path in paths}
     texts = [text_on_disk(named_file) for named_file in files if named_file is not None]
     return any(text is not None and re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

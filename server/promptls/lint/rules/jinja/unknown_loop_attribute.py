@@ -39,7 +39,7 @@ from typing import Final
 
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -50,7 +50,8 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def unknown_loop_attribute(file: File) -> Iterator[Finding]:
     """Yield unknown attributes of `loop`, only typos outside of the loops of this file, and called values."""
     yield from _called(file)
     yield from _misspelled_loops(file)
@@ -157,6 +158,3 @@ _FOREIGN_NAMES: Final = {
 """The loop attributes of other template languages, with their names in Jinja."""
 _unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _unknown_attributes(chunk)), union)
 """The unknown attributes of `loop` that a piece uses."""
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -41,7 +41,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.blocks import block_tags
@@ -287,7 +287,8 @@ _has_lazy: Final = summary(
 _has_uses: Final = summary(lambda chunk: bool(_uses(chunk)), any)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def unread_iterator(file: File) -> Iterator[Finding]:
     """Yield the iterators that are used as lists or texts, once at each place."""
     if not _has_lazy(file.chunks):
         return
@@ -352,6 +353,3 @@ def _added(chunk: Chunk, use: _Use, span: Span, added: str) -> Fix:
     if use.is_indexed and chunk.text[span.end : span.end + 1] != ")":
         edits = (Edit(span, f"({chunk.text[span.start : span.end]} | {added})"),)
     return Fix(f"Add `| {added}`", edits)
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

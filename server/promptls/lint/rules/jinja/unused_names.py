@@ -111,8 +111,8 @@ from promptls.lint.analysis.unmatched_names import (
 )
 from promptls.lint.analysis.unresolved_templates import lacking_imports, meant_alias, renamed_macros
 from promptls.lint.fixes.tag_fixes import block_span, removed_tag, tag_at
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity
-from promptls.lint.rules.jinja import unknown_function
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, rule
+from promptls.lint.rules.jinja.unknown_function import unknown_function
 from promptls.semantic.names.scopes import Binding
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import has_tag_problem, tag_tree
@@ -121,6 +121,7 @@ from promptls.text.suggest import is_typo
 from promptls.workspace.contract import contract_of, names_handed_on
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 def unused_import(file: File) -> Iterator[Finding]:
     """Yield the imported names that are never read."""
     unused = [*unread(file, "import")]
@@ -159,9 +160,7 @@ def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
         yield Fix("Remove this import", (removal,), preferred=True)
 
 
-UNUSED_IMPORT = Rule(unused_import, severity="warning", kinds=JINJA_KINDS)
-
-
+@rule(severity="warning", kinds=JINJA_KINDS)
 def unused_macro(file: File) -> Iterator[Finding]:
     """Yield the macros that are never used."""
     if not file.template.has_parts:
@@ -220,9 +219,6 @@ def _finding(file: File, binding: Binding, message: str) -> Finding:
     return Finding(binding.span, message, fixes, unnecessary=True)
 
 
-UNUSED_MACRO = Rule(unused_macro, severity="warning", kinds=JINJA_KINDS)
-
-
 _CHANGING_METHODS: Final = frozenset(
     {
         "add",
@@ -242,6 +238,7 @@ _CHANGING_METHODS: Final = frozenset(
 """The methods of lists, sets and mappings that are called for their side effects."""
 
 
+@rule(severity="warning", kinds=JINJA_KINDS)
 def unused_variable(file: File) -> Iterator[Finding]:
     """Yield the variables, and the attributes of namespaces, that are never read."""
     yield from _variables(file)
@@ -321,6 +318,3 @@ def _has_side_effect(value: Expression) -> bool:
         and isinstance(value.function, Attribute)
         and value.function.name in _CHANGING_METHODS
     )
-
-
-UNUSED_VARIABLE = Rule(unused_variable, severity="warning", kinds=JINJA_KINDS)

@@ -54,7 +54,7 @@ from typing import Final, TypeAlias
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.loop_names import looped_names, looped_paths
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.file_names import FileNames, chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.scopes import BINDING_KINDS, Binding, chunk_events
@@ -367,7 +367,8 @@ _OWN: Final = {
 """The global functions of Jinja, except for `dict` and `namespace`, which take any keyword arguments."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="error", kinds=JINJA_KINDS)
+def wrong_arguments(file: File) -> Iterator[Finding]:
     """Yield the wrong arguments of calls, filters and tests."""
     yield from _of_filters_and_tests(file)
     if called_names(file.chunks):
@@ -560,6 +561,3 @@ def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
         if callee.is_macro and not callee.takes_caller and is_call_block(chunk, start, call):
             message = f"`{callee.signature.name}` never uses `caller`, and a `call` block passes one"
             yield Finding(place.shifted(start), message)
-
-
-RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

@@ -84,7 +84,7 @@ from collections.abc import Iterable, Iterator
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow, text_start, without_entry
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, each_chunk, rule
 from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
 from promptls.semantic.object_data import plain_data
 from promptls.syntax.chunk import Chunk
@@ -93,6 +93,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
 
+@rule(severity="hint", kinds=EVALUATION_KINDS)
 @each_chunk
 def unused_ice_token(chunk: Chunk) -> Iterator[Finding]:
     """Yield the tokens that are never replaced."""
@@ -143,9 +144,7 @@ def _without(chunk: Chunk, template: EvaluationTemplate) -> tuple[Fix, ...]:
     return (Fix(f"Remove the `ice_token` and `{token.text}`", tuple(edits)),)
 
 
-UNUSED_ICE_TOKEN = Rule(unused_ice_token, severity="hint", kinds=EVALUATION_KINDS)
-
-
+@rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk
 def missing_ice_token(chunk: Chunk) -> Iterator[Finding]:
     """Yield the problems with the tokens for examples."""
@@ -338,6 +337,3 @@ def _item_edit(text: str, body: Mapping, mark: str) -> Edit | None:
         last = begin.items[-1].span.end
         return Edit(Span(last, last), f'\n{indentation(text, begin.span.start)}- "{mark}"')
     return None
-
-
-MISSING_ICE_TOKEN = Rule(missing_ice_token, severity="error", kinds=EVALUATION_KINDS)

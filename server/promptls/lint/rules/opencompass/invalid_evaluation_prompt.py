@@ -61,7 +61,7 @@ from promptls.dialects.opencompass.vocabulary import (
 )
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, added_entry, as_list, is_flow, key_behind, without_entry
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
     Evaluation,
@@ -82,8 +82,9 @@ from promptls.text.suggest import is_close, is_typo
 _ROUNDS: Final = "[{role: HUMAN}, {role: BOT, generate: true}]"
 
 
+@rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def invalid_evaluation_prompt(chunk: Chunk) -> Iterator[Finding]:
     """Yield what OpenCompass refuses."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -446,6 +447,3 @@ def _lost_turns(meta: DeclaredMetaTemplate) -> Iterator[Finding]:
     ):
         message = "the model writes the turns of this role: the question is not sent"
         yield Finding(generated.entries[generated.indexes["generate"]].key.span, message, severity="warning")
-
-
-RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

@@ -56,7 +56,7 @@ from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, DIALOGUE_ROLES, LABEL_INFERENCERS
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
+from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
@@ -90,8 +90,9 @@ def _answers(file: File) -> tuple[tuple[str, int], ...]:
     return tuple((answer, row.number) for (answer,), row in rows_by_values(Path(test), (column,)).items())
 
 
+@rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk_given(_answers)
-def check(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Finding]:
+def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> Iterator[Finding]:
     """Yield the invalid labels of templates."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -337,6 +338,3 @@ def _key_of(template: EvaluationTemplate) -> Span:
     """Return the span of the key `template`."""
     entry = template.mapping.entry("template") if template.mapping else None
     return (entry or template.entry).key.span
-
-
-RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

@@ -48,7 +48,7 @@ from promptls.dialects.opencompass.vocabulary import (
 )
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import without_entry
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, each_chunk, rule
 from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
@@ -64,8 +64,9 @@ from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_t
 from promptls.text.suggest import is_typo
 
 
+@rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def retriever_mismatch(chunk: Chunk) -> Iterator[Finding]:
     """Yield the problems of the retriever."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.retriever is None:
@@ -231,6 +232,3 @@ def _items(body: Node, keys: Iterable[str]) -> list[Scalar]:
         for item in (section.items if isinstance(section, Sequence) else (section,))
         if isinstance(item, Scalar)
     ]
-
-
-RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

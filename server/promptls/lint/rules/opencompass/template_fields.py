@@ -90,7 +90,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk, each_chunk_given
+from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
@@ -113,6 +113,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
 
+@rule(severity="warning", kinds=EVALUATION_KINDS)
 @each_chunk
 def output_column_leak(chunk: Chunk) -> Iterator[Finding]:
     """Yield the places of the answer's column where it is not masked."""
@@ -158,9 +159,6 @@ def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
     return ""
 
 
-OUTPUT_COLUMN_LEAK = Rule(output_column_leak, severity="warning", kinds=EVALUATION_KINDS)
-
-
 def _dataset_columns(file: File) -> tuple[str, ...]:
     """Return the columns of the rows that are asked; empty if they are not known."""
     from promptls.datasets.dataset_files import known_columns
@@ -171,6 +169,7 @@ def _dataset_columns(file: File) -> tuple[str, ...]:
     return known_columns(Path(test)).columns if test else ()
 
 
+@rule(severity="warning", kinds=EVALUATION_KINDS)
 @each_chunk_given(_dataset_columns)
 def unknown_field(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the fields without a column, and the columns that Jinja replaces."""
@@ -406,6 +405,3 @@ def _declared(evaluation: Evaluation) -> Iterator[str]:
         yield from (text for item in keys.items if (text := scalar_text(item)))
     if output := evaluation.root.text("output_key"):
         yield output
-
-
-UNKNOWN_FIELD = Rule(unknown_field, severity="warning", kinds=EVALUATION_KINDS)

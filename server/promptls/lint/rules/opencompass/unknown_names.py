@@ -125,7 +125,7 @@ from promptls.dialects.opencompass.vocabulary import (
     TURN_KEYS,
 )
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
     Evaluation,
@@ -148,6 +148,7 @@ _NUMBERS: Final = tuple(
 """Keys of an inferencer, a model or a retriever whose values are numbers."""
 
 
+@rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk
 def unknown_evaluation_key(chunk: Chunk) -> Iterator[Finding]:
     """Yield the unknown keys and classes."""
@@ -262,9 +263,7 @@ def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Findi
         yield misspelled(class_span(value, kind), f"OpenCompass has no {what} `{kind}`", kind, meant)
 
 
-UNKNOWN_EVALUATION_KEY = Rule(unknown_evaluation_key, severity="error", kinds=EVALUATION_KINDS)
-
-
+@rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk
 def unknown_dialogue_role(chunk: Chunk) -> Iterator[Finding]:
     """Yield the roles that OpenCompass will not find."""
@@ -395,6 +394,3 @@ def _meant(role: str | None) -> str | None:
     if role is None:
         return None
     return next((each for each in DIALOGUE_ROLES if is_typo(role, each)), ROLE_SYNONYMS.get(role.upper()))
-
-
-UNKNOWN_DIALOGUE_ROLE = Rule(unknown_dialogue_role, severity="error", kinds=EVALUATION_KINDS)

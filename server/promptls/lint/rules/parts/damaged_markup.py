@@ -80,7 +80,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, File, Finding, Rule, each_chunk
+from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, File, Finding, each_chunk, rule
 from promptls.semantic.parts import FENCE, Content, chunk_branches, chunk_contents, text_with_digits
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
@@ -91,6 +91,7 @@ from promptls.text.suggest import is_close, is_typo
 _LOST: Final = re.compile("\ufffd+")
 
 
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def damaged_text(file: File) -> Iterator[Finding]:
     """Yield the first lost character of a file that is not UTF-8, or all that are in the file itself."""
     for located in file.chunks.where(_has_lost):
@@ -114,9 +115,6 @@ _has_lost: Final = summary(lambda chunk: bool(_lost(chunk)), any)
 
 def _is_in_comment(chunk: Chunk, span: Span) -> bool:
     return any(tag.kind == "comment" for tag in chunk.tags_at(span))
-
-
-DAMAGED_TEXT = Rule(damaged_text, severity="warning", kinds=DECLARING_KINDS)
 
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")
@@ -181,6 +179,7 @@ def _is_enclosed(text: str, tag: re.Match[str]) -> bool:
 _has_marks: Final = summary(lambda chunk: bool(_marks(chunk)), any)
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 def broken_markup(file: File) -> Iterator[Finding]:
     """Yield the tags and fences that are not closed."""
     yield from _fences(file)
@@ -312,6 +311,3 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
     else:  # any of the fences may be the one that lacks its end
         message = f"one of the {len(fences)} code fences up to here is not closed"
         yield Finding(Span(*opening.span("mark")), message, severity="hint")
-
-
-BROKEN_MARKUP = Rule(broken_markup, severity="warning", kinds=PARTS_KINDS)

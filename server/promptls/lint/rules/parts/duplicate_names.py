@@ -81,8 +81,8 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
-    Rule,
     each_chunk,
+    rule,
 )
 from promptls.lint.rules.header.example_entries import meant_by_repeated_input
 from promptls.semantic.kind import Kind
@@ -182,6 +182,7 @@ class _Duplicate(NamedTuple):
         return self._replace(first=self.first.shifted(by), again=self.again.shifted(by))
 
 
+@rule(severity="warning", kinds=YAML_KINDS)
 def duplicate_key(file: File) -> Iterator[Finding]:
     """Yield the keys that occur twice in a part, or in a mapping of the file's declarations."""
     if file.kind in PARTS_KINDS:
@@ -282,9 +283,6 @@ def _in_list(file: File, names: Sequence) -> Iterator[Finding]:
             seen.add(name)
 
 
-DUPLICATE_KEY = Rule(duplicate_key, severity="warning", kinds=YAML_KINDS)
-
-
 class _Names(NamedTuple):
     """The names of a piece's parts, and those that more than one part has."""
 
@@ -310,6 +308,7 @@ _MAX_EARLIER: Final = 50
 _names: Final = summary(_of_chunk, _join)
 
 
+@rule(severity="information", kinds=PARTS_KINDS)
 def duplicate_part_name(file: File) -> Iterator[Finding]:
     """Yield the names that an earlier part, or section of the part, of the same rendering has."""
     yield from _sections(file)
@@ -370,5 +369,3 @@ def _fresh(name: str, taken: frozenset[str]) -> str:
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][\w .()/-]*")
-
-DUPLICATE_PART_NAME = Rule(duplicate_part_name, severity="information", kinds=PARTS_KINDS)

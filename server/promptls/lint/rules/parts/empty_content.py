@@ -36,7 +36,7 @@ from typing import Final
 
 from promptls.lint.analysis.part_values import may_be_filled, may_print
 from promptls.lint.fixes.tag_fixes import whole_lines
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, each_chunk, rule
 from promptls.semantic.parts import Part, chunk_contents, chunk_items, tags_outside
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
@@ -47,8 +47,9 @@ _PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
 """Blocks whose body is not printed in place."""
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def empty_content(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys without a value in parts of the chunk."""
     found = [*_without_value(chunk)]
     reported = {finding.span for finding in found}
@@ -154,6 +155,3 @@ def _has_no_items(entry: Entry) -> bool:
     if isinstance(value, Scalar):
         return value.tag == "null"
     return not (value.items if isinstance(value, Sequence) else value.entries)
-
-
-RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

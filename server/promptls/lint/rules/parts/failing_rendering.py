@@ -59,7 +59,7 @@ from typing import Final
 from promptls.dialects.prompt_poet.failures import NO_NAMESPACE
 from promptls.lint.analysis.sampled_values import sample_problems, texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
-from promptls.lint.rule import File, Finding, RelatedInformation, Rule
+from promptls.lint.rule import File, Finding, RelatedInformation, rule
 from promptls.rendering.file_rendering import describe_sample
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.rendering.samples import Sample
@@ -82,7 +82,8 @@ _IN_HEADER: Final = {"functions": "functions"}
 """Failures that are reported at a key of the header; `invalid-sample` reports those of `samples`."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="error", kinds=frozenset({Kind.PARTS, Kind.EVALUATION}), needs="rendering")
+def failing_rendering(file: File) -> Iterator[Finding]:
     """Yield the failure of a rendering, if it failed before YAML was parsed."""
     rendering = file.rendering
     if rendering is None:
@@ -240,6 +241,3 @@ def _has_error(file: File) -> bool:
     return any(
         finding.severity == "error" or any(fix.preferred for fix in finding.fixes) for finding in file.found
     )
-
-
-RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS, Kind.EVALUATION}), needs="rendering")

@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, each_chunk, rule
 from promptls.semantic.parts import FENCE, chunk_contents, text_with_digits
 from promptls.syntax.chunk import Chunk
 from promptls.text.errors import trailing_comma
@@ -54,8 +54,9 @@ _MAX_LINE: Final = 300
 """How many characters an object has at most whose quotes are counted."""
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def invalid_json_example(chunk: Chunk) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents of a chunk."""
     for content in chunk_contents(chunk) if _OBJECT.search(chunk.text) else ():
         start = content.value.span.start
@@ -161,6 +162,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -141,7 +141,7 @@ from typing import Final, NamedTuple
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_behind, without_entry
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk, each_chunk_given
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.parts import Part, chunk_branches, chunk_items, column_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
@@ -161,6 +161,7 @@ def _is_allowed(file: File) -> bool:
     return any(call.allows_tokens for path in paths for call in calls_to(file.snapshot, path))
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 @each_chunk_given(_is_allowed)
 def preset_tokens(chunk: Chunk, is_allowed: bool) -> Iterator[Finding]:
     """Yield the `tokens` of the chunk's parts and sections."""
@@ -186,9 +187,7 @@ def _is_null(entry: Entry) -> bool:
     return isinstance(value, Scalar) and value.tag == "null" and not value.dynamic
 
 
-PRESET_TOKENS = Rule(preset_tokens, severity="warning", kinds=PARTS_KINDS)
-
-
+@rule(severity="error", kinds=PARTS_KINDS)
 @each_chunk
 def content_and_sections(chunk: Chunk) -> Iterator[Finding]:
     """Yield the second of the keys `content` and `sections`, for each part of the chunk that has both."""
@@ -220,9 +219,6 @@ def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:
     return None
 
 
-CONTENT_AND_SECTIONS = Rule(content_and_sections, severity="error", kinds=PARTS_KINDS)
-
-
 _FOREIGN_NAMES: Final = {
     "body": "content",
     "expected_keys": "expected_template_data_keys",
@@ -236,6 +232,7 @@ _FOREIGN_NAMES: Final = {
 """Keys of a part in other libraries, with their equivalents."""
 
 
+@rule(severity="error", kinds=PARTS_KINDS)
 @each_chunk
 def unknown_part_key(chunk: Chunk) -> Iterator[Finding]:
     """Yield the unknown keys of the chunk's parts."""
@@ -297,14 +294,12 @@ def _found(span: Span, key: str) -> Finding:
     return Finding.suggest(span, message, meant, preferred=key.lower() == meant)
 
 
-UNKNOWN_PART_KEY = Rule(unknown_part_key, severity="error", kinds=PARTS_KINDS)
-
-
 _TEXTS: Final = frozenset({"content", "sections"})
 _NAMED_ROLE: Final = re.compile(r"(system|assistant)(?![^\W_])")
 """The name of a part that begins with a role other than the default one."""
 
 
+@rule(severity="error", kinds=PARTS_KINDS)
 def missing_part_key(file: File) -> Iterator[Finding]:
     """Yield the missing required keys of parts; one hint for chat messages that all lack a name.
 
@@ -502,6 +497,3 @@ def _may_be_completed(chunk: Chunk, part: Part) -> bool:
         if not (isinstance(value, Scalar) and value.style in {"|", ">"}):
             return True
     return False
-
-
-MISSING_PART_KEY = Rule(missing_part_key, severity="error", kinds=PARTS_KINDS)

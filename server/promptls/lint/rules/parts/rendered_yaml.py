@@ -58,14 +58,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.lint.rules.parts import empty_content, wrong_part_type
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation, rule
+from promptls.lint.rules.parts.empty_content import empty_content
 from promptls.lint.rules.parts.part_keys import (
-    CONTENT_AND_SECTIONS,
-    MISSING_PART_KEY,
-    PRESET_TOKENS,
-    UNKNOWN_PART_KEY,
+    content_and_sections,
+    missing_part_key,
+    preset_tokens,
+    unknown_part_key,
 )
+from promptls.lint.rules.parts.wrong_part_type import wrong_part_type
 from promptls.lint.rules.whitespace.glued_text import glued_part
 from promptls.lint.rules.whitespace.line_breaks import lost_line_break
 from promptls.rendering.file_rendering import describe_sample
@@ -95,19 +96,20 @@ _COMMENT: Final = re.compile(
 )
 """A block, which may be empty, and directly before the YAML error a line on which a comment may begin."""
 _STATIC: Final = (
-    CONTENT_AND_SECTIONS,
-    empty_content.RULE,
-    MISSING_PART_KEY,
-    PRESET_TOKENS,
-    UNKNOWN_PART_KEY,
-    wrong_part_type.RULE,
+    content_and_sections,
+    empty_content,
+    missing_part_key,
+    preset_tokens,
+    unknown_part_key,
+    wrong_part_type,
 )
 """The rules that check parts without a rendering."""
-_ALSO_HINTS: Final = (MISSING_PART_KEY, PRESET_TOKENS)
+_ALSO_HINTS: Final = (missing_part_key, preset_tokens)
 """Those whose hints are about the failure too."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="error", kinds=frozenset({Kind.PARTS}), needs="rendering")
+def rendered_yaml(file: File) -> Iterator[Finding]:
     """Yield the failure of parsing the rendered YAML, at the place that caused it."""
     rendering = file.rendering
     if rendering is None:
@@ -119,7 +121,7 @@ def check(file: File) -> Iterator[Finding]:
         if failure.any_word or failure.span is not None:
             yield from _ends_block(file, failure)
         return
-    if any(lost_line_break(file)) or any(glued_part(file)):
+    if any(lost_line_break.check(file)) or any(glued_part.check(file)):
         return
     if any(_is_broken(file, path) for path in file.snapshot.included(file.path)):
         return
@@ -350,6 +352,3 @@ def _fixes(failure: RenderFailure, file: File) -> tuple[Fix, ...]:
     span = expressions[0].span.shifted(start + tag.span.start)
     written = file.template.source.slice(span)
     return (Fix("Escape it", (Edit(span, f"escape_special_characters({written})"),)),)
-
-
-RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS}), needs="rendering")

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from promptls.lint.analysis.part_values import flowing
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.header import Declarations
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_contents
@@ -266,7 +266,8 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
         yield Finding(span, message, severity="hint")
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=JINJA_KINDS)
+def special_token(file: File) -> Iterator[Finding]:
     """Yield the special tokens in contents, including those printed by variables, macros and tags."""
     yield from _written(file)
     encoding, refused = _refused(file.template.declarations, file.project)
@@ -281,6 +282,3 @@ def _refused(declarations: Declarations, project: Project) -> tuple[str, frozens
     """Return the encoding of a file, and its special tokens."""
     encoding = declarations.settings.encoding or project.encoding
     return encoding, _OF_EVERY_ENCODING | _ADDITIONAL.get(encoding, frozenset())
-
-
-RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

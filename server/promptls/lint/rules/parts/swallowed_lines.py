@@ -79,7 +79,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import ROLES
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -93,6 +93,7 @@ _KEY: Final = re.compile(rf"(?P<key>role(?=:[ ]+(?:{'|'.join(ROLES)})$)|truncati
 _FIELD: Final = re.compile(r"[\w-]+:")
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 @each_chunk
 def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
     """Yield the first of the swallowed keys of each part."""
@@ -134,9 +135,6 @@ def _line_start(chunk: Chunk, line: Span) -> int:
     return chunk.text.rfind("\n", 0, line.start) + 1
 
 
-SWALLOWED_KEY = Rule(swallowed_key, severity="warning", kinds=PARTS_KINDS)
-
-
 _WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")
 """A number or single word directly after the `#`, as in a ticket number or hashtag."""
 _COMMENTED_FIELD: Final = re.compile(r"#\S*\{\w+\}")
@@ -149,6 +147,7 @@ _LINE: Final = re.compile(r"^[ ]+(?P<text>\S.*)$", re.MULTILINE)
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 
+@rule(severity="warning", kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT}))
 def swallowed_text(file: File) -> Iterator[Finding]:
     """Yield comments and anchors that are probably part of a text, and unclosed comments."""
     yield from _comments(file)
@@ -249,8 +248,3 @@ def _fix(chunk: Chunk, key: Span, value: Span, comment: Span) -> Fix:
         indent = " " * (column_of(chunk, key.start) + 2)
         return Fix("Make it a block", (Edit(whole, f"|\n{indent}{text}"),))
     return Fix("Quote it", (Edit(whole, f'"{text}"'),))
-
-
-SWALLOWED_TEXT = Rule(
-    swallowed_text, severity="warning", kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT})
-)

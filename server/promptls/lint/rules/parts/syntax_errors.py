@@ -120,7 +120,7 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
-    Rule,
+    rule,
 )
 from promptls.lint.rules.jinja.single_brace import missed_end, spaced_tags
 from promptls.lint.rules.parts.unanalyzed_files import CONFLICT, CONFLICT_MESSAGE
@@ -139,6 +139,7 @@ _MAX_PROBLEMS: Final = 20
 """The fixes of further errors are offered without being tried: each trial reads the file again."""
 
 
+@rule(severity="error", kinds=DECLARING_KINDS)
 def jinja_syntax(file: File) -> Iterator[Finding]:
     """Yield the Jinja errors of the file."""
     yield from syntax_findings(file, "jinja", jinja_fixes)
@@ -198,9 +199,7 @@ def _count(template: Template, problem: SyntaxProblem, start: int, end: int) -> 
     )
 
 
-JINJA_SYNTAX = Rule(jinja_syntax, severity="error", kinds=DECLARING_KINDS)
-
-
+@rule(severity="error", kinds=YAML_KINDS)
 def yaml_syntax(file: File) -> Iterator[Finding]:
     """Yield the YAML errors of the file; `invalid-json` reports those of JSON."""
     if file.template.source.language.host is Host.JSON:
@@ -214,9 +213,6 @@ def yaml_syntax(file: File) -> Iterator[Finding]:
             yield finding
 
 
-YAML_SYNTAX = Rule(yaml_syntax, severity="error", kinds=YAML_KINDS)
-
-
 _KEY: Final = re.compile(
     r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg|format_version|original_hash'
     r'|metric_type|allowed_values|response_model_info)"[ \t]*:'
@@ -225,6 +221,7 @@ _MIN_KEYS: Final = 3
 """The number of prompt object keys that identify a broken file as a prompt object."""
 
 
+@rule(severity="error", kinds=OBJECT_KINDS | EVALUATION_KINDS | {Kind.OTHER})
 def invalid_json(file: File) -> Iterator[Finding]:
     """Yield the first error of the JSON."""
     if not is_json_file(file.path) or file.snapshot.project(file.path).excludes(file.path):
@@ -269,6 +266,3 @@ def _wants_key(text: str, offset: int) -> bool:
         start = len(text) - len(text.removeprefix("\ufeff"))
         return error.pos + start == offset and error.msg.startswith("Expecting property name")
     return False
-
-
-INVALID_JSON = Rule(invalid_json, severity="error", kinds=OBJECT_KINDS | EVALUATION_KINDS | {Kind.OTHER})

@@ -197,7 +197,7 @@ from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.prompt_parts import Block, truncation_blocks
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.fixes.yaml_edits import without_entry
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, rule
 from promptls.lint.rules.parts.part_keys import meant_key
 from promptls.rendering.file_rendering import RowTokens, describe_sample, part_place, rendered_parts
 from promptls.rendering.outcome import RenderedPart, Rendering
@@ -216,6 +216,7 @@ from promptls.text.positions import Span, line_end
 from promptls.workspace.contract import included_part_names
 
 
+@rule(severity="information", kinds=frozenset({Kind.PARTS}))
 def no_truncatable_part(file: File) -> tuple[Finding, ...]:
     """Yield a finding at the declared limit if no part can be truncated."""
     declarations = file.template.declarations
@@ -261,9 +262,6 @@ def _is_positive(value: object) -> bool:
         return float(value.text) > 0
     except ValueError:
         return True
-
-
-NO_TRUNCATABLE_PART = Rule(no_truncatable_part, severity="information", kinds=frozenset({Kind.PARTS}))
 
 
 _COUNTS: Final = {"index": "revindex", "index0": "revindex0"}
@@ -319,6 +317,7 @@ def _count(node: Expression) -> Attribute | None:
             return None
 
 
+@rule(severity="information", kinds=PARTS_KINDS)
 def newest_truncated_first(file: File) -> Iterator[Finding]:
     """Yield the priorities that grow with the iterations of the loop around them."""
     root = file.template.source.root
@@ -355,13 +354,11 @@ _any_growing: Final = summary(lambda chunk: bool(_growing(chunk)), any)
 """Whether a piece has a priority that grows with a loop."""
 
 
-NEWEST_TRUNCATED_FIRST = Rule(newest_truncated_first, severity="information", kinds=PARTS_KINDS)
-
-
 _MAX_NAMES = 3
 """The maximum number of part names in a message."""
 
 
+@rule(severity="warning", kinds=frozenset({Kind.PARTS}), needs="rendering")
 def question_truncated_first(file: File) -> Iterator[Finding]:
     """Yield a finding at the priority of the question's part, if the part is in the file itself."""
     rendering = file.rendering
@@ -482,15 +479,11 @@ def _fixes(file: File, placed: PlacedPart) -> tuple[Fix, ...]:
     return () if removed is None else (Fix("Never cut the question", (removed,)).shifted(placed.start),)
 
 
-QUESTION_TRUNCATED_FIRST = Rule(
-    question_truncated_first, severity="warning", kinds=frozenset({Kind.PARTS}), needs="rendering"
-)
-
-
 _MAX_REMOVED = 4
 """The maximum number of part names in a message."""
 
 
+@rule(severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="rendering")
 def over_token_limit(file: File) -> Iterator[Finding]:
     """Yield a finding at the limit or, if it is declared elsewhere, at the part that exceeds it."""
     rendering = file.rendering
@@ -556,8 +549,3 @@ def _place(file: File, made: Rendering, limit: int) -> Span:
     )
     placed = next(crossing, parts[0] if parts else None)
     return part_place(placed) if placed else file.template.source.line_span(0)
-
-
-OVER_TOKEN_LIMIT = Rule(
-    over_token_limit, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="rendering"
-)

@@ -75,7 +75,7 @@ from typing import Final, NamedTuple
 from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, rule
 from promptls.semantic.kind import Kind, kind_of
 from promptls.syntax.language import Host
 from promptls.syntax.source import Source
@@ -84,6 +84,7 @@ from promptls.text.suggest import is_close
 from promptls.workspace.disk import has_prompt_name
 
 
+@rule(severity="error", kinds=frozenset({Kind.OTHER}))
 def unchecked_file(file: File) -> Iterator[Finding]:
     """Yield the reason that the file is not analyzed, if it is a file for promptls."""
     refusal = file.template.source.refusal
@@ -91,9 +92,6 @@ def unchecked_file(file: File) -> Iterator[Finding]:
     is_prompt = has_prompt_name(file.path) or project.includes(file.path)
     if refusal is not None and is_prompt and not project.excludes(file.path):
         yield Finding(refusal.span, refusal.message)
-
-
-UNCHECKED_FILE = Rule(unchecked_file, severity="error", kinds=frozenset({Kind.OTHER}))
 
 
 _WRAPPERS: Final = "messages|parts|prompts?|chat|conversation|template|turns"
@@ -312,6 +310,7 @@ def _edit(text: str, edits: Sequence[tuple[Span, str]]) -> str:
     return "".join([*pieces, text[position:]])
 
 
+@rule(severity="warning", kinds=frozenset({Kind.OTHER, Kind.SECTION}))
 def unrecognized_prompt(file: File) -> Iterator[Finding]:
     """Yield the reason that the file is not recognized as a prompt."""
     if not has_prompt_name(file.path) or file.snapshot.project(file.path).excludes(file.path):
@@ -328,8 +327,3 @@ def unrecognized_prompt(file: File) -> Iterator[Finding]:
     if near is not None:
         fix = Fix(near.fix, tuple(Edit(span, text) for span, text in near.edits))
         yield Finding(near.span, near.message, (fix,) if near.edits else ())
-
-
-UNRECOGNIZED_PROMPT = Rule(
-    unrecognized_prompt, severity="warning", kinds=frozenset({Kind.OTHER, Kind.SECTION})
-)

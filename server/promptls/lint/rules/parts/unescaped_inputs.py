@@ -88,7 +88,7 @@ from typing import Any, Final
 from promptls.lint.analysis.call_problems import call_problems
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each, shows_all
 from promptls.lint.analysis.unmatched_names import samples_of
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.flow.analysis import FlowAnalysis
 from promptls.semantic.flow.shapes import analyzes, used_shapes
 from promptls.semantic.parts import chunk_contents, column_of, tags_in
@@ -131,9 +131,10 @@ def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
     return chunk.text.startswith("{{", start) and chunk.text.find("}}", start) + 2 == end
 
 
+@rule(severity="hint", kinds=PARTS_KINDS)
 def unquoted_input(file: File) -> Iterator[Finding]:
     """Yield the inputs that the file prints without quotes."""
-    yield from first_of_each(file, UNQUOTED_INPUT.name, _places(file))
+    yield from first_of_each(file, unquoted_input.name, _places(file))
     yield from _in_double_quotes(file)
 
 
@@ -213,9 +214,6 @@ def _escapes(chunk: Chunk, value: PrintedInput) -> Iterator[Edit]:
         yield Edit(Span(place.end, place.end), ")")
 
 
-UNQUOTED_INPUT = Rule(unquoted_input, severity="hint", kinds=PARTS_KINDS)
-
-
 _QUOTES: Final = {"'": "single", '"': "double"}
 _ONE_LINE_VALUES: Final = frozenset({"number", "boolean", "list", "mapping"})
 _ONE_LINE_SHAPES: Final = _ONE_LINE_VALUES | {"callable"}
@@ -265,6 +263,7 @@ def _inputs_of(file: File) -> _Inputs:
     return _Inputs(names, schemas, used_shapes(template), analyzes(template))
 
 
+@rule(severity="hint", kinds=PARTS_KINDS)
 def unescaped_multiline_input(file: File) -> Iterator[Finding]:
     """Yield the inputs that are printed unescaped where a line break would change the YAML."""
     names = file.template.names
@@ -299,9 +298,9 @@ def unescaped_multiline_input(file: File) -> Iterator[Finding]:
             is_text = True
             message = f"{multiline[value.name]} `{value.text}` with a line break: {_effect(value)}"
         elif shows_hints and (
-            shows_all(file, UNESCAPED_MULTILINE_INPUT.name) or not _names_one_line(value.text)
+            shows_all(file, unescaped_multiline_input.name) or not _names_one_line(value.text)
         ):
-            shows_hints = shows_all(file, UNESCAPED_MULTILINE_INPUT.name)
+            shows_hints = shows_all(file, unescaped_multiline_input.name)
             severity, message = None, _message(value)
         else:
             continue
@@ -403,6 +402,3 @@ def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]
     yield Fix("Escape it", (Edit(value.expression, f"escape_special_characters({written})"),))
     if value.style == "|" and value.indent is not None and value.expression == value.span:
         yield Fix("Indent its lines", (Edit(value.expression, f"{written} | indent({value.indent})"),))
-
-
-UNESCAPED_MULTILINE_INPUT = Rule(unescaped_multiline_input, severity="hint", kinds=PARTS_KINDS)

@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import File, Finding, Rule
+from promptls.lint.rule import File, Finding, rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -100,7 +100,8 @@ def _sum(counts: list[int]) -> int:
 _answers: Final = summary(_count_answers, _sum)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="hint", kinds=frozenset({Kind.PARTS}))
+def uneven_examples(file: File) -> Iterator[Finding]:
     """Yield the parts that break the pattern of the examples around them."""
     if _answers(file.chunks) < _MIN_EXAMPLES or file.template.references:
         return
@@ -151,6 +152,3 @@ def _left_behind(turns: Sequence[_Turn]) -> Iterator[Finding]:
         priority = others.pop()
         message = f"this is never cut, and all other examples have the `truncation_priority` {priority}"
         yield Finding(odd[0].place, message)
-
-
-RULE = Rule(check, severity="hint", kinds=frozenset({Kind.PARTS}))

@@ -40,7 +40,7 @@ from promptls.lint.analysis.part_values import BoundValues, printed_values
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import colon_end
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.parts import Part, chunk_items, written_span
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -87,7 +87,8 @@ def _in_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 yield from _of_entry(chunk, part, entry, project)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="warning", kinds=PARTS_KINDS)
+def unknown_role(file: File) -> Iterator[Finding]:
     """Yield the unknown roles of parts, and unknown roles assigned to variables that are used as roles."""
     yield from _in_chunk(file)
     roles = file.project.roles
@@ -158,6 +159,3 @@ def _in_branches(chunk: Chunk, entry: Entry, value: Scalar) -> Iterator[Finding]
     for _, span, condition in printed_values(chunk, entry.key.span, value):
         if condition:
             yield Finding(span, f"where `{condition}` is false, this role is empty")
-
-
-RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

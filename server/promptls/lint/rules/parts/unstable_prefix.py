@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import File, Finding, Rule
+from promptls.lint.rule import File, Finding, rule
 from promptls.rendering.varying_prefix import PromptChange
 from promptls.semantic.kind import Kind
 from promptls.syntax.jinja.file_blocks import block_at
@@ -66,7 +66,8 @@ CACHE: Final = CACHES["openai"]
 """The cache whose rules are used; the others need at least as long a prefix."""
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="hint", kinds=frozenset({Kind.PARTS}), needs="rendering")
+def unstable_prefix(file: File) -> Iterator[Finding]:
     """Yield a finding at the tag that prints the first difference, or decides on it."""
     change = file.rendering.change if file.rendering is not None else None
     if change is None or not CACHE.readable(change.tokens):
@@ -116,6 +117,3 @@ def _message(file: File, tag: Tag, change: PromptChange) -> str:
         )
     what = "this text" if name is None else f"`{name}`"
     return f"{what} varies per request, so {text} cannot be prompt-cached; move them before it"
-
-
-RULE = Rule(check, severity="hint", kinds=frozenset({Kind.PARTS}), needs="rendering")

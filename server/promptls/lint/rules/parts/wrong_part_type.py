@@ -50,7 +50,7 @@ from promptls.lint.analysis.part_values import (
     printed_values_of_keys,
     refused_tags,
 )
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.parts import chunk_contents, chunk_items, written_span
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
@@ -94,7 +94,8 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
     yield from refused_tags(chunk)
 
 
-def check(file: File) -> Iterator[Finding]:
+@rule(severity="error", kinds=PARTS_KINDS)
+def wrong_part_type(file: File) -> Iterator[Finding]:
     """Yield the values of the wrong type in parts, including those of variables."""
     yield from _in_chunk(file)
     yield from bound_priorities(file)
@@ -191,6 +192,3 @@ def _is_number(value: Node) -> bool:
 
 def _quoted(chunk: Chunk, span: Span) -> Edit:
     return Edit(span, f'"{chunk.text[span.start : span.end]}"')
-
-
-RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

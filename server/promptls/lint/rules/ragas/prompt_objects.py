@@ -166,7 +166,7 @@ from promptls.dialects.ragas.saved_prompt_checks import saved_problems
 from promptls.dialects.ragas.saved_prompt_keys import has_keys_below, saved_keys
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, added_entry, colon_end, removed_item, without_entry
-from promptls.lint.rule import DECLARING_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule, Severity
+from promptls.lint.rule import DECLARING_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Severity, rule
 from promptls.semantic.kind import top_keys
 from promptls.semantic.template import Template
 from promptls.settings.header import HEADER_KEYS
@@ -177,6 +177,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 
 
+@rule(severity="error", kinds=OBJECT_KINDS)
 def invalid_prompt_object(file: File) -> Iterator[Finding]:
     """Yield the problems of the object or the saved file."""
     template = file.template
@@ -300,9 +301,7 @@ def _suggested(template: Template, key: str) -> str | None:
     return {"instruction": BLANK, "examples": "[]"}.get(key)
 
 
-INVALID_PROMPT_OBJECT = Rule(invalid_prompt_object, severity="error", kinds=OBJECT_KINDS)
-
-
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def output_key_in_inputs(file: File) -> Iterator[Finding]:
     """Yield the output key if it is also an input."""
     declarations = file.template.declarations
@@ -327,9 +326,7 @@ def _without(file: File, name: str) -> Edit | None:
     return without_entry(file.template.source.whole, keys.span, keys.entries, entry)
 
 
-OUTPUT_KEY_IN_INPUTS = Rule(output_key_in_inputs, severity="warning", kinds=DECLARING_KINDS)
-
-
+@rule(severity="warning", kinds=OBJECT_KINDS)
 def misspelled_object_key(file: File) -> Iterator[Finding]:
     """Yield the keys of the object that are similar to a known key."""
     root = file.template.root
@@ -371,14 +368,12 @@ def _in_mapping(node: Mapping, keys: AnyMapping[str, KeyFact], others: Iterable[
             yield Finding.suggest(entry.key.span, message, meant, preferred=True, severity=severity)
 
 
-MISSPELLED_OBJECT_KEY = Rule(misspelled_object_key, severity="warning", kinds=OBJECT_KINDS)
-
-
 _BRACES: Final = re.compile(r"\{\{|\}\}|[{}]")
 _DOUBLED: Final = re.compile(r"\{\{[ ]*(\w+)[ ]*\}\}")
 _FIELD: Final = re.compile(r"\{(\w+)(?:![rsa])?(?::[^{}]*)?\}")
 
 
+@rule(severity="warning", kinds=OBJECT_KINDS)
 def unescaped_brace(file: File) -> Iterator[Finding]:
     """Yield the braces that Python would read as fields."""
     root = file.template.root
@@ -503,6 +498,3 @@ def _scalars(node: Node | None) -> Iterator[Scalar]:
     elif isinstance(node, Mapping):
         for entry in node.entries:
             yield from _scalars(entry.value)
-
-
-UNESCAPED_BRACE = Rule(unescaped_brace, severity="warning", kinds=OBJECT_KINDS)

@@ -90,7 +90,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.parts import Content, chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
@@ -116,6 +116,7 @@ Chinese and Japanese have no spaces to lose.
 """
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 @each_chunk
 def glued_words(chunk: Chunk) -> Iterator[Finding]:
     """Yield the signs of output tags that remove the space between a value and a word."""
@@ -200,9 +201,6 @@ def _word_finding(span: Span, sign: Span, how: str) -> Finding:
     return Finding(span, f"this `-` removes the space: the value {how}", (fix,))
 
 
-GLUED_WORDS = Rule(glued_words, severity="warning", kinds=PARTS_KINDS)
-
-
 _HOW: Final = {
     "joined part": "it continues the previous line",
     "joined repetition": "from the second iteration on, that part continues the previous line",
@@ -214,6 +212,7 @@ _BETWEEN_PARTS: Final = frozenset(
 )
 
 
+@rule(severity="error", kinds=PARTS_KINDS, needs="rendering")
 def glued_part(file: File) -> Iterator[Finding]:
     """Yield the tags that join the part after them to other text."""
     source = file.template.source
@@ -334,6 +333,3 @@ def _part_finding(file: File, tag: _Tag, how: str, severity: Severity) -> Findin
     fix = Fix("Keep the line break", (edit,), preferred=True)
     message = f"this removes the line break before the next part: {how}"
     return Finding(span, message, (fix,), severity=severity)
-
-
-GLUED_PART = Rule(glued_part, severity="error", kinds=PARTS_KINDS, needs="rendering")

@@ -90,7 +90,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.parts import block_indent, chunk_contents, column_of
 from promptls.syntax.chunk import Chunk
@@ -101,6 +101,7 @@ _ITEM: Final = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ ]+\S")
 _MIN_ITEMS: Final = 2
 
 
+@rule(severity="warning", kinds=PARTS_KINDS)
 @each_chunk
 def folded_list(chunk: Chunk) -> Iterator[Finding]:
     """Yield the signs of folded contents that join the items of a list."""
@@ -126,9 +127,7 @@ def _is_text(line: str, indent: int) -> bool:
     return bool(line.strip()) and len(line) - len(line.lstrip()) == indent
 
 
-FOLDED_LIST = Rule(folded_list, severity="warning", kinds=PARTS_KINDS)
-
-
+@rule(severity="warning", kinds=PARTS_KINDS)
 def indented_include(file: File) -> Iterator[Finding]:
     """Yield the includes of parts that are alone on an indented line of a content."""
     source = file.template.source
@@ -168,6 +167,3 @@ def _has_parts(file: File, reference: TemplateReference) -> bool:
 
 def _is_filtered(file: File, offset: int) -> bool:
     return any(block.keyword in {"filter", "set"} for block in file.template.branches.at(offset))
-
-
-INDENTED_INCLUDE = Rule(indented_include, severity="warning", kinds=PARTS_KINDS)

@@ -153,7 +153,7 @@ from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import SPACE_MARKER
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.rendering.outcome import WhiteSpace
 from promptls.semantic.parts import Content, block_indent, chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
@@ -168,6 +168,7 @@ _MAX_SHOWN: Final = 40
 """The maximum number of characters of a tag in a message."""
 
 
+@rule(severity="error", kinds=PARTS_KINDS, needs="rendering")
 def lost_line_break(file: File) -> Iterator[Finding]:
     """Yield the first tag of the block scalar whose text is on the line of the indicator."""
     rendering = file.rendering
@@ -205,14 +206,12 @@ def _shown(text: str) -> str:
     return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN - 1]}…"
 
 
-LOST_LINE_BREAK = Rule(lost_line_break, severity="error", kinds=PARTS_KINDS, needs="rendering")
-
-
 _BREAK: Final = re.compile(r"\\[nr]")
 _SLASHED: Final = re.compile(r"(?<![\w/.<~:])/n(?=[ ]*(?:[\r\n\"']|\Z))")
 _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 
 
+@rule(severity="hint", kinds=PARTS_KINDS)
 def literal_line_break(file: File) -> Iterator[Finding]:
     """Yield the first literal line break escape of the file."""
     places = (
@@ -220,7 +219,7 @@ def literal_line_break(file: File) -> Iterator[Finding]:
         for located in file.chunks.placed()
         for found, count in _in_chunk(located.chunk)
     )
-    yield from first_of_each(file, LITERAL_LINE_BREAK.name, places)
+    yield from first_of_each(file, literal_line_break.name, places)
     yield from _slashed(file)
 
 
@@ -278,13 +277,11 @@ def _fixes_of_breaks(chunk: Chunk, content: Content, places: tuple[Span, ...]) -
     yield Fix("Break the lines here", tuple(edits))
 
 
-LITERAL_LINE_BREAK = Rule(literal_line_break, severity="hint", kinds=PARTS_KINDS)
-
-
 _Line = tuple[Tag, ...]
 """The tags of a line that consists of tags that print nothing."""
 
 
+@rule(severity="hint", kinds=PARTS_KINDS, needs="rendering")
 def blank_line_from_tag(file: File) -> Iterator[Finding]:
     """Yield the first tag of the file that leaves a blank line."""
     source = file.template.source
@@ -300,7 +297,7 @@ def blank_line_from_tag(file: File) -> Iterator[Finding]:
         for start, its in sorted(lines.items())
         for tags in sorted(its, key=lambda tags: tags[0].span)
     )
-    yield from first_of_each(file, BLANK_LINE_FROM_TAG.name, places)
+    yield from first_of_each(file, blank_line_from_tag.name, places)
 
 
 def _tags_alone(chunk: Chunk, offset: int) -> _Line:
@@ -347,9 +344,7 @@ def _fixes_of_tags(chunk: Chunk, lines: list[_Line]) -> Iterator[Fix]:
         yield Fix("Trim the lines of these tags" if len(edits) > 1 else "Trim the tag's line", tuple(edits))
 
 
-BLANK_LINE_FROM_TAG = Rule(blank_line_from_tag, severity="hint", kinds=PARTS_KINDS, needs="rendering")
-
-
+@rule(severity="information", kinds=PARTS_KINDS, needs="rendering")
 def stripped_whitespace(file: File) -> Iterator[Finding]:
     """Yield the white space at the ends of contents that is stripped from the rendering."""
     for each in file.rendering.white_space if file.rendering is not None else ():
@@ -403,6 +398,3 @@ def _stripped_finding(found: WhiteSpace, text: str) -> Finding:
         return Finding(span, message)
     marked = Edit(span, SPACE_MARKER * len(text))
     return Finding(span, f"{message}; `{SPACE_MARKER}` stays", (Fix(f"Write `{SPACE_MARKER}`", (marked,)),))
-
-
-STRIPPED_WHITESPACE = Rule(stripped_whitespace, severity="information", kinds=PARTS_KINDS, needs="rendering")
