@@ -855,6 +855,7 @@ infer = dict(partitioner=dict(type=Naive), runner=dict(type=Local))
         ("runner=", "runer=", ["runer"]),
         ("pred_postprocessor=", "pred_postprocesor=", ["pred_postprocesor"]),
         ('"BOT"', '"assistant"', ['"assistant"']),
+        ('"BOT"', '"BOTT"', ['"BOTT"']),
         ('"BOT"', '"JUDGE"', []),
         ('"BOT")', '"assistant")  # RawPromptTemplate', []),
     ],

@@ -194,7 +194,8 @@ def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
     for name, value in _named_values(own):
         if name == "pred_role" and not has_messages and isinstance(value, ast.Constant):
             role = str(value.value).upper()
-            if ROLE_SYNONYMS.get(role) == "BOT" and texts[role] == 1:
+            is_meant = ROLE_SYNONYMS.get(role) == "BOT" or (role != "BOT" and is_typo(role, "BOT"))
+            if is_meant and texts[role] == 1:
                 message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"
                 fix = Fix("Change to `BOT`", (Edit(places.span(value), '"BOT"'),), preferred=True)
                 yield Finding(places.span(value), message, (fix,), severity="warning")

@@ -8,7 +8,8 @@ In a file that declares no inputs, reports
   prompt object;
 - as a hint, one of two variables that are each read once and differ by swapped or missing letters, and a name or key
   that is written once and differs in that way from a word of the text beside it;
-- as a hint, a variable that is looped over once, if the file reads its plural;
+- as a hint, a variable that is looped over once, if the file reads its plural, and one that is read once, under a
+  condition on its plural or singular that is read nowhere else;
 - a key or attribute that is used once and differs by one letter from one that the same value has elsewhere,
   or is a misspelling of a common one such as `content`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
@@ -112,6 +113,7 @@ def _typos(file: File) -> Iterator[Finding]:
     if declared_names(file) is None:
         yield from _names(file)
         yield from _singulars(file)
+        yield from _guarded(file)
         yield from typos_of_keys(file)
         yield from typos_of_bound_keys(file)
         yield from typos_of_labels(file)
@@ -254,6 +256,21 @@ def _singulars(file: File) -> Iterator[Finding]:
             continue
         if plural in names.input_names or plural in names_in_scope(names, reference.span.start):
             yield _unknown_name(reference, plural, "hint")
+
+
+def _guarded(file: File) -> Iterator[Finding]:
+    """Yield a hint for a name that is read once, under a condition on its plural or singular, which is read nowhere else."""
+    inputs = file.template.names.input_names
+    pairs = {(name, name.removesuffix("s")) for name in inputs if name.removesuffix("s") in inputs - {name}}
+    passed = _passed(file) if pairs else frozenset()
+    for name, meant in sorted(pairs | {(singular, plural) for plural, singular in pairs}):
+        reference, test = _only_reference(file, name), _only_reference(file, meant)
+        if reference is None or test is None or reference.how == "call" or name in passed:
+            continue
+        for block in file.template.branches.at(reference.span.start):
+            is_tested = block.keyword == "if" and block.opening < test.span.start < reference.span.start
+            if is_tested and "%}" not in file.template.source.slice(Span(block.opening, test.span.start)):
+                yield _unknown_name(reference, meant, "hint")
 
 
 @chunk_fact
