@@ -11,12 +11,11 @@ from itertools import takewhile
 from string import ascii_uppercase
 from typing import Final
 
-from promptls.dialects.ragas.saved_prompt_checks import Keys, odd_keys
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.syntax.python_places import PythonPlaces, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
+from promptls.text.suggest import is_typo, odd_keys
 
 _CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
     "reader_cfg": frozenset({"input_columns", "output_column"}),
@@ -403,11 +402,9 @@ def _odd_keys(nodes: list[ast.AST], places: PythonPlaces) -> Iterator[Finding]:
     """Yield the keys in a table of mappings that are typos of a key which all others have."""
     for node in nodes:
         rows = _rows(node)
-        keys = [Keys((), (), tuple(_keys(each))) for each in rows]
-        if not all(each.names for each in keys):
-            continue
-        for row, _, name, meant in odd_keys(zip(rows, keys, strict=True)):
-            place = _key_place(row, name, places)
+        keys = [_keys(each) for each in rows]
+        for index, name, meant in odd_keys(keys) if all(keys) else ():
+            place = _key_place(rows[index], name, places)
             if place is not None:
                 message = f"no other mapping here has `{name}`; did you mean `{meant}`?"
                 fix = Fix.change_to(place, meant, preferred=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Final
@@ -16,11 +15,9 @@ from promptls.programs.program import Function, Program, binds, change_literal, 
 from promptls.security.files import is_file
 from promptls.syntax.python_places import text_of
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, nearest
+from promptls.text.suggest import is_close, nearest, odd_keys
 from promptls.workspace.python_paths import literal_path
 
-_MIN_ROWS: Final = 3
-"""How many rows are compared with one another."""
 _MAKERS: Final = ("load", "stream", "from_pandas")
 """The methods of the class that return a dataset."""
 _ATTRIBUTES: Final = frozenset({"name", "backend", "data_model"})
@@ -261,20 +258,11 @@ def _has_rows(node: ast.List) -> bool:
 def _different_keys(program: Program, rows: list[ast.Dict]) -> Iterator[Finding]:
     """Yield the keys that only one of several rows has, and that misspell the one that only it lacks."""
     written = [_keys(row, program) or frozenset() for row in rows]
-    if len(rows) < _MIN_ROWS or not all(written):
-        return
-    times = Counter(key for keys in written for key in keys)
-    lacked = {key for key, count in times.items() if count == len(rows) - 1}
-    for row, keys in zip(rows, written, strict=True):
-        for place in row.keys:
-            key = place.value if isinstance(place, ast.Constant) else None
-            if not isinstance(key, str) or place is None or times[key] != 1:
-                continue
-            meant = nearest(key, lacked - keys)
-            if meant is not None:
-                message = f"no other row has `{key}`; did you mean `{meant}`?"
-                fix = change_literal(program, place, meant)
-                yield Finding(program.span(place), message, (fix,), severity="warning")
+    for index, name, meant in odd_keys(written) if all(written) else ():
+        place = next(key for key in rows[index].keys if isinstance(key, ast.Constant) and key.value == name)
+        message = f"no other row has `{name}`; did you mean `{meant}`?"
+        fix = change_literal(program, place, meant)
+        yield Finding(program.span(place), message, (fix,), severity="warning")
 
 
 def _changes(node: ast.AST, name: str) -> bool:

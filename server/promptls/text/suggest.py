@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from itertools import islice
@@ -88,6 +89,27 @@ def only_typo(word: str, known: Iterable[str]) -> str | None:
     """Return the known name that `word` is a typo of, as in `is_typo`; None unless it is exactly one."""
     found = [each for each in known if is_typo(word, each)]
     return found[0] if len(found) == 1 else None
+
+
+_MIN_MAPPINGS: Final = 3
+"""The minimum number of mappings for a key of one of them to be an exception."""
+
+
+def odd_keys(mappings: Iterable[Iterable[str]]) -> Iterator[tuple[int, str, str]]:
+    """Yield the keys that only one of three or more mappings has, and that are typos of the one it lacks.
+
+    Each is the index of the mapping, its key, and the key that all others have.
+    """
+    keys = [dict.fromkeys(each) for each in mappings]
+    if len(keys) < _MIN_MAPPINGS:
+        return
+    times = Counter(name for names in keys for name in names)
+    usual = {name for name, count in times.items() if count == len(keys) - 1}
+    for index, names in enumerate(keys):
+        for name in names:
+            meant = only_typo(name, usual - names.keys()) if times[name] == 1 else None
+            if meant is not None:
+                yield index, name, meant
 
 
 def is_typo(word: str, meant: str) -> bool:

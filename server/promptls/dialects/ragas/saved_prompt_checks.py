@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from promptls.dialects.ragas.prompt_object import ObjectProblem, field_names
 from promptls.dialects.ragas.saved_prompt import form_of, load_problems, prompt_in
-from promptls.text.suggest import is_typo, nearest, only_typo
+from promptls.text.suggest import is_typo, nearest, odd_keys
 
 METRIC_TYPES: Final = {
     "DiscreteMetric": "a list of values",
@@ -127,7 +127,7 @@ def _key_problems(examples: Any, path: tuple[str, ...], *, has_models: bool) -> 
         if len(shown) < _MIN_AGREEING:
             continue
         inner = [(index, keys) for index, own in shown.items() for keys in keys_in(own) if keys.path]
-        for index, keys, name, meant in odd_keys(inner):
+        for index, keys, name, meant in odd_inner_keys(inner):
             place = (*path, index, side, *keys.path, name)
             message = f"No other {side} has `{name}` here."
             yield ObjectProblem(message, place, "warning", known=(meant,), at_key=True)
@@ -278,8 +278,6 @@ def _allows(metric: str, allowed: Any) -> bool:
             return False
 
 
-_MIN_MAPPINGS: Final = 3
-"""The minimum number of mappings in the same place that make a different one an exception."""
 _MAX_DEPTH: Final = 10
 Owner = TypeVar("Owner")
 
@@ -307,16 +305,11 @@ def keys_in(
             yield from keys_in(inner, (*path, index), (*place, None))
 
 
-def odd_keys(found: Iterable[tuple[Owner, Keys]]) -> Iterator[tuple[Owner, Keys, str, str]]:
-    """Yield the keys of mappings, each with its owner, that are typos, and what is meant."""
+def odd_inner_keys(found: Iterable[tuple[Owner, Keys]]) -> Iterator[tuple[Owner, Keys, str, str]]:
+    """Yield the keys of mappings, each with its owner, that are typos of those in the same place."""
     by_place: dict[tuple[str | None, ...], list[tuple[Owner, Keys]]] = {}
     for owner, keys in found:
         by_place.setdefault(keys.place, []).append((owner, keys))
     for mappings in by_place.values():
-        times = Counter(name for _, keys in mappings for name in keys.names)
-        usual = {name for name in times if times[name] == len(mappings) - 1}
-        for owner, keys in mappings if len(mappings) >= _MIN_MAPPINGS else ():
-            for name in keys.names:
-                meant = only_typo(name, usual - {*keys.names}) if times[name] == 1 else None
-                if meant is not None:
-                    yield owner, keys, name, meant
+        for index, name, meant in odd_keys(keys.names for _, keys in mappings):
+            yield *mappings[index], name, meant

@@ -16,10 +16,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest, only_typo
-
-_MIN_MAPPINGS: Final = 3
-"""The minimum number of mappings for a key of one of them to be an exception."""
+from promptls.text.suggest import nearest, odd_keys
 
 
 def mappings_in(node: Expression) -> tuple[Collection, ...]:
@@ -44,23 +41,18 @@ class OddKey(NamedTuple):
 
 
 @chunk_fact
-def odd_keys(chunk: Chunk) -> tuple[OddKey, ...]:
+def written_odd_keys(chunk: Chunk) -> tuple[OddKey, ...]:
     """Return the keys in lists of mappings that are typos of the one that all other mappings have."""
     return tuple(each for start, node in expressions_in(chunk) for each in _odd_keys(chunk, start, node))
 
 
 def _odd_keys(chunk: Chunk, start: int, node: Expression) -> Iterator[OddKey]:
     mappings = [_keys(mapping) for mapping in mappings_in(node)]
-    if len(mappings) < _MIN_MAPPINGS:
-        return
-    times = Counter(name for keys in mappings for name in keys)
-    for keys in mappings:
-        lacking = [name for name in times if name not in keys and times[name] == len(mappings) - 1]
-        for name, span in keys.items():
-            meant = only_typo(name, lacking) if times[name] == 1 else None
-            inside = Span(span.start + 1, span.end - 1).shifted(start)
-            if meant is not None and chunk.text[inside.start : inside.end] == name:
-                yield OddKey(inside, name, meant)
+    for index, name, meant in odd_keys(mappings):
+        span = mappings[index][name]
+        inside = Span(span.start + 1, span.end - 1).shifted(start)
+        if chunk.text[inside.start : inside.end] == name:
+            yield OddKey(inside, name, meant)
 
 
 def _keys(mapping: Collection) -> dict[str, Span]:

@@ -96,7 +96,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
 from typing import Any, Final, NamedTuple
 
-from promptls.dialects.ragas.saved_prompt_checks import Keys, keys_in, odd_keys
+from promptls.dialects.ragas.saved_prompt_checks import Keys, keys_in, odd_inner_keys
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, rule
@@ -332,7 +332,7 @@ def _odd_keys(file: File, output: str) -> Iterator[Finding]:
     """Yield the keys of a mapping inside of the outputs that are typos of a key of all others in its place."""
     examples = file.template.declarations.examples
     found = [(example, keys) for example in examples for keys in _keys_of_output(example, output)]
-    for example, keys, name, meant in odd_keys(found):
+    for example, keys, name, meant in odd_inner_keys(found):
         entry = next(entry for entry in example.entries if key_text(entry) == output)
         node = node_at(entry.value, keys.path)
         key = node.entry(name) if isinstance(node, Mapping) else None

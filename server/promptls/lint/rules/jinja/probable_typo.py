@@ -78,7 +78,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.analysis.written_lists import has_lists_of_mappings, odd_keys
+from promptls.lint.analysis.written_lists import has_lists_of_mappings, written_odd_keys
 from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Severity, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -136,7 +136,7 @@ def _unsampled(file: File) -> Iterator[Finding]:
 def _odd(file: File) -> Iterator[Finding]:
     """Yield the keys of one mapping of a written list that are typos of a key of all the others."""
     for located in file.chunks.where(has_lists_of_mappings):
-        for each in odd_keys(located.chunk):
+        for each in written_odd_keys(located.chunk):
             message = f"every other mapping of the list has `{each.meant}`"
             fix = Fix.change_to(each.span, each.meant)
             yield Finding(each.span, message, (fix,)).shifted(located.start)
