@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from operator import attrgetter
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from promptls.facts import Reads, current, recorded, unrecorded
-from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Memo, Piece, chunk_fact, fact_values
+from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Located, Memo, Piece, chunk_fact, fact_values
 from promptls.text.positions import Span
 
 Fact = TypeVar("Fact")
@@ -197,6 +197,21 @@ def summary(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact
         return in_chunk(piece) if isinstance(piece, Chunk) else in_file(piece)
 
     return fact
+
+
+@cache
+def has_any(of_chunk: Callable[[Chunk], object]) -> Callable[[Piece], bool]:
+    """Return a summary: whether a chunk, or a file, has any items of a chunk fact."""
+    return summary(lambda chunk: bool(of_chunk(chunk)), any)
+
+
+def items_in(
+    chunks: ChunkList, of_chunk: Callable[[Chunk], Iterable[Item]]
+) -> Iterator[tuple[Located, Item]]:
+    """Yield the items of a chunk fact in a file, each with its chunk; chunks without any are not read."""
+    for located in chunks.where(has_any(of_chunk)):
+        for item in of_chunk(located.chunk):
+            yield located, item
 
 
 def placed_items(

@@ -21,7 +21,7 @@ from promptls.lint.rule import File, Finding, Severity
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.nodes import Attribute, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -140,9 +140,6 @@ def _beside_tag(chunk: Chunk, tag: Tag) -> Iterator[_Beside]:
                     yield _Beside(node.name, place.shifted(tag.span.start), meant)
 
 
-_has_beside: Final = summary(lambda chunk: bool(_beside(chunk)), any)
-
-
 def _with_word(name: str, words: set[str]) -> str | None:
     """Return a name with the word that one of its parts is a typo of, if the words have all its other parts."""
     parts = name.split("_")
@@ -162,15 +159,9 @@ def _american(word: str) -> str:
 
 def typos_of_labels(file: File) -> Iterator[Finding]:
     """Yield a hint for each name that the file has once, and that is a typo of a word beside it."""
-    if not _has_beside(file.chunks):
-        return
-    given = given_names(file) | file.template.names.called_names
-    found = [
-        (each, located.start)
-        for located in file.chunks.where(_has_beside)
-        for each in _beside(located.chunk)
-        if each.name not in given
-    ]
+    beside = [(each, located.start) for located, each in items_in(file.chunks, _beside)]
+    given = given_names(file) | file.template.names.called_names if beside else frozenset[str]()
+    found = [(each, start) for each, start in beside if each.name not in given]
     times = _times({each.name for each, _ in found}, file.template.source.text) if found else Counter[str]()
     for each, start in found:
         if times[each.name] == 1:

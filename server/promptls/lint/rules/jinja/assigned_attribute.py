@@ -39,7 +39,7 @@ from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Name, Operation
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
@@ -78,21 +78,15 @@ def _set_to_namespace(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     return tuple(found)
 
 
-_has_uncalled: Final = summary(lambda chunk: bool(_set_to_namespace(chunk)), any)
-
-
 def _uncalled(file: File, assigned: frozenset[str]) -> Iterator[Finding]:
     """Yield the uncalled `namespace` of variables whose attributes only other files may set."""
     if "namespace" in file.template.names.all_bound_names:
         return
-    for located in file.chunks.where(_has_uncalled):
-        for name, place in _set_to_namespace(located.chunk):
-            if name not in assigned:
-                span = place.shifted(located.start)
-                fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
-                yield Finding(
-                    span, f"`{name}` is not a `namespace`, which must be called: `namespace()`", (fix,)
-                )
+    for located, (name, place) in items_in(file.chunks, _set_to_namespace):
+        if name not in assigned:
+            span = place.shifted(located.start)
+            fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+            yield Finding(span, f"`{name}` is not a `namespace`, which must be called: `namespace()`", (fix,))
 
 
 def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:

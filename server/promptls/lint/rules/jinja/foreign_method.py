@@ -49,7 +49,7 @@ from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
@@ -121,9 +121,6 @@ def _foreign(chunk: Chunk) -> tuple[tuple[Attribute, Call | None, int], ...]:
     return tuple(found)
 
 
-_has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any)
-
-
 @rule(severity="warning", kinds=JINJA_KINDS)
 def foreign_method(file: File) -> Iterator[Finding]:
     """Yield the methods and attributes of other languages, and methods that a known value does not have."""
@@ -144,7 +141,6 @@ def _calls(chunk: Chunk) -> tuple[tuple[Call, Attribute, int], ...]:
     )
 
 
-_has_calls: Final = summary(lambda chunk: bool(_calls(chunk)), any)
 _TYPES: Final[dict[type, str]] = {
     Markup: "a text",
     list: "a list",
@@ -160,14 +156,13 @@ _TYPES: Final[dict[type, str]] = {
 def _unknown_methods(file: File) -> Iterator[Finding]:
     """Yield the calls of methods that a value of a known type does not have, and of typos of common ones."""
     types = LiteralTypes(file)
-    for located in file.chunks.where(_has_calls):
-        for call, method, place in _calls(located.chunk):
-            start = located.start + place
-            known = types.type_of(method.target)
-            if known is None:
-                yield from _of_unknown_type(file, call, method, start)
-            elif not hasattr(known, method.name):
-                yield from _of_known_type(file, call, method, start, known)
+    for located, (call, method, place) in items_in(file.chunks, _calls):
+        start = located.start + place
+        known = types.type_of(method.target)
+        if known is None:
+            yield from _of_unknown_type(file, call, method, start)
+        elif not hasattr(known, method.name):
+            yield from _of_known_type(file, call, method, start, known)
 
 
 def _of_known_type(file: File, call: Call, method: Attribute, start: int, known: type) -> Iterator[Finding]:
@@ -253,23 +248,20 @@ def _is_misspelled(name: str, known: str) -> bool:
 
 
 def _foreign_in(file: File) -> Iterator[Finding]:
-    for located in file.chunks.where(_has_foreign):
-        for node, call, start in _foreign(located.chunk):
-            target = node.target
-            if isinstance(target, Name) and target.name in _MODULES and call is not None:
-                yield from _of_module(file, target, call, start, located)
-                continue
-            if isinstance(target, Name) and (
-                target.name in {"loop", "self"} or _is_module(file, target.name)
-            ):
-                continue
-            if call is None and node.name in _FILTERS:
-                yield _filter(node).shifted(start + located.start)
-                continue
-            is_sequence = isinstance(target, Name) and _is_sequence(file, target.name)
-            if call is None and not is_sequence and not _is_looped_path(file, located, target, start):
-                continue
-            yield _finding(located.chunk, node, call, start).shifted(located.start)
+    for located, (node, call, start) in items_in(file.chunks, _foreign):
+        target = node.target
+        if isinstance(target, Name) and target.name in _MODULES and call is not None:
+            yield from _of_module(file, target, call, start, located)
+            continue
+        if isinstance(target, Name) and (target.name in {"loop", "self"} or _is_module(file, target.name)):
+            continue
+        if call is None and node.name in _FILTERS:
+            yield _filter(node).shifted(start + located.start)
+            continue
+        is_sequence = isinstance(target, Name) and _is_sequence(file, target.name)
+        if call is None and not is_sequence and not _is_looped_path(file, located, target, start):
+            continue
+        yield _finding(located.chunk, node, call, start).shifted(located.start)
 
 
 def _dot(node: Attribute) -> int:

@@ -114,7 +114,7 @@ from typing import Final
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Item, Name
 from promptls.syntax.jinja.problems import expressions_in, loops_in, uncalled_attributes
 from promptls.text.positions import Span
@@ -298,27 +298,23 @@ def _one_name(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     return tuple(found)
 
 
-_has_one_name: Final = summary(lambda chunk: bool(_one_name(chunk)), any)
-
-
 def _pairs_with_one_name(file: File) -> Iterator[Finding]:
     """Yield the variables of loops over `items()` that are printed as pairs or never read."""
     source = file.template.source
-    for located in file.chunks.where(_has_one_name):
-        for name, place in _one_name(located.chunk):
-            span = place.shifted(located.start)
-            references = file.template.names.references_of(name)
-            read = [each.span for each in references if each.binding and each.binding.span == span]
-            is_printed = any(
-                _BEGIN.search(source.slice(Span(max(each.start - 4, 0), each.start)))
-                and _END.match(source.slice(Span(each.end, each.end + 4)))
-                for each in read
-            )
-            if is_printed or (not read and not name.startswith("_")):
-                message = "`items()` gives pairs of a key and a value, and this is one name"
-                names = f"{name}, value" if name in _KEYS else f"key, {name}"
-                fix = Fix.change_to(span, names)
-                yield Finding(span, message, (fix,))
+    for located, (name, place) in items_in(file.chunks, _one_name):
+        span = place.shifted(located.start)
+        references = file.template.names.references_of(name)
+        read = [each.span for each in references if each.binding and each.binding.span == span]
+        is_printed = any(
+            _BEGIN.search(source.slice(Span(max(each.start - 4, 0), each.start)))
+            and _END.match(source.slice(Span(each.end, each.end + 4)))
+            for each in read
+        )
+        if is_printed or (not read and not name.startswith("_")):
+            message = "`items()` gives pairs of a key and a value, and this is one name"
+            names = f"{name}, value" if name in _KEYS else f"key, {name}"
+            fix = Fix.change_to(span, names)
+            yield Finding(span, message, (fix,))
 
 
 _BEGIN: Final = re.compile(r"\{\{[-+]?\s*$")

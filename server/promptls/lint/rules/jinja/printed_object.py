@@ -56,7 +56,7 @@ from promptls.semantic.printed_inputs import (
     schema_at,
 )
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -85,9 +85,6 @@ def _changes(chunk: Chunk) -> tuple[tuple[Tag, Attribute], ...]:
                 case (Call(function=Attribute() as method),) if method.name in _CHANGING:
                     found.append((tag, method))
     return tuple(found)
-
-
-_has_changes: Final = summary(lambda chunk: bool(_changes(chunk)), any)
 
 
 @chunk_fact
@@ -235,11 +232,10 @@ def printed_object(file: File) -> Iterator[Finding]:
     yield from _printed_macros(file)
     yield from _printed_functions(file)
     types = LiteralTypes(file)
-    for located in file.chunks.where(_has_changes):
-        for tag, method in _changes(located.chunk):
-            known = types.type_of(method.target)
-            if known in {list, dict} or (known is None and method.name in _OF_LISTS):
-                yield _none(tag, method).shifted(located.start)
+    for located, (tag, method) in items_in(file.chunks, _changes):
+        known = types.type_of(method.target)
+        if known in {list, dict} or (known is None and method.name in _OF_LISTS):
+            yield _none(tag, method).shifted(located.start)
     yield from _in_chunks(file)
 
 

@@ -82,7 +82,7 @@ from promptls.lint.analysis.written_lists import has_lists_of_mappings, written_
 from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Severity, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.nodes import Call, Collection, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
@@ -293,21 +293,17 @@ def _differences(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
     return tuple(found)
 
 
-_has_differences: Final = summary(lambda chunk: bool(_differences(chunk)), any)
-
-
 def _hyphenated(file: File) -> Iterator[Finding]:
     """Yield the names with a hyphen, which are differences of two names that the file does not use otherwise."""
     names = file.template.names
-    for located in file.chunks.where(_has_differences) if _has_differences(file.chunks) else ():
-        for first, second, span in _differences(located.chunk):
-            are_inputs = {first, second} <= names.input_names
-            is_once = are_inputs and _is_read_once(file, first) and _is_read_once(file, second)
-            is_called = located.chunk.text.startswith("(", span.end)
-            meant = f"{first}_{second}"
-            if (is_once and not is_called) or meant in names.read_names | names.all_bound_names:
-                message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
-                yield Finding.suggest(span, message, meant).shifted(located.start)
+    for located, (first, second, span) in items_in(file.chunks, _differences):
+        are_inputs = {first, second} <= names.input_names
+        is_once = are_inputs and _is_read_once(file, first) and _is_read_once(file, second)
+        is_called = located.chunk.text.startswith("(", span.end)
+        meant = f"{first}_{second}"
+        if (is_once and not is_called) or meant in names.read_names | names.all_bound_names:
+            message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
+            yield Finding.suggest(span, message, meant).shifted(located.start)
 
 
 def _dotted(file: File) -> Iterator[Finding]:
@@ -345,17 +341,14 @@ def _pairs(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
     return tuple(found)
 
 
-_has_pairs: Final = summary(lambda chunk: bool(_pairs(chunk)), any)
-
-
 def _pairs_in_place_of_attributes(file: File) -> Iterator[Finding]:
     """Yield the printed pairs where an attribute is meant."""
-    if not _has_pairs(file.chunks):
+    pairs = [*items_in(file.chunks, _pairs)]
+    if not pairs:
         return
     names = file.template.names
     inputs = names.input_names - names.all_bound_names - _passed(file)
-    for located in file.chunks.where(_has_pairs):
-        for first, second, place in _pairs(located.chunk):
-            if second in inputs and _is_read_once(file, second):
-                message = "this prints a pair in parentheses"
-                yield Finding.suggest(place, message, f"{first}.{second}").shifted(located.start)
+    for located, (first, second, place) in pairs:
+        if second in inputs and _is_read_once(file, second):
+            message = "this prints a pair in parentheses"
+            yield Finding.suggest(place, message, f"{first}.{second}").shifted(located.start)

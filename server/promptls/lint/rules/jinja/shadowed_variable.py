@@ -59,7 +59,7 @@ from promptls.semantic.names.scopes import (
     place_binding,
 )
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
-from promptls.syntax.facts import file_fact, summary, union
+from promptls.syntax.facts import file_fact, items_in, summary, union
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import loops_in
 from promptls.text.positions import Span
@@ -216,20 +216,15 @@ def _own_lists(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     return tuple(found)
 
 
-_has_own_lists: Final = summary(lambda chunk: bool(_own_lists(chunk)), any)
-
-
 def _hiding_own_list(file: File, inputs: frozenset[str]) -> Iterator[Finding]:
     """Yield the loops over an input that is not declared whose variable has the input's name."""
-    own_typos = (
-        {each.reference.name for each in singular_lists(file)} if _has_own_lists(file.chunks) else set()
-    )
-    for located in file.chunks.where(_has_own_lists):
-        for name, place in _own_lists(located.chunk):
-            span = place.shifted(located.start)
-            if name not in inputs | own_typos and name not in names_in_scope(file.template.names, span.start):
-                message = f"this loop variable hides the list `{name}` that the loop iterates over"
-                yield Finding(span, message, severity="hint")
+    own_lists = [*items_in(file.chunks, _own_lists)]
+    own_typos = {each.reference.name for each in singular_lists(file)} if own_lists else set()
+    for located, (name, place) in own_lists:
+        span = place.shifted(located.start)
+        if name not in inputs | own_typos and name not in names_in_scope(file.template.names, span.start):
+            message = f"this loop variable hides the list `{name}` that the loop iterates over"
+            yield Finding(span, message, severity="hint")
 
 
 _OWNERS: Final = dict.fromkeys(GLOBALS - {"self"}, "Jinja") | dict.fromkeys(INJECTED, "Prompt Poet")

@@ -49,7 +49,7 @@ from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, 
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute
 from promptls.syntax.jinja.problems import expressions_in, has_tag_problem
@@ -290,15 +290,11 @@ def _spaced_tags(chunk: Chunk) -> tuple[SpacedTag, ...]:
     )
 
 
-_has_spaced_tags: Final = summary(lambda chunk: bool(_spaced_tags(chunk)), any)
-
-
 def spaced_tags(file: File) -> tuple[SpacedTag, ...]:
     """Return the tags of a file with white space or a sign between their braces."""
     return tuple(
         SpacedTag(each.keyword, each.span.shifted(located.start))
-        for located in file.chunks.where(_has_spaced_tags)
-        for each in _spaced_tags(located.chunk)
+        for located, each in items_in(file.chunks, _spaced_tags)
     )
 
 

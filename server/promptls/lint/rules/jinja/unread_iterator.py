@@ -43,7 +43,7 @@ from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.nodes import (
     Conditional,
@@ -132,7 +132,6 @@ def _read(node: Expression | None, start: int, *, is_certain: bool) -> Iterator[
         yield _Event("read", node.name, node.span.shifted(start), is_certain)
 
 
-_has_events: Final = summary(lambda chunk: bool(_events(chunk)), any)
 _read_names: Final = summary(
     lambda chunk: frozenset(each.name for each in _events(chunk) if each.action == "read"), union
 )
@@ -170,23 +169,22 @@ def second_reads(file: File, names: frozenset[str]) -> Iterator[SecondRead]:
     blocks = _OpenBlocks()
     set_in: dict[str, tuple[int, ...]] = {}
     read_in: dict[str, list[tuple[int, ...]]] = {}
-    for located in file.chunks.where(_has_events):
-        for event in _events(located.chunk):
-            here = tuple(blocks.numbers)
-            if event.action not in {"read", "set"}:
-                blocks.pass_event(event)
-            elif event.name not in names or not _OTHERS.isdisjoint(blocks.keywords):
-                continue
-            elif event.action == "set":
-                set_in[event.name], read_in[event.name] = here, []
-            elif event.name in set_in:
-                around, before = set_in[event.name], read_in[event.name]
-                is_after = any(here[: len(each)] == each for each in before)
-                is_loop = here[: len(around)] == around and "for" in blocks.keywords[len(around) :]
-                if is_after or is_loop:
-                    yield SecondRead(event.name, event.span.shifted(located.start), not is_after)
-                if event.is_certain:
-                    before.append(here)
+    for located, event in items_in(file.chunks, _events):
+        here = tuple(blocks.numbers)
+        if event.action not in {"read", "set"}:
+            blocks.pass_event(event)
+        elif event.name not in names or not _OTHERS.isdisjoint(blocks.keywords):
+            continue
+        elif event.action == "set":
+            set_in[event.name], read_in[event.name] = here, []
+        elif event.name in set_in:
+            around, before = set_in[event.name], read_in[event.name]
+            is_after = any(here[: len(each)] == each for each in before)
+            is_loop = here[: len(around)] == around and "for" in blocks.keywords[len(around) :]
+            if is_after or is_loop:
+                yield SecondRead(event.name, event.span.shifted(located.start), not is_after)
+            if event.is_certain:
+                before.append(here)
 
 
 _PRINTED: Final = "which is printed as `<generator object …>`"
@@ -284,7 +282,6 @@ _has_lazy: Final = summary(
     ),
     any,
 )
-_has_uses: Final = summary(lambda chunk: bool(_uses(chunk)), any)
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)
@@ -294,22 +291,19 @@ def unread_iterator(file: File) -> Iterator[Finding]:
         return
     types = LiteralTypes(file)
     seen: set[Span] = set()
-    for located in file.chunks.where(_has_uses):
-        for use in _uses(located.chunk):
-            place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
-            span = place.shifted(use.start + located.start)
-            if span in seen or not (
-                types.type_of(use.node) is GeneratorType or _is_reversed_list(file, use.node)
-            ):
-                continue
-            seen.add(span)
-            what = f"`{use.node.name}` returns" if isinstance(use.node, Filter) else "this is"
-            is_reverse = isinstance(use.node, Filter) and use.node.name == "reverse"
-            effect = _PRINTED_REVERSE if is_reverse and use.effect == _PRINTED else use.effect
-            fixes = tuple(_fixes(located.chunk, use))
-            yield Finding(place.shifted(use.start), f"{what} an iterator, {effect}", fixes).shifted(
-                located.start
-            )
+    for located, use in items_in(file.chunks, _uses):
+        place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
+        span = place.shifted(use.start + located.start)
+        if span in seen or not (
+            types.type_of(use.node) is GeneratorType or _is_reversed_list(file, use.node)
+        ):
+            continue
+        seen.add(span)
+        what = f"`{use.node.name}` returns" if isinstance(use.node, Filter) else "this is"
+        is_reverse = isinstance(use.node, Filter) and use.node.name == "reverse"
+        effect = _PRINTED_REVERSE if is_reverse and use.effect == _PRINTED else use.effect
+        fixes = tuple(_fixes(located.chunk, use))
+        yield Finding(place.shifted(use.start), f"{what} an iterator, {effect}", fixes).shifted(located.start)
     yield from _read_again(file, types)
 
 

@@ -83,7 +83,7 @@ from typing import Final, NamedTuple
 from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, File, Finding, each_chunk, rule
 from promptls.semantic.parts import FENCE, Content, chunk_branches, chunk_contents, text_with_digits
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
@@ -94,23 +94,19 @@ _LOST: Final = re.compile("\ufffd+")
 @rule(severity="warning", kinds=DECLARING_KINDS)
 def damaged_text(file: File) -> Iterator[Finding]:
     """Yield the first lost character of a file that is not UTF-8, or all that are in the file itself."""
-    for located in file.chunks.where(_has_lost):
-        for span in _lost(located.chunk):
-            place = span.shifted(located.start)
-            if not file.snapshot.is_utf8(file.path):
-                message = "the file is not UTF-8 here, so that programs cannot read it: save it as UTF-8"
-                yield Finding(place, message, severity="error")
-                return
-            if not _is_in_comment(located.chunk, span):
-                yield Finding(place, "U+FFFD stands for a character that was lost")
+    for located, span in items_in(file.chunks, _lost):
+        place = span.shifted(located.start)
+        if not file.snapshot.is_utf8(file.path):
+            message = "the file is not UTF-8 here, so that programs cannot read it: save it as UTF-8"
+            yield Finding(place, message, severity="error")
+            return
+        if not _is_in_comment(located.chunk, span):
+            yield Finding(place, "U+FFFD stands for a character that was lost")
 
 
 @chunk_fact
 def _lost(chunk: Chunk) -> tuple[Span, ...]:
     return tuple(Span(*match.span()) for match in _LOST.finditer(chunk.text))
-
-
-_has_lost: Final = summary(lambda chunk: bool(_lost(chunk)), any)
 
 
 def _is_in_comment(chunk: Chunk, span: Span) -> bool:
@@ -176,22 +172,17 @@ def _is_enclosed(text: str, tag: re.Match[str]) -> bool:
     return around in _ENCLOSING
 
 
-_has_marks: Final = summary(lambda chunk: bool(_marks(chunk)), any)
-
-
 @rule(severity="warning", kinds=PARTS_KINDS)
 def broken_markup(file: File) -> Iterator[Finding]:
     """Yield the tags and fences that are not closed."""
     yield from _fences(file)
     yield from _cut_tags(file)
-    if not _has_marks(file.chunks):
-        return
     marks = [
         mark._replace(span=mark.span.shifted(located.start), content=mark.content + located.start)
-        for located in file.chunks.where(_has_marks)
-        for mark in _marks(located.chunk)
+        for located, mark in items_in(file.chunks, _marks)
     ]
-    yield from _unmatched(file, marks)
+    if marks:
+        yield from _unmatched(file, marks)
 
 
 @each_chunk

@@ -46,7 +46,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_contents
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in, summary
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.nodes import Constant, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
@@ -148,24 +148,18 @@ def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
 _names: Final = summary(_printing, lambda pieces: frozenset[tuple[str, str]]().union(*pieces))
 
 
-_has_markers: Final = summary(lambda chunk: bool(marked_elsewhere(chunk)), any)
-"""Whether a piece has such markers."""
-
-
 def reaching_markers(file: File) -> Iterator[Marked]:
     """Yield the markers that are printed; spans are in the file."""
     root = file.template.source.root
-    if not _has_markers(root):
+    markers = [*items_in(root, marked_elsewhere)]
+    if not markers:
         return
     printed = _reached(_names(root))
     is_library = file.kind in {Kind.SECTION, Kind.TEXT} and not file.template.has_parts
-    for located in root.where(_has_markers):
-        for each in marked_elsewhere(located.chunk):
-            is_reached = (
-                each.kind == "printed" or each.owner in printed or (is_library and each.kind == "macro")
-            )
-            if is_reached or (each.kind == "text" and is_library and _is_included(file)):
-                yield each._replace(span=each.span.shifted(located.start))
+    for located, each in markers:
+        is_reached = each.kind == "printed" or each.owner in printed or (is_library and each.kind == "macro")
+        if is_reached or (each.kind == "text" and is_library and _is_included(file)):
+            yield each._replace(span=each.span.shifted(located.start))
 
 
 def _is_included(file: File) -> bool:

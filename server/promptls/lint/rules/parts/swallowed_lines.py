@@ -83,7 +83,7 @@ from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, 
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in
 from promptls.syntax.yaml.error_recovery import yaml_comments
 from promptls.syntax.yaml.nodes import Mapping, Scalar, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
@@ -151,11 +151,10 @@ _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 def swallowed_text(file: File) -> Iterator[Finding]:
     """Yield comments and anchors that are probably part of a text, and unclosed comments."""
     yield from _comments(file)
-    for located in file.chunks.where(_has_anchors) if _has_anchors(file.chunks) else ():
-        for name, span in _anchors(located.chunk):
-            if f"*{name}" not in file.template.source.text:
-                message = f"YAML reads `&{name}` as the name of this value: it does not reach the model"
-                yield Finding(span, message, severity="hint").shifted(located.start)
+    for located, (name, span) in items_in(file.chunks, _anchors):
+        if f"*{name}" not in file.template.source.text:
+            message = f"YAML reads `&{name}` as the name of this value: it does not reach the model"
+            yield Finding(span, message, severity="hint").shifted(located.start)
 
 
 @chunk_fact
@@ -167,9 +166,6 @@ def _anchors(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         if match is not None and not content.is_block and not content.value.style:
             found.append((match[1], Span(*match.span())))
     return tuple(found)
-
-
-_has_anchors: Final = summary(lambda chunk: bool(_anchors(chunk)), any)
 
 
 @each_chunk
