@@ -50,6 +50,7 @@ def found(path: Path, text: str) -> list[str]:
         ("await tone.ascore", "tone.ascore", "tone.ascore"),
         ("manner.value, ", "tone.ascore(answer='a', llm=llm).value, ", "tone.ascore"),
         ("quality.score", "await quality.score", "score"),
+        ('return "pass" if', 'found = "pass" if', "quality"),
         ('score.value == "fail"', 'score.value == "failed"', '"failed"'),
         ('score.value == "fail"', '"Fail" != score', '"Fail"'),
         ('["score"] == "pass"', '["score"] == "passed"', '"passed"'),

@@ -86,6 +86,7 @@ def test_data_in_keywords_become_the_dict_that_they_are(tmp_path: Path) -> None:
         ),
         ('"main.yml.j2"', 'Path(__file__).parent / "mian.yml.j2"', 'Path(__file__).parent / "mian.yml.j2"'),
         ('template_path="main.yml.j2"', '"- name: a"', '"- name: a"'),
+        ('template_path="main.yml.j2", ', "", "Prompt"),
     ],
 )
 def test_a_wrong_use_is_reported_at_its_place(tmp_path: Path, old: str, new: str, place: str) -> None:
@@ -97,6 +98,8 @@ def test_a_wrong_use_is_reported_at_its_place(tmp_path: Path, old: str, new: str
     ("old", "new"),
     [
         ("prompt.tokenize()", "count(prompt)"),
+        ("prompt.tokenize()\n   ", "prompt.tokenize();"),
+        ('template_path="main.yml.j2", ', "**options, "),
         ("prompt.tokenize()", "prepare = lambda: prompt.tokenize()"),
         ("prompt.tokenize()", "prompt = other()"),
         ("token_limit=1000, truncation_step=100", "**limits"),

@@ -21,6 +21,7 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     parameters_of,
+    returns_nothing,
     unknown_argument,
 )
 from promptls.semantic.template import Template
@@ -235,7 +236,7 @@ def _returns(program: Program, experiment: Function) -> Iterator[Finding]:
     if not parameters_of(experiment) and not experiment.args.vararg:
         message = f"the experiment `{experiment.name}` takes a row as its first argument"
         yield Finding(program.places.name_span(experiment), message)
-    if not any(isinstance(each, ast.Return | ast.Yield | ast.Raise) for each in nodes):
+    if returns_nothing(experiment):
         message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
         yield Finding(program.places.name_span(experiment), message)
     for node in nodes:

@@ -27,6 +27,7 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     parameters_of,
+    returns_nothing,
     unknown_argument,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
@@ -126,6 +127,9 @@ def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]
         metric = _metric(program, function)
         if metric is not None:
             yield from _values(program, metric)
+            if returns_nothing(function):
+                message = f"the metric `{function.name}` returns nothing, and so has no score"
+                yield Finding(program.places.name_span(function), message)
 
 
 # -- definitions ----------------------------------------------------------------------

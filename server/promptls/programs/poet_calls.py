@@ -136,6 +136,9 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
             if name in taken and not isinstance(value, ast.Starred):
                 message = f"`{name}` is given twice: it is also the argument at this place"
                 yield Finding(program.span(value), message)
+        if None not in taken and not call.args and not taken.keys() & {"raw_template", "template_path"}:
+            message = "a prompt needs a template: `template_path` or `raw_template`"
+            yield Finding(program.span(call.func), message)
     yield from _numbers(program, given, scope)
     yield from _large_step(program, given, scope)
     for keyword in call.keywords:
@@ -383,7 +386,10 @@ def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
     """Return whether something before a call, or in a loop around it, may count the tokens of a prompt."""
     loop = next((each for each in _loops(scope) if _contains(each, cut)), None)
     reads = _possible_counts(scope).get(name, ())
-    return any(each.lineno < cut.lineno if loop is None else _contains(loop, each) for each in reads)
+    place = (cut.lineno, cut.col_offset)
+    return any(
+        (each.lineno, each.col_offset) < place if loop is None else _contains(loop, each) for each in reads
+    )
 
 
 @lru_cache(maxsize=4)

@@ -222,6 +222,17 @@ def literal_texts(node: ast.expr | None) -> list[str] | None:
     return found if len(found) == len(node.elts) else None
 
 
+def returns_nothing(function: Function) -> bool:
+    """Return whether a function ends without a value whenever it ends; False if it has no statements yet."""
+    if all(
+        isinstance(each, ast.Pass) or isinstance(getattr(each, "value", None), ast.Constant)
+        for each in function.body
+    ):
+        return False
+    ends = (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)
+    return not any(isinstance(each, ends) for each in own_nodes(function))
+
+
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a module or function, except those inside functions in it."""
     waiting = list(ast.iter_child_nodes(scope))
