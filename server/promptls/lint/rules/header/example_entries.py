@@ -374,8 +374,12 @@ def unknown_example_key(file: File) -> Iterator[Finding]:
         # `undeclared-input` reports a name that the template reads.
         if span is not None and (file.kind in OBJECT_KINDS or name not in file.template.names.input_names):
             yield Finding(span, f"all examples have `{name}`, which is neither an input nor the output")
+    read = file.template.names.input_names if file.kind not in OBJECT_KINDS else frozenset()
     for finding in _in_examples(file):
-        if file.template.source.slice(finding.span).strip("'\"") not in explained:
+        key = file.template.source.slice(finding.span).strip("'\"")
+        if key in read - explained:  # the typo may be in the declaration
+            yield Finding(finding.span, f"`{key}`, which the template reads, is not declared")
+        elif key not in explained:
             yield finding
 
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports `{name}`, `${name}` and `name }}` in the text of a content if the file prints or binds a variable of
+Reports `{name}`, `${name}`, `%(name)s` and `name }}` in the text of a content if the file prints or binds a variable of
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
@@ -57,6 +57,8 @@ from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_][\w.]*)[ ]?\}(?!\})")
+_PERCENT: Final = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)s\b")
+"""A name as in the formatting of Python with `%`."""
 _FILTERED: Final = re.compile(
     r"(?<![{\\$])\{[ ]?([A-Za-z_][\w.]*)([ ]?\|[ ]?[a-z_]+(?:\([^(){}]*\))?)+[ ]?\}(?!\})"
 )
@@ -99,7 +101,7 @@ def _has_braces(chunk: Chunk) -> bool:
 @chunk_fact
 def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names in single braces in the texts of contents, with their attributes."""
-    if not _has_braces(chunk):
+    if not _has_braces(chunk) and "%(" not in chunk.text:
         return ()
     found: list[tuple[str, Span]] = []
     for content in chunk_contents(chunk):
@@ -107,6 +109,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         matches = [
             *_FIELD.finditer(chunk.text, begin, end),
             *_FILTERED.finditer(chunk.text, begin, end),
+            *_PERCENT.finditer(chunk.text, begin, end),
             *(match for pattern in _CLOSED for match in pattern.finditer(chunk.text, begin, end)),
         ]
         found += [
@@ -208,7 +211,8 @@ class _Names(NamedTuple):
 def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterator[Finding]:
     """Yield the finding for a name in single braces that is probably meant as a tag."""
     text = located.chunk.text
-    inside = text[span.start : span.end].strip("${} ")
+    is_percent = text[span.start] == "%"
+    inside = name if is_percent else text[span.start : span.end].strip("${} ")
     _, bar, filtered = inside.partition("|")
     is_known = _root(name) in names.known
     is_key = not is_known and inside in names.keys
@@ -225,7 +229,7 @@ def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterato
     meant = f"{{{{ {inside} }}}}"
     message = f"Jinja leaves this as it is; did you mean `{meant}`?"
     # `${name}` may be a shell's or a price, and another name one for the model to fill in.
-    severity: Severity | None = "hint" if is_dollar or (is_guess and not is_half) else None
+    severity: Severity | None = "hint" if is_dollar or is_percent or (is_guess and not is_half) else None
     fixes = () if is_key else (Fix.change_to(span, meant),)
     yield Finding(span, message, fixes, severity=severity).shifted(located.start)
 
