@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.cli.commands.doctor import Check, diagnose
+from promptls.cli.diagnosis import Check, diagnose
 
 SETTINGS = """\
 default_model = "mine"

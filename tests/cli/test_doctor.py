@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from promptls.cli.commands import doctor
-from promptls.cli.commands.doctor import Check
+from promptls.cli import diagnosis
+from promptls.cli.diagnosis import Check
 from promptls.cli.main import main
 
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[Check]:
     checks = [Check("promptls", "Python", "fine", "3.11")]
-    monkeypatch.setattr(doctor, "diagnose", lambda _folder: tuple(checks))
+    monkeypatch.setattr(diagnosis, "diagnose", lambda _folder: tuple(checks))
     return checks
 
 
