@@ -102,7 +102,8 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
   return vscode.Disposable.from(
     ...Object.entries(handlers).map(([command, handler]) =>
       vscode.commands.registerCommand(command, (given: unknown) => {
-        // The steps of the walkthrough depend on these: VS Code does not count the commands of lenses as executed.
+        // The steps of the walkthrough depend on these and on the commands: VS Code does not count the commands
+        // of lenses as executed, and ignores what was set before it first shows a walkthrough.
         void vscode.commands.executeCommand("setContext", `${command}.used`, true);
         return handler(given);
       }),
