@@ -171,7 +171,14 @@ async function pip(
   }
 }
 
+/** What pip says of an index that it cannot reach; it then finds no version of a package either. */
+const UNREACHABLE =
+  /after connection broken by|Could not fetch URL|(?:NewConnection|Proxy|SSL|ConnectTimeout)Error/;
+
 function refusal(output: string): string {
+  if (UNREACHABLE.test(output)) {
+    return "PyPI cannot be reached. Check the network and the proxy (HTTPS_PROXY), and try again.";
+  }
   const missing = /No matching distribution found for (\S+)/.exec(output)?.[1];
   if (missing !== undefined) {
     return (
@@ -182,7 +189,7 @@ function refusal(output: string): string {
   const changed = output.includes("THESE PACKAGES DO NOT MATCH THE HASHES");
   return changed
     ? "A downloaded package is not the one that the extension names; nothing of it was installed. The log says which."
-    : `pip could not install the server: ${lastLine(output)}`;
+    : `pip failed: ${lastLine(output)}`;
 }
 
 async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {

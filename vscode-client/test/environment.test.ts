@@ -119,6 +119,11 @@ it("leaves nothing behind where it is cancelled", async () => {
 });
 
 it.each([
+  [
+    "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.')'\n" +
+      "ERROR: No matching distribution found for aiolimiter==1.3.0",
+    "PyPI cannot be reached",
+  ],
   ["ERROR: No matching distribution found for bpe-openai==0.1.4", "no ready-made package bpe-openai==0.1.4"],
   [
     "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
