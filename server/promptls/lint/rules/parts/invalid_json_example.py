@@ -3,7 +3,8 @@
 ## What it does
 
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
-with an odd number of quotes, and one between backquotes that lacks its closing brace. Objects in code of other languages are not reported, nor are those with a tag of a
+with an odd number of quotes, one between backquotes that lacks its closing brace, and keys that are typos of a
+property in the `output_schema` of the header. Objects in code of other languages are not reported, nor are those with a tag of a
 branch or loop inside.
 
 ## Why is this bad?
@@ -33,17 +34,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, each_chunk, rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.parts import FENCE, chunk_contents, text_with_digits
 from promptls.syntax.chunk import Chunk
 from promptls.text.errors import trailing_comma
 from promptls.text.positions import Span
+from promptls.text.suggest import only_typo
 
 _QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
 """An object on one line, with no other in it."""
 _OBJECT: Final = re.compile(r'\{\s*"')
+_KEY: Final = re.compile(r'[{,]\s*"(\w{3,})"[ ]*:')
 _IN_BACKQUOTES: Final = re.compile(r'(?<!`)`(\{[ ]*"\w+"[ ]*:[^`\n]*)`(?!`)')
 _ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
 """Code in front of an object of a programming language, which may allow what JSON does not."""
@@ -54,9 +57,24 @@ _MAX_LINE: Final = 300
 """How many characters an object has at most whose quotes are counted."""
 
 
+def _properties(file: File) -> frozenset[str]:
+    """Return the names of all properties in the `output_schema`, and of the inputs."""
+    schema = file.template.declarations.data.get("output_schema")
+    found = frozenset(_names_in(schema))
+    return found and found | file.template.names.input_names
+
+
+def _names_in(schema: Any, depth: int = 10) -> Iterator[str]:
+    values = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
+        yield from map(str, schema["properties"])
+    for value in values if depth else ():
+        yield from _names_in(value, depth - 1)
+
+
 @rule(severity="warning", kinds=PARTS_KINDS)
-@each_chunk
-def invalid_json_example(chunk: Chunk) -> Iterator[Finding]:
+@each_chunk_given(_properties)
+def invalid_json_example(chunk: Chunk, properties: frozenset[str]) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents of a chunk."""
     for content in chunk_contents(chunk) if _OBJECT.search(chunk.text) else ():
         start = content.value.span.start
@@ -65,6 +83,11 @@ def invalid_json_example(chunk: Chunk) -> Iterator[Finding]:
         branching = [tag.span.start - start for tag in tags]
         for finding in _objects(text, [*FENCE.finditer(text)] if content.is_block else [], branching):
             yield finding.shifted(start)
+        for match in _KEY.finditer(text) if properties else ():
+            meant = None if match[1] in properties else only_typo(match[1], properties)
+            if meant is not None:
+                span = Span(*match.span(1)).shifted(start)
+                yield Finding.suggest(span, f"the `output_schema` has no property `{match[1]}`", meant)
 
 
 def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> Iterator[Finding]:
