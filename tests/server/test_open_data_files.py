@@ -74,3 +74,9 @@ async def test_a_long_data_file_is_no_prompt_whatever_is_written_into_it(editor:
     context = types.ReferenceContext(include_declaration=True)
     await editor.client.text_document_references_async(types.ReferenceParams(context, *place))
     assert not await editor.lenses(data)
+
+
+async def test_a_long_prompt_whose_beginning_is_lost_gets_its_error(editor: Editor) -> None:
+    keys = '"instruction": "Do it.", "input_keys": ["a"], "output_key": "b"'
+    prompt = editor.open("lost.json", '"' + 2_000 * "x" + f'", {keys}}}\n')
+    await editor.rules(prompt, ["invalid-json"])

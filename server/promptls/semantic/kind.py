@@ -321,6 +321,20 @@ def _has_indented_parts(chunk: Chunk) -> bool:
     return "content" in keys and "name" in keys and keys <= set(PART_KEYS)
 
 
+_JSON_KEY: Final = re.compile(
+    r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg|format_version|original_hash'
+    r'|metric_type|allowed_values|response_model_info)"[ \t]*:'
+)
+_MIN_KEYS: Final = 3
+"""The number of prompt object keys that identify a broken file as a prompt object."""
+
+
+def has_keys_of_objects(text: str) -> bool:
+    """Return whether JSON, which may be broken, has so many keys of prompt objects that it is one."""
+    keys = {match[1] for match in _JSON_KEY.finditer(text)}
+    return "instruction" in keys and len(keys) >= _MIN_KEYS
+
+
 def _json_kind(keys: frozenset[str]) -> Kind:
     """Return the kind of a JSON file; other programs use JSON too, so one characteristic is not enough."""
     own = keys & (_OBJECT_KEYS | NEWER_FILE_KEYS)

@@ -11,7 +11,7 @@ from typing import Final
 
 from lsprotocol import types
 
-from promptls.semantic.kind import Kind
+from promptls.semantic.kind import Kind, has_keys_of_objects
 from promptls.semantic.template import Template
 from promptls.server.context import Context, Event
 from promptls.server.to_proto import is_file
@@ -49,7 +49,8 @@ class AuxiliaryDocuments:
         if not is_file(path) or self._context.snapshot.project(path).includes(path):
             return False
         if suffix == _JSON and len(text) > _MAX_CHECKED:
-            return Template(source_of(path, text)).kind is Kind.OTHER
+            # A broken prompt gets its errors.
+            return Template(source_of(path, text)).kind is Kind.OTHER and not has_keys_of_objects(text)
         return suffix in _NEVER_PROMPTS
 
     def open(self, path: str, text: str, version: int) -> None:

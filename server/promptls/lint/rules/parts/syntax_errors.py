@@ -104,7 +104,6 @@ Use instead:
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -124,7 +123,7 @@ from promptls.lint.rule import (
 )
 from promptls.lint.rules.jinja.single_brace import missed_end, spaced_tags
 from promptls.lint.rules.parts.unanalyzed_files import CONFLICT, CONFLICT_MESSAGE
-from promptls.semantic.kind import Kind
+from promptls.semantic.kind import Kind, has_keys_of_objects
 from promptls.semantic.template import Template
 from promptls.syntax.language import Host
 from promptls.syntax.problem import SyntaxProblem
@@ -213,14 +212,6 @@ def yaml_syntax(file: File) -> Iterator[Finding]:
             yield finding
 
 
-_KEY: Final = re.compile(
-    r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg|format_version|original_hash'
-    r'|metric_type|allowed_values|response_model_info)"[ \t]*:'
-)
-_MIN_KEYS: Final = 3
-"""The number of prompt object keys that identify a broken file as a prompt object."""
-
-
 @rule(severity="error", kinds=OBJECT_KINDS | EVALUATION_KINDS | {Kind.OTHER})
 def invalid_json(file: File) -> Iterator[Finding]:
     """Yield the first error of the JSON."""
@@ -232,8 +223,7 @@ def invalid_json(file: File) -> Iterator[Finding]:
     except ValueError as error:
         if not isinstance(error, json.JSONDecodeError):
             return  # a number with too many digits
-        keys = {key[1] for key in _KEY.finditer(text)}
-        if file.kind is not Kind.OTHER or ("instruction" in keys and len(keys) >= _MIN_KEYS):
+        if file.kind is not Kind.OTHER or has_keys_of_objects(text):
             yield _finding(text, error)
     except RecursionError:
         return
