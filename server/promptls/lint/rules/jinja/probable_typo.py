@@ -261,7 +261,7 @@ def _singulars(file: File) -> Iterator[Finding]:
 def _guarded(file: File) -> Iterator[Finding]:
     """Yield a hint for a name that is read once, under a condition on its plural or singular, which is read nowhere else."""
     inputs = file.template.names.input_names
-    pairs = {(name, name.removesuffix("s")) for name in inputs if name.removesuffix("s") in inputs - {name}}
+    pairs = {(name, name[:-1]) for name in inputs if name.endswith("s") and name[:-1] in inputs}
     passed = _passed(file) if pairs else frozenset()
     for name, meant in sorted(pairs | {(singular, plural) for plural, singular in pairs}):
         reference, test = _only_reference(file, name), _only_reference(file, meant)
