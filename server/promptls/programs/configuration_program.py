@@ -12,24 +12,25 @@ from typing import Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import (
-    DIALOGUE_KEYS,
-    EVALUATION_KEYS,
     EVALUATORS,
-    INFER_KEYS,
     INFERENCERS,
     MORE_INFERENCERS,
-    READER_KEYS,
     RETRIEVERS,
     ROLE_SYNONYMS,
-    TEMPLATE_KEYS,
     TEMPLATE_TYPES,
-    TURN_KEYS,
 )
 from promptls.lint.analysis.typos import is_obvious_typo
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, Finding, Fix, Severity
+from promptls.programs.configuration_tree import (
+    CONFIGURATION_KEYS,
+    DATASET_KEYS,
+    OF_EVALUATION,
+    ConfigurationTree,
+    is_mapping,
+)
 from promptls.programs.configuration_values import value_problems
-from promptls.syntax.python_places import PythonPlaces
+from promptls.syntax.python_places import PythonPlaces, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, only_typo
 
@@ -37,18 +38,11 @@ KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, 
 """The classes of OpenCompass that promptls knows."""
 _CLASS: Final = re.compile(r"(?:Evaluator|Inferencer|Retriever|Dataset|Template)\Z")
 """The end of the names of classes of OpenCompass."""
-_DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
-_OF_EVALUATION: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
 _TYPED: Final = frozenset(
     {"prompt_template", "ice_template", "retriever", "inferencer"}
     | {"evaluator", "pred_postprocessor", "dataset_postprocessor"}
 )
 """The keys whose mappings name a class or function of OpenCompass."""
-CONFIGURATION_KEYS: Final = frozenset(
-    {"type", "abbr", *_DATASET_KEYS, *_OF_EVALUATION, *EVALUATION_KEYS, *INFER_KEYS}
-    | {*READER_KEYS, *TEMPLATE_KEYS, *DIALOGUE_KEYS, *TURN_KEYS}
-    | {"dataset_cfg", "dict_postprocessor", "judge_cfg", "partitioner", "runner"}
-)
 _FUNCTIONS: Final = (
     "dict",
     "enumerate",
@@ -72,68 +66,52 @@ _MIN_LENGTH: Final = 3
 """The minimum length of a key for it to be considered a typo."""
 _JOINED: Final = re.compile(r"[\"']\s+[\"']")
 """The end of a string and the beginning of the next one."""
-_OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *_DATASET_KEYS})
+_OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *DATASET_KEYS})
 _MIN_DATASET_KEYS: Final = 2
 """The minimum number of known keys of a mapping that is a dataset."""
 
 
-def program_problems(
-    own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
-) -> Iterator[Finding]:
+def program_problems(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
     """Yield wrong and repeated keys, missing commas, undefined names, and values of the wrong kind."""
-    yield from _wrong_keys(own, places)
-    yield from _in_parts(own, places)
-    yield from _repeated_keys(own, places)
-    yield from _joined_texts(own, places)
-    yield from _undefined_names(own, places, names, interpreter)
+    yield from _wrong_keys(tree)
+    yield from _in_parts(tree)
+    yield from _repeated_keys(tree)
+    yield from _joined_texts(tree)
+    yield from _undefined_names(tree, names, interpreter)
     missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
     if "*" not in missing:
-        yield from _unread_lists(own, places, names)
-    yield from _nested_lists(own, places, names)
-    yield from value_problems(own, places)
+        yield from _unread_lists(tree, names)
+    yield from _nested_lists(tree, names)
+    yield from value_problems(tree)
 
 
-def _wrong_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the misspelled keys of mappings, and what datasets, and the mappings in them, lack."""
-    variables = dict(_named_values(own))
+    variables = dict(tree.named_values)
     named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
     evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
-    set_later = keys_set_later(own)
-    inferences = _inferences(own, variables)
-    typed = {id(node.value): node.arg for node in ast.walk(own) if isinstance(node, ast.keyword)}
-    is_excerpt = not _imports_classes(own)
-    tables = {id(each) for node in ast.walk(own) if isinstance(node, ast.Dict) for each in node.values}
-    for node in ast.walk(own):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
-            continue
+    inferences = _inferences(tree, variables)
+    typed = {id(keyword.value): keyword.arg for keyword in tree.keywords}
+    tables = {id(each) for node in tree.all_of(ast.Dict) for each in node.values}
+    for node in tree.mappings:
         keys = {keyword.arg for keyword in node.keywords}
         is_dataset = len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS
         if is_dataset or id(node) in evaluations:
-            what, known = ("a dataset", _DATASET_KEYS) if is_dataset else ("an evaluation", _OF_EVALUATION)
-            typos = [*_typos(node, what, known, places)]
+            what, known = ("a dataset", DATASET_KEYS) if is_dataset else ("an evaluation", OF_EVALUATION)
+            typos = [*_typos(node, what, known, tree.places)]
         elif id(node) in inferences:
-            typos = [*_typos(node, "an `infer_cfg`", ("inferencer",), places)]
+            typos = [*_typos(node, "an `infer_cfg`", ("inferencer",), tree.places)]
         else:
             typos = []
-        typos = typos or [*_misspelled_keys(node, places)]
+        typos = typos or [*_misspelled_keys(node, tree.places)]
         yield from typos
         if typos or None in keys or id(node) in tables:
             continue  # The values of a table become datasets in a loop, which may add keys.
         missing = _missing_key(
-            keys, typed.get(id(node)), is_inference=id(node) in inferences, is_excerpt=is_excerpt
+            keys, typed.get(id(node)), is_inference=id(node) in inferences, is_excerpt=tree.is_excerpt
         )
-        if missing is not None and missing[0] not in set_later:
-            yield Finding(places.span(node.func), missing[1], severity="error")
-
-
-def keys_set_later(own: ast.Module) -> set[object]:
-    """Return all literals of a configuration, and the arguments of `update`: keys may be among them."""
-    found: set[object] = {node.value for node in ast.walk(own) if isinstance(node, ast.Constant)}
-    for node in ast.walk(own):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
-            calls = [node, *(each for each in node.args if isinstance(each, ast.Call))]
-            found.update(keyword.arg for call in calls for keyword in call.keywords)
-    return found
+        if missing is not None and missing[0] not in tree.keys_set_later:
+            yield Finding(tree.span(node.func), missing[1], severity="error")
 
 
 def _missing_key(
@@ -184,40 +162,33 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
             yield Finding.suggest(places.span(keyword), message, meant[0], preferred=True, severity=severity)
 
 
-def _in_parts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+def _in_parts(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield models without a class, and foreign roles."""
-    constants = [node for node in ast.walk(own) if isinstance(node, ast.Constant)]
-    set_later = keys_set_later(own)
-    texts = Counter(node.value.upper() for node in constants if isinstance(node.value, str))
-    is_whole = any((node.module or "").startswith("opencompass.") for node in _imports(own))
-    has_messages = "RawPromptTemplate" in places.text  # with roles such as `assistant`
-    for name, value in _named_values(own):
+    texts = Counter(text.upper() for node in tree.all_of(ast.Constant) if (text := text_of(node)) is not None)
+    is_whole = any((node.module or "").startswith("opencompass.") for node in tree.imports)
+    has_messages = "RawPromptTemplate" in tree.text  # with roles such as `assistant`
+    for name, value in tree.named_values:
         if name == "pred_role" and not has_messages and isinstance(value, ast.Constant):
             role = str(value.value).upper()
             is_meant = ROLE_SYNONYMS.get(role) == "BOT" or (role != "BOT" and is_typo(role, "BOT"))
             if is_meant and texts[role] == 1:
                 message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"
-                fix = Fix("Change to `BOT`", (Edit(places.span(value), '"BOT"'),), preferred=True)
-                yield Finding(places.span(value), message, (fix,), severity="warning")
+                fix = Fix("Change to `BOT`", (Edit(tree.span(value), '"BOT"'),), preferred=True)
+                yield Finding(tree.span(value), message, (fix,), severity="warning")
         models = value.elts if name == "models" and isinstance(value, ast.List) else []
-        for model in models if is_whole and "type" not in set_later else ():
+        for model in models if is_whole and "type" not in tree.keys_set_later else ():
             keys = {each.arg for each in model.keywords} if isinstance(model, ast.Call) else {None}
-            if (
-                isinstance(model, ast.Call)
-                and ast.unparse(model.func) == "dict"
-                and not keys & {"type", None}
-            ):
+            if isinstance(model, ast.Call) and is_mapping(model) and not keys & {"type", None}:
                 message = "a model needs a `type`, its class"
-                yield Finding(places.span(model.func), message, severity="error")
+                yield Finding(tree.span(model.func), message, severity="error")
 
 
-def _inferences(own: ast.Module, variables: Mapping[str, ast.expr]) -> set[int]:
+def _inferences(tree: ConfigurationTree, variables: Mapping[str, ast.expr]) -> set[int]:
     """Return the ids of the `infer_cfg` of datasets with a retriever of OpenCompass.
 
     With one of the project, an inferencer may not be needed.
     """
-    keys = [node for node in ast.walk(own) if isinstance(node, ast.keyword)]
-    values = [node.value for node in keys if node.arg == "infer_cfg"]
+    values = [keyword.value for keyword in tree.keywords if keyword.arg == "infer_cfg"]
     calls = [variables.get(each.id) if isinstance(each, ast.Name) else each for each in values]
     return {id(each) for each in calls if isinstance(each, ast.Call) and _has_known_retriever(each)}
 
@@ -226,15 +197,6 @@ def _has_known_retriever(node: ast.Call) -> bool:
     retrievers = [keyword.value for keyword in node.keywords if keyword.arg == "retriever"]
     types = [each for value in retrievers for each in ast.walk(value) if isinstance(each, ast.Name)]
     return any(each.id in KNOWN_CLASSES for each in types)
-
-
-def _named_values(own: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the values of variables and keys, each with the name."""
-    for node in ast.walk(own):
-        if isinstance(node, ast.keyword) and node.arg is not None:
-            yield node.arg, node.value
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node.value
 
 
 def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlaces) -> Iterator[Finding]:
@@ -246,35 +208,35 @@ def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlac
             yield Finding.suggest(places.span(keyword), message, meant, preferred=True, severity="error")
 
 
-def _repeated_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+def _repeated_keys(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the repeated keys of a call, and repeated labels of a template, of which the last one counts."""
-    for node in ast.walk(own):
+    for node in tree.nodes:
         if isinstance(node, ast.Call):
             times = Counter(keyword.arg for keyword in node.keywords if keyword.arg is not None)
             for keyword in node.keywords:
                 if keyword.arg is not None and times[keyword.arg] > 1:
                     times[keyword.arg] = 0
-                    is_literal = places.text.startswith("{", places.span(node).start)
+                    is_literal = tree.text.startswith("{", tree.span(node).start)
                     why = "and the first value is lost" if is_literal else "which Python refuses"
                     message = f"`{keyword.arg}` is there twice, {why}"
-                    yield Finding(places.span(keyword), message, severity="error")
+                    yield Finding(tree.span(keyword), message, severity="error")
         labels = node.value if isinstance(node, ast.keyword) and node.arg == "template" else None
         seen = set()
         for key in labels.keys if isinstance(labels, ast.Dict) else ():
             if isinstance(key, ast.Constant) and key.value in seen:
                 message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
-                yield Finding(places.span(key), message, severity="error")
+                yield Finding(tree.span(key), message, severity="error")
             seen.add(key.value if isinstance(key, ast.Constant) else None)
 
 
-def _joined_texts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+def _joined_texts(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the names in a list of names that Python joins because a comma is missing between them."""
-    columns = {id(value) for name, value in _named_values(own) if name == "input_columns"}
-    for node in ast.walk(own):
+    columns = {id(value) for name, value in tree.named_values if name == "input_columns"}
+    for node in tree.nodes:
         items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
         if id(node) not in columns and (len(items) < _MIN_NAMES or not all(map(_is_word, items))):
             continue
-        joined = [(each, _JOINED.search(places.text, *places.span(each))) for each in items]
+        joined = [(each, _JOINED.search(tree.text, *tree.span(each))) for each in items]
         found = [(each, match) for each, match in joined if match is not None]
         for each, match in found if id(node) in columns or len(found) == 1 else ():
             if isinstance(each, ast.Constant):
@@ -282,7 +244,7 @@ def _joined_texts(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
                 fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
                 what = "column" if id(node) in columns else "text"
                 message = f"without a comma, this is one {what}: `{each.value!s}`"
-                yield Finding(places.span(each), message, (fix,), severity="error")
+                yield Finding(tree.span(each), message, (fix,), severity="error")
 
 
 def _is_word(node: ast.expr) -> bool:
@@ -290,32 +252,29 @@ def _is_word(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and not re.search(r"\s", node.value)
 
 
-def _undefined_names(
-    own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
-) -> Iterator[Finding]:
+def _undefined_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
     """Yield the undefined names; in an excerpt, only those that are similar to a defined name."""
     if interpreter.missing:
         return
-    known = {*names, *_bound_names(own)}
-    is_excerpt = not _imports_classes(own)
-    keys = {id(node.value): node.arg for node in ast.walk(own) if isinstance(node, ast.keyword)}
-    fields = {id(node.value) for node in ast.walk(own) if isinstance(node, ast.FormattedValue)}
-    checked = {*keys, *map(id, _listed_values(own))}
-    for node in ast.walk(own):
-        if not isinstance(node, ast.Name) or node.id in known or node.id.startswith("__"):
+    known = {*names, *_bound_names(tree)}
+    keys = {id(keyword.value): keyword.arg for keyword in tree.keywords}
+    fields = {id(node.value) for node in tree.all_of(ast.FormattedValue)}
+    checked = {*keys, *map(id, _listed_values(tree))}
+    for node in tree.all_of(ast.Name):
+        if node.id in known or node.id.startswith("__"):
             continue
         is_builtin = hasattr(builtins, node.id)
         if id(node) in fields:
             what = "this is Python's" if is_builtin else "nothing is named"
             message = f"{what} `{node.id}`: a field is in a text without `f`, or in two braces"
-            yield Finding(places.span(node), message, severity="error")
-        elif not is_builtin and (id(node) in checked or not is_excerpt):
-            yield from _undefined_name(own, node, keys.get(id(node)), known, places, is_excerpt=is_excerpt)
+            yield Finding(tree.span(node), message, severity="error")
+        elif not is_builtin and (id(node) in checked or not tree.is_excerpt):
+            yield from _undefined_name(tree, node, keys.get(id(node)), known)
 
 
-def _listed_values(own: ast.Module) -> Iterator[ast.expr]:
+def _listed_values(tree: ConfigurationTree) -> Iterator[ast.expr]:
     """Yield the values of variables, and the lists in lists and in sums of lists."""
-    for node in ast.walk(own):
+    for node in tree.nodes:
         if isinstance(node, ast.Assign | ast.Starred):
             yield node.value
             if isinstance(node.value, ast.BinOp):
@@ -323,22 +282,16 @@ def _listed_values(own: ast.Module) -> Iterator[ast.expr]:
 
 
 def _undefined_name(
-    own: ast.Module,
-    node: ast.Name,
-    key: str | None,
-    known: Collection[str],
-    places: PythonPlaces,
-    *,
-    is_excerpt: bool,
+    tree: ConfigurationTree, node: ast.Name, key: str | None, known: Collection[str]
 ) -> Iterator[Finding]:
     meant = [each for each in known if is_typo(node.id, each)]
-    if not meant and key in _DATASET_KEYS and not is_excerpt:
+    if not meant and key in DATASET_KEYS and not tree.is_excerpt:
         meant = [each for each in known if key and each.endswith(key)]
     if not meant:
         meant = [each for each in _FUNCTIONS if is_typo(node.id, each)]
-    span = places.span(node)
+    span = tree.span(node)
     if len(meant) != 1:
-        if not is_excerpt:
+        if not tree.is_excerpt:
             is_class = node.id in KNOWN_CLASSES or key == "type"
             what = f"the class `{node.id}` is not imported" if is_class else f"nothing is named `{node.id}`"
             yield Finding(span, what, severity="error")
@@ -346,18 +299,18 @@ def _undefined_name(
     right = meant[0]
     message = f"nothing is named `{node.id}`; did you mean `{right}`?"
     is_other = node.id in KNOWN_CLASSES or (_CLASS.search(node.id) and not _CLASS.search(right))
-    if is_other and (imported := _import_of(own, right, places)):
+    if is_other and (imported := _import_of(tree, right)):
         span, right = imported, node.id
         message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
     yield Finding(span, message, (Fix.change_to(span, right),), severity="error")
 
 
-def _unread_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterator[Finding]:
+def _unread_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
     """Yield the list of a run whose name is a typo: OpenCompass reads only `datasets` and `models`."""
     for key, other in (("datasets", "models"), ("models", "datasets")):
         if key in names or other not in names:
             continue
-        for node in own.body:
+        for node in tree.module.body:
             target = node.targets[0] if isinstance(node, ast.Assign) else None
             if (
                 isinstance(node, ast.Assign)
@@ -367,17 +320,17 @@ def _unread_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterat
                 and is_typo(target.id, key)
             ):
                 message = f"OpenCompass reads `{key}` beside `{other}`, and not `{target.id}`"
-                yield Finding.suggest(places.span(target), message, key, preferred=True, severity="error")
+                yield Finding.suggest(tree.span(target), message, key, preferred=True, severity="error")
 
 
-def _nested_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterator[Finding]:
+def _nested_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
     """Yield the lists that the list of a run contains without `*`; OpenCompass does not look into them."""
-    lists = {*_imported_lists(own)}
+    lists = {*_imported_lists(tree)}
     for key in ("datasets", "models"):
-        stores = [node for node in ast.walk(own) if isinstance(node, ast.Name) and node.id == key]
+        stores = [node for node in tree.all_of(ast.Name) if node.id == key]
         if len(stores) != 1:
             continue  # What is done with the list may unpack it.
-        for node in own.body:
+        for node in tree.module.body:
             if not (isinstance(node, ast.Assign) and node.targets[0] is stores[0]):
                 continue
             items = node.value.elts if isinstance(node.value, ast.List) else []
@@ -385,53 +338,40 @@ def _nested_lists(own: ast.Module, places: PythonPlaces, names: Names) -> Iterat
                 operands = [part for part in ast.walk(each) if isinstance(part, ast.Name)]
                 is_sum = isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add)
                 if is_sum and any(isinstance(names.get(part.id), list) for part in operands):
-                    span, inner = places.span(node.value), places.span(each)
-                    fix = Fix("Remove the brackets", (Edit(span, places.text[inner.start : inner.end]),))
+                    span, inner = tree.span(node.value), tree.span(each)
+                    fix = Fix("Remove the brackets", (Edit(span, tree.text[inner.start : inner.end]),))
                     message = f"this sum is a list, and `{key}` a list of mappings"
                     yield Finding(span, message, (fix,), severity="error")
             for each in items:
                 value = names.get(each.id) if isinstance(each, ast.Name) else None
                 is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
                 if isinstance(each, ast.Name) and (is_list or (value is None and each.id in lists)):
-                    span = places.span(each)
+                    span = tree.span(each)
                     fix = Fix("Insert `*`", (Edit(Span(span.start, span.start), "*"),), preferred=True)
                     message = f"`{each.id}` is a list, and `{key}` a list of mappings: unpack it with `*`"
                     yield Finding(span, message, (fix,), severity="error")
 
 
-def _imported_lists(own: ast.Module) -> Iterator[str]:
+def _imported_lists(tree: ConfigurationTree) -> Iterator[str]:
     """Yield the names of the lists of datasets and models that come from configurations of OpenCompass."""
-    for node in ast.walk(own):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass.configs."):
-            for alias in node.names:
-                if alias.name.endswith("_datasets") or alias.name in {"datasets", "models"}:
-                    yield alias.asname or alias.name
+    for node in tree.imports:
+        for alias in node.names if (node.module or "").startswith("opencompass.configs.") else ():
+            if alias.name.endswith("_datasets") or alias.name in {"datasets", "models"}:
+                yield alias.asname or alias.name
 
 
-def _imports_classes(own: ast.Module) -> bool:
-    """Return whether a program imports OpenCompass's classes one by one; an excerpt imports nothing."""
-    imports = [*_imports(own)]
-    has_star = any(alias.name == "*" for node in imports for alias in node.names)
-    return not has_star and any((node.module or "").startswith("opencompass.openicl") for node in imports)
-
-
-def _imports(own: ast.Module) -> Iterator[ast.ImportFrom]:
-    return (node for node in ast.walk(own) if isinstance(node, ast.ImportFrom))
-
-
-def _import_of(own: ast.Module, name: str, places: PythonPlaces) -> Span | None:
+def _import_of(tree: ConfigurationTree, name: str) -> Span | None:
     """Return the span of a name that is imported from OpenCompass."""
-    for node in ast.walk(own):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opencompass."):
-            for alias in node.names:
-                if alias.name == name and alias.asname is None:
-                    return places.span(alias)
+    for node in tree.imports:
+        for alias in node.names if (node.module or "").startswith("opencompass.") else ():
+            if alias.name == name and alias.asname is None:
+                return tree.span(alias)
     return None
 
 
-def _bound_names(own: ast.Module) -> Iterator[str]:
+def _bound_names(tree: ConfigurationTree) -> Iterator[str]:
     """Yield every name that the program binds anywhere."""
-    for node in ast.walk(own):
+    for node in tree.nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
                 yield name
@@ -442,17 +382,17 @@ def _bound_names(own: ast.Module) -> Iterator[str]:
 
 
 def missing_imports(
-    interpreter: Interpreter, own: ast.Module, places: PythonPlaces, *, is_empty: bool
+    interpreter: Interpreter, tree: ConfigurationTree, *, is_empty: bool
 ) -> Iterator[Finding]:
     """Yield the missing imports of configurations.
 
     A missing package is reported once, and only if the configuration is empty without it.
     """
-    statements = {id(node) for node in ast.walk(own)}
+    statements = {*map(id, tree.imports)}
     for module, statement in interpreter.missing.items():
         if id(statement) not in statements:
             continue
-        span = places.module_span(statement, module)
+        span = tree.places.module_span(statement, module)
         if module.startswith(".") or interpreter.has_package(module):
             yield Finding(span, f"there is no configuration `{module}`")
         elif is_empty:
@@ -465,15 +405,15 @@ def missing_imports(
             yield Finding(span, message, severity="information")
 
 
-def absent_names(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+def absent_names(interpreter: Interpreter, tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the imported names that a configuration does not set, if it sets a similar one."""
-    for alias in (node for node in ast.walk(own) if isinstance(node, ast.alias)):
+    for alias in tree.all_of(ast.alias):
         known = interpreter.absent.get(alias, ())
         close = [each for each in known if is_close(alias.name, each)]
         meant = only_typo(alias.name, known) or (close[0] if len(close) == 1 else None)
         if meant is not None:
             message = f"the imported configuration sets no `{alias.name}`"
-            yield Finding.suggest(places.span(alias), message, meant)
+            yield Finding.suggest(tree.span(alias), message, meant)
 
 
 _PACKAGE: Final = "opencompass"
@@ -493,20 +433,20 @@ _DEFINED: Final = re.compile(r"^(?:class|def|async def) (\w+)|^(\w+)\s*[:=]", re
 _MAX_MODULES: Final = 1000
 
 
-def absent_classes(own: ast.Module, places: PythonPlaces, files: Files) -> Iterator[Finding]:
+def absent_classes(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
     """Yield the imported names that no text of the module, or of what it imports with `*`, has."""
-    for node in own.body:
+    for node in tree.module.body:
         module = node.module if isinstance(node, ast.ImportFrom) and not node.level else None
         if module is None or not isinstance(node, ast.ImportFrom) or module.startswith(_CONFIGURATIONS):
             continue
         if (meant := _misspelled_module(module, files)) is not None:
-            finding = Finding(places.module_span(node, module), f"there is no module `{module}`")
+            finding = Finding(tree.places.module_span(node, module), f"there is no module `{module}`")
             finding = Finding.suggest(finding.span, finding.message, meant) if meant else finding
             yield replace(finding, severity="error")
             continue
         texts = _texts(module, files) if module.startswith(f"{_PACKAGE}.") else []
         for alias in node.names:
-            span, message = places.span(alias), f"`{module}` has no `{alias.name}`"
+            span, message = tree.span(alias), f"`{module}` has no `{alias.name}`"
             if not texts:
                 # A fork may have other classes, so that only a typo of one of these is reported.
                 is_known = module != _EVALUATORS or alias.name in EVALUATORS

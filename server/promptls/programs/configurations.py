@@ -29,7 +29,6 @@ from promptls.lint.rules.opencompass.unknown_names import unknown_evaluation_key
 from promptls.lint.rules.parts.unanalyzed_files import unrecognized_prompt
 from promptls.lint.runner import severity_of
 from promptls.programs.configuration_program import (
-    CONFIGURATION_KEYS,
     KNOWN_CLASSES,
     absent_classes,
     absent_names,
@@ -42,6 +41,7 @@ from promptls.programs.configuration_text import (
     WrittenDataset,
     written_dataset,
 )
+from promptls.programs.configuration_tree import ConfigurationTree, write_as_calls
 from promptls.programs.configuration_values import hidden_options
 from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
@@ -89,9 +89,9 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     read = _read(text.removeprefix("\ufeff"), interpreter) if is_configuration(text) else None
     if read is None:
         return None
-    own, names = read
-    places = PythonPlaces(text)
-    positions = PositionMap(places, own)
+    module, names = read
+    tree = ConfigurationTree(module, PythonPlaces(text))
+    positions = PositionMap(tree.places, module)
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
     found = dict.fromkeys(_found_in_prompts(prompts, interpreter, positions, project))
@@ -99,21 +99,21 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
     found.update(_of(unknown_field, blind, project))
     spans = {each.span for each in found if each.rule in _ABOUT_KEYS}
-    problems = [each for each in program_problems(own, places, names, interpreter) if each.span not in spans]
+    problems = [each for each in program_problems(tree, names, interpreter) if each.span not in spans]
     # One report for a place: the first is the most specific one.
     wrong = [*{each.span: each for each in reversed(problems)}.values()]
     if not any(each.rule == invalid_ppl_template.name for each in found):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
-        wrong += hidden_options(own, places)
+        wrong += hidden_options(tree)
     spans = {each.span for each in wrong}
-    wrong += [each for each in class_problems(own, places, files) if each.span not in spans]
+    wrong += [each for each in class_problems(tree, files) if each.span not in spans]
     _drop_consequences(found, wrong, text)
-    absent = [*absent_names(interpreter, own, places), *absent_classes(own, places, files)]
+    absent = [*absent_names(interpreter, tree), *absent_classes(tree, files)]
     if not prompts and not interpreter.missing and not wrong and not absent:
         return None
     found.update(_of(unknown_evaluation_key, wrong, project))
     is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
-    missing = [*absent, *missing_imports(interpreter, own, places, is_empty=is_empty)]
+    missing = [*absent, *missing_imports(interpreter, tree, is_empty=is_empty)]
     found.update(_of(unresolved_import, missing, project))
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
 
@@ -125,56 +125,10 @@ def _read(text: str, interpreter: Interpreter) -> tuple[ast.Module, Names] | Non
         warnings.simplefilter("ignore")
         try:
             own = parse_configuration(text)
-            _write_as_calls(own)
+            write_as_calls(own)
             return own, interpreter.read(own)
         except UserError:
             return None
-
-
-def _write_as_calls(tree: ast.Module) -> None:
-    """Replace mappings in braces with calls of `dict`, so that checks know one form of mapping."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        is_known = isinstance(node, ast.keyword) and node.arg in CONFIGURATION_KEYS - {"template"}
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.Dict):
-                setattr(node, field, _as_call(value, is_known=is_known))
-            elif isinstance(value, list):
-                value[:] = [
-                    _as_call(each, is_known=False) if isinstance(each, ast.Dict) else each for each in value
-                ]
-        waiting.extend(ast.iter_child_nodes(node))
-
-
-def _as_call(mapping: ast.Dict, *, is_known: bool) -> ast.expr:
-    """Return a mapping as a call of `dict`; the mapping itself if it may be none of OpenCompass."""
-    keys = [each.value if isinstance(each, ast.Constant) else None for each in mapping.keys]
-    if not is_known and not CONFIGURATION_KEYS.intersection(keys):
-        return mapping
-    keywords = []
-    for key, name, value in zip(mapping.keys, keys, mapping.values, strict=True):
-        if key is None:
-            keywords.append(ast.keyword(arg=None, value=value, **_place(value)))
-        elif isinstance(name, str) and name.isidentifier() and _is_plain(key, name):
-            place = {**_place(key), "col_offset": key.col_offset + 1}
-            keywords.append(ast.keyword(arg=name, value=value, **place))
-        else:
-            return mapping
-    place = _place(mapping)
-    brace = {**place, "end_lineno": mapping.lineno, "end_col_offset": mapping.col_offset + 1}
-    return ast.Call(ast.Name("dict", ast.Load(), **brace), [], keywords, **place)
-
-
-def _is_plain(key: ast.expr, name: str) -> bool:
-    """Return whether a key is its name in two quotes."""
-    width = (key.end_col_offset or 0) - key.col_offset
-    return key.lineno == key.end_lineno and width == len(name.encode()) + len('""')
-
-
-def _place(node: ast.expr) -> dict[str, Any]:
-    names = ("lineno", "col_offset", "end_lineno", "end_col_offset")
-    return {name: getattr(node, name) for name in names}
 
 
 def _of(rule: Rule, findings: Iterable[Finding], project: Project) -> dict[Finding, None]:

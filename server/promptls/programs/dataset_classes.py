@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 from promptls.convert.python_interpreter import Files
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Finding
-from promptls.programs.configuration_program import keys_set_later
+from promptls.programs.configuration_tree import ConfigurationTree, is_mapping, values_of
 from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
 
 _DATASETS: Final = "opencompass.datasets"
@@ -64,12 +64,12 @@ class _Loader(NamedTuple):
         return "staticmethod" in decorators
 
 
-def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Iterator[Finding]:
+def class_problems(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
     """Yield the arguments that `load` does not take or lacks, and the splits that it does not make."""
-    datasets = [*_datasets(own)]
+    datasets = [*_datasets(tree)]
     imports = {
         alias.asname or alias.name: (node.module or "", alias.name)
-        for node in own.body
+        for node in tree.module.body
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_DATASETS)
         for alias in node.names
     }
@@ -79,9 +79,8 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
     accepted = checkout.accepted if checkout else frozenset[str]()
     if not accepted:
         return
-    set_later = keys_set_later(own)
-    assigned = _assigned_values(own)
-    bases = {id(each) for name in assigned.keys() - _listed_names(own) for each in assigned[name]}
+    assigned = tree.variables
+    bases = {id(each) for name in assigned.keys() - _listed_names(tree) for each in assigned[name]}
     for call, kind in datasets:
         loader = known.get(kind)
         if loader is None:
@@ -92,46 +91,34 @@ def class_problems(own: ast.Module, places: PythonPlaces, files: Files) -> Itera
         for name in sorted(others - {*loader.parameters} if loader.load.args.kwarg is None else ()):
             message = f"`load` of `{kind}` takes no `{name}`, so that OpenCompass fails"
             free = [each for each in (*loader.parameters, *accepted, *_TAKEN) if each not in given]
-            yield misspelled(places.span(given[name]), message, name, missing or free)
+            yield misspelled(tree.span(given[name]), message, name, missing or free)
         for name in missing:
-            if name not in set_later and id(call) not in bases:
+            if name not in tree.keys_set_later and id(call) not in bases:
                 message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
-                yield Finding(places.span(given["type"].value), message)
+                yield Finding(tree.span(given["type"].value), message)
         reader = _reader(assigned, given["reader_cfg"].value)
-        yield from _absent_splits(loader, kind, reader, places)
-        yield from _absent_columns(loader, kind, reader, places)
+        yield from _absent_splits(loader, kind, reader, tree.places)
+        yield from _absent_columns(loader, kind, reader, tree.places)
 
 
-def _listed_names(own: ast.Module) -> set[str]:
+def _listed_names(tree: ConfigurationTree) -> set[str]:
     """Return the variables that are items of lists; the mappings in others may get more keys there."""
-    lists = [node.elts for node in ast.walk(own) if isinstance(node, ast.List)]
+    lists = [node.elts for node in tree.all_of(ast.List)]
     appended = [
         node.args
-        for node in ast.walk(own)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append"
+        for node in tree.all_of(ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "append"
     ]
     return {each.id for items in (*lists, *appended) for each in items if isinstance(each, ast.Name)}
 
 
-def _datasets(own: ast.Module) -> Iterator[tuple[ast.Call, str]]:
+def _datasets(tree: ConfigurationTree) -> Iterator[tuple[ast.Call, str]]:
     """Yield the datasets that are written as one call of `dict`, each with the name of its class."""
-    for node in ast.walk(own):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
-            continue
-        given = {each.arg: each.value for each in node.keywords}
+    for node in tree.mappings:
+        given = values_of(node)
         kind = given.get("type")
         if given.keys() >= {"reader_cfg", "infer_cfg"} and None not in given and isinstance(kind, ast.Name):
             yield node, kind.id
-
-
-def _assigned_values(own: ast.Module) -> dict[str, list[ast.expr]]:
-    """Return the values that are assigned to each name."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in (each for each in ast.walk(own) if isinstance(each, ast.Assign)):
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                found.setdefault(target.id, []).append(node.value)
-    return found
 
 
 def _reader(assigned: Mapping[str, list[ast.expr]], value: ast.expr) -> ast.Call | None:
@@ -139,10 +126,8 @@ def _reader(assigned: Mapping[str, list[ast.expr]], value: ast.expr) -> ast.Call
     if isinstance(value, ast.Name):
         named = assigned.get(value.id, [])
         value = named[0] if len(named) == 1 else value
-    is_plain = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"
-    if not is_plain or not isinstance(value, ast.Call) or any(each.arg is None for each in value.keywords):
-        return None
-    return value
+    is_known = isinstance(value, ast.Call) and is_mapping(value) and None not in values_of(value)
+    return value if isinstance(value, ast.Call) and is_known else None
 
 
 def _absent_splits(
