@@ -272,7 +272,7 @@ OWN_FILES = {
     "results_view/html_report.py", "server/port_access.py", "cli/pages/page_server.py", "rendering/worker.py",
     "cli/arguments.py", "cli/chosen_files.py", "cli/commands/render.py",
     "cli/commands/convert.py", "cli/checked.py", "experiments/python/program_runner.py",
-    "experiments/python/ray_function_worker.py",
+    "experiments/python/ray_function_worker.py", "lint/rules/__init__.py",
 }  # fmt: skip
 
 
@@ -292,10 +292,10 @@ LOOKS = {
     *("walk", "scandir", "listdir", "isfile", "isdir", "getsize", "getmtime", "samefile", "readlink"),
 }
 OWN_LOOKS = {
-    # Folders of the workspace and files that the user has opened; folders that the scope allows.
+    # Folders of the workspace and files that the user has opened; folders that the scope allows; own files.
     "workspace/settings.py", "workspace/disk.py", "workspace/python_calls.py", "lint/fixes/misspellings.py",
     "lint/analysis/unresolved_templates.py", "ide/completion/yaml_values.py", "ide/rename.py",
-    "preview/preview_answers.py", "lint/rule.py",
+    "preview/preview_answers.py", "lint/rule.py", "lint/rules/__init__.py",
 }  # fmt: skip
 
 
