@@ -187,7 +187,7 @@ _REMEDIES: Final = {
         ". In Jinja `mapping.items`, `.keys`, `.values`, … are methods, also where the data have a key of "
         'that name: write `mapping["items"]`.'
     ),
-    "is not iterable": ", so nothing can go through it. Pass a list, or guard it with `is iterable`.",
+    "is not iterable": ": pass a list, or guard it with `is iterable`.",
     "no loader": ". Save the template to a file, so that its includes can be found.",
     NO_NAMESPACE: ": make it with `{% set … = namespace() %}`.",
 }

@@ -42,7 +42,7 @@ _ALLOWED: Final = {
     "mapping": frozenset({"object"}),
 }
 _WORDS: Final = {
-    "iterated": "which cannot be gone through",
+    "iterated": "which is not iterable",
     "called": "which cannot be called",
     "number": "which is not a number",
     "text": "which is not a text",
