@@ -112,7 +112,7 @@ def test_a_full_disk_is_explained(
     shown = capsys.readouterr().err
     assert "no space left on device" in shown
     assert "at results.csv" in shown
-    assert "what was finished is kept" in shown
+    assert "finished work is saved" in shown
 
 
 def test_an_interrupt_exits_130_without_a_traceback(

@@ -71,7 +71,7 @@ def refused_by_system(failure: OSError) -> UserError:
     remedies = {
         errno.ENOENT: "check the path",
         errno.EACCES: "change the file's permissions, or run as a user who may use it",
-        errno.ENOSPC: "free some space and try again; what was finished is kept",
+        errno.ENOSPC: "free some space and try again; finished work is saved",
         errno.EROFS: "choose a folder that can be written to",
     }
     return UserError(

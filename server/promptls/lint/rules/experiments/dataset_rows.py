@@ -214,7 +214,7 @@ def example_in_dataset(file: File) -> Iterator[Finding]:
 
 
 def _row_of(experiment: DeclaredExperiment, inputs: dict[Any, Any]) -> int | None:
-    """Return the number of the row that has all of the inputs; None if there is none."""
+    """Return the number of the row that has all of the inputs, or None."""
     from promptls.datasets.dataset_files import as_text, known_columns, rows_by_values
 
     known = known_columns(experiment.dataset)

@@ -167,7 +167,7 @@ def invalid_sample(file: File) -> Iterator[Finding]:
 
 
 def _written(path: Path) -> Mapping:
-    """Return the mapping in a samples file, which is empty if there is none."""
+    """Return the mapping in a samples file; an empty one for other content."""
     try:
         root = compose(read_text(path), Span, lambda _span: False).root
     except (OSError, ValueError):

@@ -188,7 +188,7 @@ def _in_chunk(chunk: Chunk, known: AnyMapping[str, _Fact]) -> Iterator[Finding]:
 
 
 def _problem_of(file: File, name: str) -> str:
-    """Return the problem of a listed key that its part does not read; empty if there is none."""
+    """Return the problem of a listed key that its part does not read, or an empty text."""
     declared = file.template.declarations.inputs
     if declared is not None:
         if name in {key.name for key in declared}:
@@ -385,7 +385,7 @@ def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ..
 
 @example_fact
 def _output_form(example: Example, output: str, is_json: bool) -> str | None:
-    """Return the form of the example's output; None if there is none or it contains Jinja."""
+    """Return the form of the example's output; None if it is missing or contains Jinja."""
     if all(key_text(entry) != output for entry in example.entries) or example.is_printed(output):
         return None
     return _form(example.data.get(output), is_json=is_json)

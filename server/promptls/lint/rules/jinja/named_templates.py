@@ -153,7 +153,7 @@ def include_cycle(file: File) -> Iterator[Finding]:
 
 
 def _path_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
-    """Return the files between `start` and `goal` on a path of certain includes; None if there is none."""
+    """Return the files between `start` and `goal` on a path of certain includes, or None."""
     paths: dict[str, list[str]] = {start: [] if start == goal else [start]}
     waiting = [start]
     while waiting:

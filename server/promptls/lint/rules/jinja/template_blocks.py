@@ -49,7 +49,7 @@ the template nor a parent has blocks, only the `extends` is reported.
 
 ## Why is this bad?
 
-From a template that extends another one, Jinja prints only the blocks that the parent has: the rest is
+In a template that extends another, Jinja prints only the blocks that the parent has: the rest is
 dropped silently, and the prompt is shorter.
 
 ## Example

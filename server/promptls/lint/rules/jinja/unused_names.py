@@ -292,7 +292,7 @@ def _variables(file: File) -> Iterator[Finding]:
 
 
 def _owner_of_attribute(file: File, name: str) -> str | None:
-    """Return the only variable of which a tag sets an attribute with this name."""
+    """Return the only variable whose attribute of this name a tag sets."""
     owners = {
         target.target.name
         for located in file.chunks.placed()

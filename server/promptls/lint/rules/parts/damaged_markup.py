@@ -20,7 +20,7 @@ Where U+FFFD is in the file itself, the model gets it instead of the letter that
 - name: place
   role: user
   content: Which bus goes to the caf�?
-                                    ^ damaged-text: U+FFFD stands for a character that was lost
+                                    ^ damaged-text: U+FFFD replaces a character that was lost
 ```
 
 Use instead:
@@ -101,7 +101,7 @@ def damaged_text(file: File) -> Iterator[Finding]:
             yield Finding(place, message, severity="error")
             return
         if not _is_in_comment(located.chunk, span):
-            yield Finding(place, "U+FFFD stands for a character that was lost")
+            yield Finding(place, "U+FFFD replaces a character that was lost")
 
 
 @chunk_fact
