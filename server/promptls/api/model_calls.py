@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib import import_module
-from threading import Thread
 from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -22,21 +22,8 @@ def run_in_own_loop(work: Callable[[], Coroutine[Any, Any, Made]]) -> Made:
 
     Raises whatever the coroutine raises.
     """
-    made: list[Made] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            made.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - re-raised in the calling thread
-            failed.append(error)
-
-    thread = Thread(target=run)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        return executor.submit(lambda: asyncio.run(work())).result()
 
 
 class UserMessage(dict[str, str]):
