@@ -180,12 +180,12 @@ def test_comparing_says_in_words_what_the_difference_means(
     capsys.readouterr()
     assert main(["compare", "ask.yml.j2", "better.yml.j2"]) == 0
     out = capsys.readouterr().out
-    assert "cannot be told apart at n = 2" in out
+    assert "inconclusive at n = 2" in out
     assert "1 got better, 0 got worse" in out
     assert main(["compare", "ask.yml.j2", "better.yml.j2", "--json"]) == 0
     (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
     (metric,) = comparison["metrics"]
-    assert (metric["verdict"], metric["difference"]["p_value"]) == ("undecided", 1.0)
+    assert (metric["verdict"], metric["difference"]["p_value"]) == ("inconclusive", 1.0)
     assert main(["compare", "ask.yml.j2", "ask.yml.j2"]) == 0
     said = capsys.readouterr().err
     assert said == (

@@ -27,7 +27,7 @@ def test_each_example_is_a_line_with_its_verdict(folder: Folder, capsys: pytest.
     assert lines[0] == "ask.yml.j2: experiment `main` without each of 2 examples"
     (example,) = [line for line in lines if line.startswith("2: a longer one")]
     assert "4 of 4" in example
-    assert example.endswith("undecided")
+    assert example.endswith("inconclusive")
     assert any("example 2 costs" in line and "right is the same" in line for line in lines)
 
 

@@ -99,7 +99,7 @@ def test_agent_mode_runs_experiments_with_consent_and_compares_and_reads_their_r
     expect(workbench.line(f"table: experiments/{second}.csv")).to_be_visible()
     expect(workbench.line("Canceled")).to_be_visible()
     expect(workbench.line(f"before: {first}, after: {second}")).to_be_visible()
-    expect(workbench.line("labels_exact_match: cannot be told apart at n = 4")).to_be_visible()
+    expect(workbench.line("labels_exact_match: inconclusive at n = 4")).to_be_visible()
     expect(workbench.line(f"{second}: rows 1 to {ROWS} of {ROWS}")).to_be_visible()
     expect(workbench.line("incorrect (expected").first).to_be_visible()
 

@@ -51,8 +51,8 @@ async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_neede
     before = await answered(folder, {1, 2, 3, 4})
     after = await answered(folder, {3, 4, 5, 6, 7})
     (metric,) = compared(before, after).metrics
-    assert metric.verdict == "undecided"
-    assert metric.message.startswith("cannot be told apart at n = 30 (difference +3 points")
+    assert metric.verdict == "inconclusive"
+    assert metric.message.startswith("inconclusive at n = 30 (difference +3 points")
     assert "rows would be needed" in metric.message
 
 
@@ -125,7 +125,7 @@ async def test_several_runs_are_each_compared_with_the_first_and_corrected_toget
 
     assert [comparison.after.name for comparison in comparisons] == [second.name, third.name]
     together = comparisons[1].metrics[0]
-    assert (alone.verdict, alone.p_value) == ("undecided", together.difference.p_value)
+    assert (alone.verdict, alone.p_value) == ("inconclusive", together.difference.p_value)
     assert together.p_value == alone.p_value
     assert comparisons[0].metrics[0].p_value == 2 * comparisons[0].metrics[0].difference.p_value
     assert "among 2 comparisons" in together.message
@@ -138,7 +138,7 @@ async def test_a_difference_that_counts_alone_may_be_chance_among_others(folder:
     assert compared(first, second).metrics[0].verdict == "better"
     (metric,) = compare_with(first, [second, first])[0].metrics
 
-    assert metric.verdict == "undecided"
+    assert metric.verdict == "inconclusive"
     assert "looked at alone it would count" in metric.message
 
 

@@ -52,7 +52,7 @@ async def test_the_example_that_makes_answers_right_earns_its_tokens(folder: Fol
     said = {each["label"]: each for each in report["examples"]}
     assert said["say yes"]["verdict"] == "earns its tokens"
     assert "without it right -100 points" in said["say yes"]["message"]
-    assert said["be brief"]["verdict"] == "undecided"
+    assert said["be brief"]["verdict"] == "inconclusive"
     assert "right is the same" in said["be brief"]["message"]
     assert said["say yes"]["shown"] == ROWS
     done = [event.done for event in events if isinstance(event, RowFinished)]

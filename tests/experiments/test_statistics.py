@@ -157,7 +157,7 @@ def test_without_repeats_there_is_no_spread() -> None:
 
 def test_existing_rows_are_not_reported_as_needed() -> None:
     found = paired_difference([0] * 8, [1] * 5 + [0] * 3, two_valued=True)
-    words = describe_difference("discrete", "undecided", found, Chance(found.p_value, 1), "v2")
+    words = describe_difference("discrete", "inconclusive", found, Chance(found.p_value, 1), "v2")
     assert found.needed is not None
     assert found.needed <= found.pairs
     assert "; some more rows would be needed" in words

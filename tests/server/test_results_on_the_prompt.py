@@ -263,13 +263,13 @@ async def test_leaving_out_each_example_says_at_each_what_it_is_worth(
     await code.command("leaveOneOut", uri=uri, experiment="answers")
 
     assert [(each.label, each.shown, each.verdict) for each in report.examples] == [
-        ("short", 3, "undecided"), ("a somewhat longer one", 3, "undecided"),
+        ("short", 3, "inconclusive"), ("a somewhat longer one", 3, "inconclusive"),
     ]  # fmt: skip
     assert report.examples[1].tokens > report.examples[0].tokens > 0
     assert len(server.requests) == again == 9
-    hints = await code.hints(uri, lambda found: any("undecided" in str(each.label) for each in found))
-    worths = [str(each.label) for each in hints if "undecided" in str(each.label)]
-    assert [worth.partition(" ")[2] for worth in worths] == ["tokens: undecided"] * 2
+    hints = await code.hints(uri, lambda found: any("inconclusive" in str(each.label) for each in found))
+    worths = [str(each.label) for each in hints if "inconclusive" in str(each.label)]
+    assert [worth.partition(" ")[2] for worth in worths] == ["tokens: inconclusive"] * 2
     hover = await code.hover(uri, '{"text": "sh|ort"}')
     assert hover is not None
     assert "without it exact_match is the same" in hover
@@ -283,7 +283,7 @@ async def test_the_last_run_is_compared_with_the_one_before(code: Editor, server
 
     found = await code.command("compareRuns", uri=uri, experiment="answers")
 
-    assert "cannot be told apart at n = 3" in found.message
+    assert "inconclusive at n = 3" in found.message
     assert [(change.id, change.before, change.after, change.better) for change in found.changes] == [
         ("a", "pass", "fail", False), ("b", "fail", "pass", True), ("c", "fail", "pass", True),
     ]  # fmt: skip

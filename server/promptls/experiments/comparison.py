@@ -25,7 +25,7 @@ from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 
-Verdict: TypeAlias = Literal["better", "worse", "undecided"]
+Verdict: TypeAlias = Literal["better", "worse", "inconclusive"]
 _SMALLEST: Final = 0.001
 """The smallest p-value that is printed; smaller ones say little more."""
 
@@ -49,28 +49,28 @@ def unit_of(kind: str) -> str:
 def describe_difference(kind: str, verdict: Verdict, found: Difference, chance: Chance, name: str) -> str:
     """Return the sentence about one metric of the run `name`."""
     unit = unit_of(kind)
-    if verdict != "undecided":
+    if verdict != "inconclusive":
         # "Worse by 25" needs no sign; neither does its interval.
         sign = 1 if found.difference > 0 else -1
         low, high = sorted((sign * found.low, sign * found.high))
         interval = f"95 % interval {amount(kind, low)} to {amount(kind, high)}, {chance}"
         return f"{name} is {verdict} by {amount(kind, sign * found.difference)}{unit} ({interval})"
     if found.low == found.high == 0:
-        return f"cannot be told apart at n = {found.pairs:,}: each row scores the same in both"
+        return f"inconclusive at n = {found.pairs:,}: each row scores the same in both"
     interval = f"95 % interval {amount(kind, found.low, '+')} to {amount(kind, found.high, '+')}, {chance}"
     if found.needed is None:
-        return f"cannot be told apart at n = {found.pairs:,}: both score the same ({interval})"
+        return f"inconclusive at n = {found.pairs:,}: both score the same ({interval})"
     seen = f"difference {amount(kind, found.difference, '+')}{unit}, {interval}"
     if is_clear(found.p_value):
         return (
-            f"cannot be told apart among {chance.compared} comparisons ({seen}): looked at alone it would "
+            f"inconclusive among {chance.compared} comparisons ({seen}): looked at alone it would "
             "count, but of so many differences one like it may well be chance; run this comparison again "
             "on rows of its own"
         )
     # The estimate assumes many rows; an exact test of few rows needs more.
     needed = "some more rows" if found.needed <= found.pairs else f"about {_round(found.needed)} rows"
     return (
-        f"cannot be told apart at n = {found.pairs:,} ({seen}); {needed} "
+        f"inconclusive at n = {found.pairs:,} ({seen}); {needed} "
         "would be needed to be sure of a difference of this size"
     )
 
@@ -354,7 +354,7 @@ def _difference(metric: MetricSummary, before: Sequence[float], after: Sequence[
 
 def _judge(measured: _Measured, p_value: float, compared: int, name: str) -> MetricComparison:
     found, metric = measured.difference, measured.metric
-    verdict: Verdict = "undecided"
+    verdict: Verdict = "inconclusive"
     if is_clear(p_value):
         verdict = "better" if (found.difference > 0) is not metric.lower_is_better else "worse"
     message = describe_difference(metric.kind, verdict, found, Chance(p_value, compared), name)

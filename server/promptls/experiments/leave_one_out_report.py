@@ -16,7 +16,7 @@ from promptls.text.errors import parse_json
 FORMAT = 2
 """The format version, incremented on incompatible changes."""
 
-ExampleVerdict: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not shown"]
+ExampleVerdict: TypeAlias = Literal["earns its tokens", "does harm", "inconclusive", "not shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> ExampleVerdic
         return "earns its tokens"
     if verdicts & {"better", "worse"} == {"better"}:
         return "does harm"
-    return "undecided"
+    return "inconclusive"
 
 
 def describe_assessment(
@@ -97,7 +97,7 @@ def describe_assessment(
     begin = {
         "earns its tokens": f"earns its tokens ({costs})",
         "does harm": f"does harm, and {costs}",
-        "undecided": f"{costs}; whether it is worth them cannot be told from {rows} rows",
+        "inconclusive": f"{costs}; {rows} rows do not show whether it is worth them",
     }[verdict]
     return f"{begin}: without it {said}"
 
@@ -105,9 +105,9 @@ def describe_assessment(
 def _describe_metric(compared: MetricComparison) -> str:
     kind, found = compared.kind, compared.difference
     change = f"{compared.metric} {amount(kind, found.difference, '+')}{unit_of(kind)}"
-    if compared.verdict == "undecided" and found.needed is None:
+    if compared.verdict == "inconclusive" and found.needed is None:
         return f"{compared.metric} is the same"
     interval = f"95 % interval {amount(kind, found.low, '+')} to {amount(kind, found.high, '+')}"
     chance = Chance(compared.p_value, compared.compared)
-    needed = f", about {found.needed:,} rows needed" if compared.verdict == "undecided" else ""
+    needed = f", about {found.needed:,} rows needed" if compared.verdict == "inconclusive" else ""
     return f"{change} ({interval}, {chance}{needed})"

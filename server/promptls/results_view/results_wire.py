@@ -14,7 +14,7 @@ from promptls.experiments.result_pages import Kind
 ExportForm: TypeAlias = Literal["csv", "jsonl", "junit", "html"]
 RowKind: TypeAlias = Kind
 Thumb: TypeAlias = Literal["up", "down"]
-Verdict: TypeAlias = Literal["better", "worse", "undecided"]
+Verdict: TypeAlias = Literal["better", "worse", "inconclusive"]
 
 
 class ResultsArguments(TypedDict):

@@ -43,7 +43,7 @@ exit codes: 0 compared, 1 a run cannot be read, or is worse with --fail-on-regre
 # The default number of changed rows shown.
 SHOWN_ROWS = 10
 
-_COLORS: dict[str, Color] = {"better": "green", "worse": "red", "undecided": "yellow"}
+_COLORS: dict[str, Color] = {"better": "green", "worse": "red", "inconclusive": "yellow"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -175,13 +175,12 @@ def _describe(run: RunSummary) -> str:
 
 def _metric_row(metric: MetricComparison) -> TableRow:
     found = metric.difference
-    verdict = "cannot be told apart" if metric.verdict == "undecided" else metric.verdict
     cells = [
         metric.metric,
         _score(metric.kind, found.before),
         _score(metric.kind, found.after),
         str(found.pairs),
-        verdict,
+        metric.verdict,
     ]
     return TableRow(cells, _COLORS[metric.verdict])
 

@@ -146,8 +146,6 @@ function One({ found }: { found: RunComparison }) {
   );
 }
 
-const VERDICTS = { better: "better", worse: "worse", undecided: "cannot be told apart" } as const;
-
 function Difference({ metric }: { metric: MetricComparison }) {
   const { name, kind, verdict, message, before, after, difference, low, high } = metric;
   const reach = Math.max(Math.abs(low), Math.abs(high), Math.abs(difference), 1e-9) * 1.1;
@@ -157,7 +155,7 @@ function Difference({ metric }: { metric: MetricComparison }) {
       <div class="difference-head">
         <bdi class="metric-name">{broken(name)}</bdi>
         <span class="spacer" />
-        <span class={`badge ${verdict}`}>{VERDICTS[verdict]}</span>
+        <span class={`badge ${verdict}`}>{verdict}</span>
       </div>
       <p class="from-to number">
         {formatScore(kind, before)} → <strong>{formatScore(kind, after)}</strong>{" "}

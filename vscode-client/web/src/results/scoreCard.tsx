@@ -21,9 +21,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
         {compared === undefined ? null : (
           <span class={`change ${compared.verdict}`} title={compared.message}>
             {formatDifference(kind, compared.difference)}
-            <span class="only-heard">
-              {compared.verdict === "undecided" ? " cannot be told apart" : ` ${compared.verdict}`}
-            </span>
+            <span class="only-heard">{` ${compared.verdict}`}</span>
           </span>
         )}
         <span class="of">{meaningOf(metric)}</span>

@@ -6,7 +6,7 @@ export type RowKind = "all" | "good" | "failing" | "error" | "problem";
 
 export type Thumb = "up" | "down";
 
-export type Verdict = "better" | "worse" | "undecided";
+export type Verdict = "better" | "worse" | "inconclusive";
 
 export type Notes = Record<string, Note>;
 
@@ -151,7 +151,7 @@ export interface Moves {
 export interface MetricComparison {
   name: string;
   kind: string;
-  verdict: "better" | "worse" | "undecided";
+  verdict: "better" | "worse" | "inconclusive";
   message: string;
   before: number;
   after: number;
