@@ -232,7 +232,7 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
         ("", {"leave_one_out": True}, "whose prompts cannot be changed"),
         ("", {"ray_address": "127.0.0.1:1"}, "no Ray cluster can be reached"),
         ("", {"rows": "depth > 1"}, "cannot be answered for row 1"),
-        ("", {"rows": "9,"}, "no row of the dataset is chosen by `9,`"),
+        ("", {"rows": "9,"}, "`9,` chooses row 9, but the dataset has 4 rows"),
     ],
 )
 async def test_enforceable_limits_are_enforced_and_others_rejected(

@@ -20,6 +20,7 @@ ROWS = [
         ("3", [1, 2, 3]),
         ("3,", [3]),
         ("2,5-7, 11", [2, 5, 6, 7, 11]),
+        ("2,11-99", [2, 11, 12]),
         ("100", list(range(1, 13))),
         ('priority == "P0"', [3, 6, 9, 12]),
         ('text | length > 6 and priority != "P1"', [11, 12]),
@@ -36,6 +37,19 @@ def test_rows_are_chosen_by_count_number_or_condition(word: str, numbers: list[i
 def test_what_chooses_nothing_that_can_be_read_is_wrong_use(word: str) -> None:
     with pytest.raises(UsageError):
         parse_rows(word)
+
+
+@pytest.mark.parametrize("word", ["1,99", "99,", "2-3,13-20"])
+def test_rows_that_the_dataset_does_not_have_are_an_error(word: str) -> None:
+    with pytest.raises(UsageError, match=r"chooses row (99|13), but the dataset has 12 rows"):
+        list(parse_rows(word).of(ROWS))
+
+
+@pytest.mark.parametrize(("word", "remedy"), [("1,0", "count rows from 1"), ("7-3,", "write `3-7`")])
+def test_numbers_that_choose_no_row_are_an_error(word: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as failure:
+        parse_rows(word)
+    assert failure.value.remedy == remedy
 
 
 @pytest.mark.parametrize("word", ["prio == 1", "text > 3", "text.x.y", "1 / 0"])

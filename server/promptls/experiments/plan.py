@@ -289,7 +289,7 @@ def _choice(rows: RowChoice | int | None, dataset: DatasetFile) -> RowChoice:
     choice = RowChoice(str(rows), first=rows) if isinstance(rows, int) else rows or ALL_ROWS
     if not choice.text or is_of_examples(choice.text):
         return choice
-    pairs = zip_longest(dataset.rows(), choice.of(dataset.rows()))
+    pairs = zip_longest(dataset.rows(), choice.of(dataset.rows(), dataset.path))
     leaves_out = any(chosen is None or row.number != chosen.number for row, chosen in pairs)
     return choice if leaves_out else ALL_ROWS
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import StrictUndefined, TemplateError
@@ -20,7 +21,8 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from promptls.datasets.dataset_files import Row
-from promptls.text.errors import UsageError
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import plural
 
 _FILTERS: Final = """
 abs capitalize count d default dictsort first float int items last length list lower map max min reject
@@ -105,27 +107,46 @@ _NUMBERS = re.compile(r"\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*,?")
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """A selection of rows of a dataset; `text` is the user's input, empty for all rows."""
+    """A selection of rows of a dataset; `text` is the user's input, empty for all rows.
+
+    `required` is the number of a row that the dataset must have.
+    """
 
     text: str = ""
     first: int | None = None
     numbers: frozenset[int] | None = None
     expression: str | None = None
+    required: int = 0
 
-    def of(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the selected `rows`, in order.
+    def of(self, rows: Iterable[Row], path: Path | None = None) -> Iterator[Row]:
+        """Yield the selected `rows` of the dataset at `path`, in order.
 
-        Raises `UsageError` for an expression that cannot be parsed or evaluated.
+        Raises `UsageError` for a `required` row that is missing, and for an expression that cannot be parsed
+        or evaluated.
         """
         if self.first is not None:
             return islice(rows, self.first)
         if self.numbers is not None:
-            numbers, last = self.numbers, max(self.numbers, default=0)
-            return (row for row in _up_to(rows, last) if row.number in numbers)
+            numbers = self.numbers
+            return (row for row in self._up_to(rows, max(numbers, default=0), path) if row.number in numbers)
         if self.expression is not None:
             fits = _condition(self.expression)
             return (row for row in rows if fits(row))
         return iter(rows)
+
+    def _up_to(self, rows: Iterable[Row], last: int, path: Path | None) -> Iterator[Row]:
+        count = 0
+        for row in rows:
+            if row.number > last:
+                return
+            count = row.number
+            yield row
+        if self.required > count:
+            raise UsageError(
+                f"`{self.text}` chooses row {self.required}, but the dataset has {plural(count, 'row')}",
+                FilePlace(path) if path else None,
+                "choose rows that it has",
+            )
 
 
 ALL_ROWS = RowChoice()
@@ -135,8 +156,8 @@ def parse_rows(word: str) -> RowChoice:
     """Parse a selection of rows.
 
     `20` is the first 20 rows, `3,7,10-20` are rows by number, and anything else is an expression over the
-    columns, in Jinja's syntax: `priority == "P0" and text | length > 200`. Raises `UsageError` for
-    anything else.
+    columns, in Jinja's syntax: `priority == "P0" and text | length > 200`. The dataset must have each row,
+    and the first one of each range. Raises `UsageError` for anything else.
     """
     word = word.strip()
     if word.isascii() and word.isdigit():
@@ -144,15 +165,17 @@ def parse_rows(word: str) -> RowChoice:
             raise UsageError("a run needs at least one row", remedy="give 1 or more")
         return RowChoice(word, first=int(word))
     if _NUMBERS.fullmatch(word):
-        return numbered_rows(_numbers(word), word)
+        ranges = list(_ranges(word))
+        numbers = frozenset(number for each in ranges for number in each)
+        return RowChoice(word, numbers=numbers, required=max(each.start for each in ranges))
     _condition(word)
     return RowChoice(word, expression=word)
 
 
-def numbered_rows(numbers: Iterable[int], text: str | None = None) -> RowChoice:
-    """Return the selection of rows by number, counted from 1; `text` defaults to a list of the numbers."""
+def numbered_rows(numbers: Iterable[int]) -> RowChoice:
+    """Return the selection of rows by number, counted from 1; the dataset need not have them."""
     chosen = frozenset(numbers)
-    return RowChoice(text or as_ranges(chosen), numbers=chosen)
+    return RowChoice(as_ranges(chosen), numbers=chosen)
 
 
 def as_ranges(numbers: Iterable[int]) -> str:
@@ -167,24 +190,20 @@ def as_ranges(numbers: Iterable[int]) -> str:
     return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges) + ","
 
 
-def _numbers(word: str) -> Iterator[int]:
-    for piece in word.split(","):
-        if piece.strip():
-            low, _, high = piece.partition("-")
-            numbers = range(int(low), int(high or low) + 1)
-            if len(numbers) > MAX_NUMBERS:
-                raise UsageError(
-                    f"`{piece.strip()}` is more than {MAX_NUMBERS:,} rows",
-                    remedy="write a condition, such as `row_number >= 1000`",
-                )
-            yield from numbers
-
-
-def _up_to(rows: Iterable[Row], last: int) -> Iterator[Row]:
-    for row in rows:
-        if row.number > last:
-            return
-        yield row
+def _ranges(word: str) -> Iterator[range]:
+    for piece in filter(None, map(str.strip, word.split(","))):
+        low, _, high = piece.partition("-")
+        numbers = range(int(low), int(high or low) + 1)
+        if numbers.start == 0:
+            raise UsageError(f"`{piece}` is no row", remedy="count rows from 1")
+        if not numbers:
+            raise UsageError(f"`{piece}` is no range", remedy=f"write `{high}-{low}`")
+        if len(numbers) > MAX_NUMBERS:
+            raise UsageError(
+                f"`{piece}` is more than {MAX_NUMBERS:,} rows",
+                remedy="write a condition, such as `row_number >= 1000`",
+            )
+        yield numbers
 
 
 def _condition(expression: str) -> Callable[[Row], bool]:

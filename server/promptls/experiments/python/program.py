@@ -83,11 +83,12 @@ class PythonRows:
         return path if path.is_file() else None
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield each selected row in order; raises `UsageError` for a condition that cannot be evaluated."""
-        return self.choice.of(
+        """Yield each selected row in order; raises `UsageError` as `RowChoice.of` does."""
+        rows = (
             Row(number, number - 1, item if isinstance(item, Mapping) else dict(item), item)
             for number, item in enumerate(self._rows, start=1)
         )
+        return self.choice.of(rows, self.path)
 
     def count(self) -> int:
         """Return the number of selected rows."""
