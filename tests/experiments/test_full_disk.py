@@ -8,13 +8,16 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
-from promptls.experiments.unfinished import create_run, unfinished_runs
+from promptls.experiments.scores import RowResult
+from promptls.experiments.unfinished import create_run, reopen_run, unfinished_runs
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
@@ -23,6 +26,7 @@ from support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
 
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 LIMITED = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -67,26 +71,63 @@ def test_a_folder_that_cannot_be_made_is_named(folder: Folder) -> None:
     assert str(folder.results) in done.stderr
 
 
-def test_a_file_of_answers_that_another_program_locks_is_named_with_the_remedy(
+@pytest.mark.parametrize("mode", ["NORMAL", "EXCLUSIVE"])
+def test_a_file_of_answers_that_another_program_locks_is_named_without_a_long_wait(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr("promptls.experiments.store.OPEN_SECONDS", 0.1)
+    create_run(folder.results, "first", NOW, {"models": []}).close()
+    with locked(folder, mode):
+        began = time.monotonic()
+        with pytest.raises(
+            UserError, match=r"another program has locked `\.cache/results\.sqlite`"
+        ) as raised:
+            create_run(folder.results, "second", NOW, {"models": []})
+        assert time.monotonic() - began < 2
+    assert raised.value.remedy == "close it in that program"
+
+
+def test_a_run_waits_for_another_program_to_write_its_results(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptls.experiments.store.BUSY_SECONDS", 0.1)
-    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    create_run(folder.results, "first", now, {"models": []}).close()
+    monkeypatch.setattr("promptls.experiments.store.OPEN_SECONDS", 0.1)
+    run = create_run(folder.results, "first", NOW, {"models": []})
+    locking = locked(folder, "NORMAL")
+    locking.__enter__()
+    end = threading.Timer(0.5, locking.__exit__, (None, None, None))
+    end.start()
+    run.append(RowResult("r1", 1, 0, "m", 1, {}, response="fine"))
+    end.join()
+    run.close()
+    assert [result.response for result in stored_results(run.path)] == ["fine"]
+
+
+def test_a_run_on_a_locked_file_is_resumed_after_it(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("promptls.experiments.store.OPEN_SECONDS", 0.1)
+    run = create_run(folder.results, "first", NOW, {"models": []})
+    run.close()
+    with locked(folder, "NORMAL"), pytest.raises(UserError, match=r"cannot be resumed: another") as raised:
+        reopen_run(run.path)
+    assert raised.value.remedy == "close it in that program"
+    reopen_run(run.path).close()
+
+
+@contextlib.contextmanager
+def locked(folder: Folder, mode: str) -> Iterator[None]:
+    """Write to the file of answers, as another program does."""
     (file,) = (folder.results / ".cache").glob("*.sqlite")
-    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("PRAGMA locking_mode = EXCLUSIVE")
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(UserError, match="database is locked") as raised:
-            create_run(folder.results, "second", now, {"models": []})
-    assert raised.value.remedy == "end the program that has the file open"
+    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    with contextlib.closing(connection) as other:
+        other.execute(f"PRAGMA locking_mode = {mode}")
+        other.execute("BEGIN IMMEDIATE" if mode == "NORMAL" else "BEGIN EXCLUSIVE")
+        yield
 
 
 def test_a_folder_in_place_of_the_file_of_answers_is_named_with_the_remedy(folder: Folder) -> None:
     file = folder.results / ".cache" / "results.sqlite"
     file.mkdir(parents=True)
     with pytest.raises(UserError, match="not a regular file") as raised:
-        create_run(folder.results, "first", datetime(2026, 1, 1, tzinfo=timezone.utc), {"models": []})
+        create_run(folder.results, "first", NOW, {"models": []})
     assert str(file) in str(raised.value.place)
     assert raised.value.remedy == "move it away"
 

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from promptls.experiments.store import Store, store_exists
+from promptls.experiments.store import OPEN_SECONDS, RUN_SECONDS, Store, store_exists
 from promptls.models.model import Completion, Messages, ModelReference
 from promptls.models.openai_compatible import without_secrets
 from promptls.models.providers import TABLE
@@ -78,9 +78,11 @@ class AnswerCache:
         if self._store is None:
             return
         try:
+            self._store.wait(RUN_SECONDS)
             with self._store.transaction():
                 self._store.query("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, text, now))
                 self._store.query("INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (digest, packed, now))
+            self._store.wait(OPEN_SECONDS)
         except (sqlite3.Error, UnicodeError):
             # A full disk is reported when results are written.
             self.close()

@@ -29,8 +29,10 @@ FOLDER: Final = ".cache"
 FILE: Final = "results.sqlite"
 LOCK_SUFFIX: Final = ".lock"
 FORMAT: Final = 2
-BUSY_SECONDS: Final = 10.0
+OPEN_SECONDS: Final = 2.0
 """Timeout in seconds for waiting for another process that is writing."""
+RUN_SECONDS: Final = 10.0
+"""The same for a run in progress, which has paid for the answers that it writes."""
 READ_SECONDS: Final = 0.1
 """The same for readers: usually, writers do not block them."""
 SYNC_SECONDS: Final = 1.0
@@ -67,7 +69,7 @@ class Store:
     def __init__(self, folder: Path, seconds: float | None = None) -> None:
         """Open the store of the results folder, and create it if it is missing.
 
-        `seconds` is how long to wait for other processes, by default `BUSY_SECONDS`.
+        `seconds` is how long to wait for other processes, by default `OPEN_SECONDS`.
         """
         self.path = folder / FOLDER / FILE
         self._owner: _Owner | None = None
@@ -78,7 +80,7 @@ class Store:
         for suffix in ("-wal", "-shm", "-journal"):
             if (side := self.path.with_name(f"{FILE}{suffix}")).is_symlink():
                 raise OSError(f"`{side}` is a symbolic link")
-        self._connection = _connect(self.path, BUSY_SECONDS if seconds is None else seconds)
+        self._connection = _connect(self.path, OPEN_SECONDS if seconds is None else seconds)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Execute a statement; outside `transaction`, it is a transaction by itself."""
@@ -96,6 +98,10 @@ class Store:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
+
+    def wait(self, seconds: float) -> None:
+        """Set how long to wait for other processes from now on."""
+        self._connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
     @property
     def owner(self) -> str:
@@ -125,6 +131,7 @@ class Store:
         """Close the file and release all claims."""
         with contextlib.suppress(sqlite3.Error):
             if self._owner is not None:
+                self.wait(0)  # claims of an owner that is gone are ignored
                 self.query("DELETE FROM claims WHERE owner = ?", (self._owner.name,))
             self._connection.close()
         if self._owner is not None:
@@ -151,7 +158,7 @@ def message_of(error: sqlite3.Error | OSError) -> str:
         return (error.strerror or str(error)).lower()
     if "full" in str(error):
         return "no space left on device"
-    return str(error)
+    return f"another program has locked `{FOLDER}/{FILE}`" if "locked" in str(error) else str(error)
 
 
 _IF_DAMAGED: Final = (
@@ -169,7 +176,7 @@ def remedy_of(error: sqlite3.Error | OSError) -> str:
     if is_damage(error):
         return _IF_DAMAGED
     if "locked" in str(error):
-        return "end the program that has the file open"
+        return "close it in that program"
     if isinstance(error, OSError) and error.errno == errno.EINVAL:
         return "move it away"
     return "make the folder writable, or free some space"
@@ -312,7 +319,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    give_up = time.monotonic() + BUSY_SECONDS
+    give_up = time.monotonic() + OPEN_SECONDS
     # SQLite does not wait here if another process does the same.
     while not _has_write_ahead_log(connection, is_last=time.monotonic() > give_up):
         time.sleep(0.02)

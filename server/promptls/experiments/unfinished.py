@@ -21,6 +21,7 @@ from promptls.experiments.store import (
     FILE,
     FOLDER,
     READ_SECONDS,
+    RUN_SECONDS,
     Store,
     is_damage,
     message_of,
@@ -48,6 +49,7 @@ class UnfinishedRun:
         self.path = folder / str(header["run"])
         self._run = run
         self._models = {str(model["name"]): index for index, model in enumerate(header["models"])}
+        store.wait(RUN_SECONDS)
         (self.count,) = store.query("SELECT count(*) FROM results WHERE run = ?", (run,)).fetchone()
 
     @property
@@ -158,6 +160,7 @@ class UnfinishedRun:
         try:
             yield
         except sqlite3.Error as error:
+            self.store.wait(0)  # the run ends, and what other tasks write is tried once
             raise self.unwritten(error) from None
 
     def _place(self, number: int, model: str, repeat: int) -> tuple[int, int, int]:
@@ -254,7 +257,9 @@ def reopen_run(path: Path) -> UnfinishedRun:
         else:
             return reopened
     except (OSError, sqlite3.Error) as error:
-        raise UsageError(f"the run cannot be resumed: {message_of(error)}", FilePlace(path)) from None
+        raise UsageError(
+            f"the run cannot be resumed: {message_of(error)}", FilePlace(path), remedy_of(error)
+        ) from None
 
 
 def _check_idle(store: Store, owner: str, path: Path) -> None:
