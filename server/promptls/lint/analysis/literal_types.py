@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import GeneratorType
 from typing import Final
 
@@ -32,7 +32,14 @@ LAZY: Final = frozenset(
     {"batch", "items", "map", "reject", "rejectattr", "select", "selectattr", "slice", "unique"}
 )
 """Filters that return an iterator, which computes each element when a loop or another filter asks for it."""
-_OF_COUNTS: Final = frozenset({"count", "length", "wordcount"})
+_OF_NUMBERS: Final[dict[str, type]] = {
+    **dict.fromkeys(("count", "int", "length", "wordcount"), int),
+    **dict.fromkeys(("float", "round"), float),
+}
+_COUNTERS: Final = frozenset({"depth", "depth0", "index", "index0", "length", "revindex", "revindex0"})
+"""The attributes of `loop` that are numbers."""
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+NUMBERS: Final[frozenset[type | None]] = frozenset({int, float})
 _TEXT_METHODS: Final = frozenset(
     {
         "capitalize",
@@ -72,25 +79,7 @@ class LiteralTypes:
 
     def type_of(self, node: Expression) -> type | None:
         """Return the type of an expression."""
-        match node:
-            case Constant(value=str()):
-                return Markup
-            case Constant(value=bool() | int() | float()):
-                return type(node.value)
-            case Collection(kind=kind):
-                return _CONTAINERS.get(kind)
-            case Operation(operators=operators) if set(operators) == {"~"}:
-                return Markup
-            case Filter(name="reverse", target=target) if target is not None:
-                return _REVERSED.get(self.type_of(target) or int)
-            case Filter(name=name):
-                return _type_of_filter(name)
-            case Call(function=Attribute(target=target, name=name)) if name in _TEXT_METHODS | _SPLITTING:
-                is_text = self.type_of(target) is Markup
-                return None if not is_text else list if name in _SPLITTING else Markup
-            case Name(name=name):
-                return self.type_of_name(name)
-        return None
+        return type_of(node, self.type_of_name)
 
     def type_of_name(self, name: str) -> type | None:
         """Return the type of the values that a variable has in the file."""
@@ -143,12 +132,56 @@ class LiteralTypes:
         return statement.expressions[0] if statement is not None and statement.expressions else None
 
 
+def types_of_variables(file: File) -> dict[str, type]:
+    """Return the types of the variables that the file sets, as far as they are known."""
+    types = LiteralTypes(file)
+    found = {name: types.type_of_name(name) for name in file.template.names.bound_names("set")}
+    return {name: known for name, known in found.items() if known is not None}
+
+
+def type_of(node: Expression, of_name: Callable[[str], type | None]) -> type | None:
+    """Return the type of an expression; `of_name` returns that of a variable."""
+    match node:
+        case Constant(value=str()):
+            return Markup
+        case Constant(value=bool() | int() | float()):
+            return type(node.value)
+        case Collection(kind=kind):
+            return _CONTAINERS.get(kind)
+        case Operation(operators=operators) if set(operators) == {"~"}:
+            return Markup
+        case Operation(operators=operators, operands=operands) if _ARITHMETIC.issuperset(operators):
+            return _type_of_result(operators, [type_of(each, of_name) for each in operands])
+        case Filter(name="reverse", target=target) if target is not None:
+            return _REVERSED.get(type_of(target, of_name) or int)
+        case Filter(name=name):
+            return _type_of_filter(name)
+        case Attribute(target=Name(name="loop"), name=name) if name in _COUNTERS:
+            return int
+        case Call(function=Attribute(target=target, name=name)) if name in _TEXT_METHODS | _SPLITTING:
+            is_text = type_of(target, of_name) is Markup
+            return None if not is_text else list if name in _SPLITTING else Markup
+        case Name(name=name):
+            return of_name(name)
+    return None
+
+
 def _type_of_filter(name: str) -> type | None:
     if name in TEXT_FILTERS:
         return Markup
     if name in LAZY:
         return GeneratorType
-    return list if name in _OF_LISTS else int if name in _OF_COUNTS else None
+    return list if name in _OF_LISTS else _OF_NUMBERS.get(name)
+
+
+def _type_of_result(operators: Sequence[str], operands: list[type | None]) -> type | None:
+    """Return the type of an arithmetic operation.
+
+    The sum of a text and another value is a text, or fails for that reason.
+    """
+    if NUMBERS.issuperset(operands):
+        return int if "/" not in operators and set(operands) == {int} else float
+    return Markup if set(operators) == {"+"} and Markup in operands else None
 
 
 def _of_one_name(file: File, binding: Binding) -> Statement | None:

@@ -7,7 +7,8 @@ Operator between a text and a number.
 ## What it does
 
 Reports `+`, `<`, `<=`, `>` and `>=` between a text and a number, and `==` or `!=` between a text and a number that is computed.
-Only constants, attributes of `loop` and filters such as `length` count, whose types are known.
+Only values whose types are known count: constants, attributes of `loop`, filters such as `length`, and variables that
+the file sets to one of these.
 
 ## Why is this bad?
 
@@ -102,11 +103,14 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final
+
+from markupsafe import Markup
 
 from promptls.lint.analysis.declared_types import path_text
+from promptls.lint.analysis.literal_types import NUMBERS, type_of, types_of_variables
 from promptls.lint.rule import (
     JINJA_KINDS,
     PARTS_KINDS,
@@ -115,76 +119,58 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
-    each_chunk,
+    each_chunk_given,
     rule,
 )
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Operation
 from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.text.positions import Span
 
-_NUMBERS: Final = frozenset({"index", "index0", "revindex", "revindex0", "length", "depth", "depth0"})
-"""The attributes of `loop` that are numbers."""
-_COUNTS: Final = frozenset({"count", "float", "int", "length", "round", "wordcount"})
-"""The filters that return numbers."""
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 
 
 @rule(severity="error", kinds=JINJA_KINDS)
-@each_chunk
-def mismatched_operands(chunk: Chunk) -> Iterator[Finding]:
+@each_chunk_given(types_of_variables)
+def mismatched_operands(chunk: Chunk, variables: Mapping[str, type]) -> Iterator[Finding]:
     """Yield the additions and comparisons of a text and a number."""
     for start, node in expressions_in(chunk):
         if not isinstance(node, Operation):
             continue
-        for operator, (left, right) in zip(node.operators, pairwise(node.operands), strict=False):
-            if {type_of(left), type_of(right)} != {"text", "number"}:
+        known = [type_of(each, variables.get) for each in node.operands]
+        for operator, (left, right), pair in zip(
+            node.operators, pairwise(node.operands), pairwise(known), strict=False
+        ):
+            if Markup not in pair or NUMBERS.isdisjoint(pair):
                 continue
-            between = Span(left.span.end + start, right.span.start + start)
+            text, number = (left, right) if pair[0] is Markup else (right, left)
             if operator == "+":
-                yield _sum(chunk, Span(left.span.start + start, right.span.end + start), between)
-            text, number = (left, right) if type_of(left) == "text" else (right, left)
-            if operator in _ORDERS or (operator in {"==", "!="} and not isinstance(number, Constant)):
-                yield _comparison(text, number, text.span.shifted(start), operator)
-
-
-def type_of(node: Expression) -> Literal["text", "number"] | None:
-    """Return whether a value is certainly a text or a number."""
-    match node:
-        case Constant(value=str()):
-            return "text"
-        case Constant(value=bool()):
-            return None
-        case Constant(value=int() | float()):
-            return "number"
-        case Attribute(target=Name(name="loop"), name=name) if name in _NUMBERS:
-            return "number"
-        case Filter(name=name) if name in _COUNTS:
-            return "number"
-        case Operation(operators=operators, operands=operands) if set(operators) == {"+"}:
-            # The sum of a text and another value is a text, or fails for that reason.
-            return "text" if any(type_of(each) == "text" for each in operands) else None
-    return None
+                # The span of the whole operation includes the parentheses around its operands.
+                begin = node.span.start if left is node.operands[0] else left.span.start
+                end = node.span.end if right is node.operands[-1] else right.span.end
+                between = Span(left.span.end, right.span.start).shifted(start)
+                yield _sum(chunk, Span(begin, end).shifted(start), between)
+            elif operator in _ORDERS or (operator in {"==", "!="} and not isinstance(number, Constant)):
+                yield _comparison(text, number, operator).shifted(start)
 
 
 def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
-    written = chunk.text[between.start : between.end]
-    place = between.start + written.index("+") if "+" in written else between.start
-    fix = Fix.change_to(Span(place, place + 1), "~")
-    return Finding(span, "`+` adds no number to a text; did you mean `~`?", (fix,) if "+" in written else ())
+    place = chunk.text.find("+", between.start, between.end)
+    fixes = (Fix.change_to(Span(place, place + 1), "~"),) if place >= 0 else ()
+    return Finding(span, "`+` adds no number to a text; did you mean `~`?", fixes)
 
 
-def _comparison(text: Expression, number: Expression, span: Span, operator: str) -> Finding:
+def _comparison(text: Expression, number: Expression, operator: str) -> Finding:
     value = str(text.value) if isinstance(text, Constant) else ""
-    fix = Fix.change_to(span, value)
+    fix = Fix.change_to(text.span, value)
     what = "a number of the loop" if isinstance(number, Attribute) else "a number"
     message = f"{what} never equals a text"
     if operator in _ORDERS:
         message = f"`{operator}` compares no number with a text"
-    return Finding(span, message, (fix,) if value.isdigit() else ())
+    return Finding(text.span, message, (fix,) if value.isdigit() else ())
 
 
 _KINDS: Final = {"text": "text", "number": "number", "mapping": "mapping", "called": "function",
@@ -309,8 +295,8 @@ _OF_SEQUENCES: Final = _OF_LISTS | {
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)
-@each_chunk
-def iterated_text(chunk: Chunk) -> Iterator[Finding]:
+@each_chunk_given(types_of_variables)
+def iterated_text(chunk: Chunk, variables: Mapping[str, type]) -> Iterator[Finding]:
     """Yield the filters of lists and the loops whose value is the text of a filter, or a number."""
     for start, node in expressions_in(chunk):
         match node:
@@ -318,7 +304,7 @@ def iterated_text(chunk: Chunk) -> Iterator[Finding]:
                 message = f"`{inner}` returns a text: `{name}` works on its characters"
                 yield Finding(node.name_span.shifted(start), message)
             case Filter(name=name, target=target) if name in _OF_SEQUENCES and target is not None:
-                if type_of(target) == "number":
+                if type_of(target, variables.get) in NUMBERS:
                     message = f"`{name}` takes a list or a text, and this is a number"
                     yield Finding(target.span.shifted(start), message, severity="error")
     for start, loop in loops_in(chunk):
@@ -326,7 +312,7 @@ def iterated_text(chunk: Chunk) -> Iterator[Finding]:
         if isinstance(source, Filter) and source.name in TEXT_FILTERS:
             message = f"`{source.name}` returns a text: the loop is over its characters"
             yield Finding(source.name_span.shifted(start), message)
-        elif type_of(source) == "number":
+        elif type_of(source, variables.get) in NUMBERS:
             yield _counting(source.span.shifted(start))
 
 

@@ -380,7 +380,6 @@ def wrong_arguments(file: File) -> Iterator[Finding]:
 
 
 _ESCAPE: Final = "escape_special_characters"
-_COUNTS: Final = frozenset({"index", "index0", "length", "revindex", "revindex0", "depth", "depth0"})
 
 
 def _wrong_types(file: File) -> Iterator[Finding]:
@@ -399,7 +398,7 @@ def _wrong_types(file: File) -> Iterator[Finding]:
                 continue
             begin = located.start + start
             text = file.template.source.slice(argument.span.shifted(begin))
-            known = int if _is_count(argument) else types.type_of(argument)
+            known = types.type_of(argument)
             span = argument.span.shifted(begin)
             if name == _ESCAPE and known in {int, float, bool, list, tuple, dict}:
                 written = (
@@ -424,11 +423,6 @@ _KINDS_OF: Final[dict[type, str]] = {
     list: "a list",
     tuple: "a tuple",
 }
-
-
-def _is_count(node: Expression) -> bool:
-    is_loop = isinstance(node, Attribute) and isinstance(node.target, Name) and node.target.name == "loop"
-    return is_loop and isinstance(node, Attribute) and node.name in _COUNTS
 
 
 def _grouped(node: Expression, text: str) -> str:
