@@ -1,4 +1,4 @@
-"""Placeholders for inputs that are printed as the role of a part: a role, which a model accepts."""
+"""The inputs that are printed as the role of a part; their placeholder is a role, which a model accepts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from promptls.semantic.flow.paths import Each, Path
 from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Scalar
+from promptls.text.positions import Span
 
 _ROLES: Final = ("user", "assistant")
 _SIGN: Final = "<"
@@ -18,12 +19,12 @@ _SIGN: Final = "<"
 
 def set_roles(template: Template, data: dict[str, Any]) -> None:
     """Replace the texts in `data` that are roles of parts; those in a list alternate, as in a chat."""
-    for path in _printed_roles(template):
+    for _, path in printed_roles(template):
         _set(data, [step.key for step in path], _ROLES[0])
 
 
-def _printed_roles(template: Template) -> Iterator[Path]:
-    """Yield the paths to the values that are printed as the role of a part."""
+def printed_roles(template: Template) -> Iterator[tuple[Span, Path]]:
+    """Yield the paths to the values that the role of a part reads, each with the span of the role."""
     spans = [
         value.span.shifted(start)
         for start, part in template.parts
@@ -35,7 +36,20 @@ def _printed_roles(template: Template) -> Iterator[Path]:
     for use in resolved_uses(template):
         index = bisect_right(starts, use.span.start) - 1
         if index >= 0 and use.span.end <= spans[index].end:
-            yield use.path
+            yield spans[index], use.path
+
+
+def values_at(data: Any, path: Path) -> Iterator[Any]:
+    """Yield the values in a sample's data at a path from a variable."""
+    if not path:
+        yield data
+        return
+    key = path[0].key
+    if key in {Each.ELEMENT, Each.INDEX}:
+        for element in data if isinstance(data, list) else ():
+            yield from values_at(element, path[1:])
+    elif isinstance(data, dict) and key in data:
+        yield from values_at(data[key], path[1:])
 
 
 def _set(value: Any, keys: Sequence[object], role: str) -> None:

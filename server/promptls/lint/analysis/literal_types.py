@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import GeneratorType
-from typing import Final
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -66,6 +66,13 @@ _REVERSED: Final[dict[type, type]] = {
 _CHANGING: Final = frozenset({"append", "extend", "insert"})
 
 
+class Group(NamedTuple):
+    """An element of what the filter `groupby` returns."""
+
+    grouper: object
+    list: list[object]
+
+
 class LiteralTypes:
     """The types of expressions in a file, each None if it may have others.
 
@@ -114,14 +121,34 @@ class LiteralTypes:
         return self.type_of(statement.expressions[0]) if len(statement.expressions) == 1 else None
 
     def _type_of_element(self, binding: Binding) -> type | None:
-        """Return the type of the elements that a loop over a literal binds to its only variable."""
+        """Return the type of the elements that a loop binds to its only variable."""
         statement = _of_one_name(self._file, binding)
         source = statement.expressions[0] if statement is not None else None
+        known = self._type_in(source)
+        if known is not None:
+            return known
         if isinstance(source, Name):
             source = self._only_value(source.name)
         if not isinstance(source, Collection) or source.kind == "dict":
             return None
         return _only(self.type_of(item) for item in source.items)
+
+    def _type_in(self, source: Expression | None) -> type | None:
+        """Return the type of the elements of what a function, a filter or `items` returns."""
+        match source:
+            case Call(function=Name(name="range")) if (
+                "range" not in self._file.template.names.all_bound_names
+            ):
+                return int
+            case Call(function=Attribute(name="items"), arguments=()):
+                return tuple
+            case Filter(name="groupby"):
+                return Group
+            case Filter(name="dictsort" | "items"):
+                return tuple
+            case Filter(name="batch" | "slice"):
+                return list
+        return None
 
     def _only_value(self, name: str) -> Expression | None:
         """Return the value of a variable that is set once and not changed."""

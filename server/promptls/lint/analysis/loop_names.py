@@ -16,14 +16,14 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_scope,
     unread,
 )
-from promptls.lint.rule import Edit, File, Finding, Fix
+from promptls.lint.rule import Edit, File, Finding, Fix, Severity
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import Binding, NameReference
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Name, Test, walk
-from promptls.syntax.jinja.problems import expressions_in, loops_in
+from promptls.syntax.jinja.nodes import Attribute, Conditional, Name, Operation, Test, walk
+from promptls.syntax.jinja.problems import expressions_in, loops_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import contract_of, names_handed_on
@@ -294,6 +294,7 @@ def _is_only_tested(file: File, plural: str, reference: NameReference) -> bool:
 
 
 _COUNTERS: Final = frozenset({"index", "index0"})
+_EDGES: Final = frozenset({"first", "last"})
 _DJANGO: Final = "forloop"
 _DJANGO_COUNTERS: Final = {
     "counter": "index",
@@ -348,20 +349,42 @@ def _binds_loop(file: File, path: str) -> bool:
     return template is None or binding_of(template.names, "loop") is not None
 
 
+def _tested(chunk: Chunk) -> frozenset[str]:
+    """Return the names that are conditions, or the whole of what `not` negates in one."""
+    tests = [node.test for _, node in expressions_in(chunk) if isinstance(node, Conditional)]
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        if statement is not None and statement.keyword in {"if", "elif"}:
+            tests += statement.expressions[:1]
+    plain = [
+        test.operands[0] if isinstance(test, Operation) and test.operators == ("not",) else test
+        for test in tests
+    ]
+    return frozenset(node.name for node in plain if isinstance(node, Name))
+
+
+_tested_names: Final = summary(_tested, union)
+
+
 def bare_counters(file: File) -> Iterator[Finding]:
-    """Yield `index` in a loop, in a file that reads `loop.index` elsewhere."""
+    """Yield `index`, and `first` and `last` in conditions, in loops of a file that reads `loop` elsewhere."""
     names = file.template.names
-    suspicious = _COUNTERS & names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
+    unbound = names.input_names - names.all_bound_names - (declared_names(file) or frozenset())
+    suspicious = (_COUNTERS | _EDGES) & unbound
     if not suspicious or file.snapshot.includers(file.path):
         return
     suspicious -= given_names(file)
-    suspicious &= {each.name for each in uses_in(file) if each.owner == "loop"} if suspicious else set()
+    read = {each.name for each in uses_in(file) if each.owner == "loop"} if suspicious else set()
+    edges = _EDGES & _tested_names(file.chunks) if read else frozenset[str]()
+    suspicious &= read | edges
     for name in sorted(suspicious):
         references = list(names.references_of(name))
         if all("loop" in names_in_scope(names, each.span.start) and not each.how for each in references):
             for each in references:
-                meant = f"loop.{name}"
-                yield Finding.suggest(each.span, f"nothing is named `{name}`", meant)
+                severity: Severity | None = "hint" if name in _EDGES else None
+                yield Finding.suggest(
+                    each.span, f"nothing is named `{name}`", f"loop.{name}", severity=severity
+                )
 
 
 def django_counters(file: File) -> Iterator[Finding]:

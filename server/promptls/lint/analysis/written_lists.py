@@ -64,7 +64,8 @@ def _keys(mapping: Collection) -> dict[str, Span]:
 
 
 def unwritten_keys(file: File) -> Iterator[Finding]:
-    """Yield the attributes that no mapping has in a list that the file writes, where a loop over it reads them."""
+    """Yield the keys that a mapping that the file writes does not have, and no mapping in a list of them."""
+    yield from _of_mappings(file)
     names = file.template.names
     if not names.bound_names("for") or not has_lists_of_mappings(file.chunks):
         return
@@ -74,13 +75,48 @@ def unwritten_keys(file: File) -> Iterator[Finding]:
         known = keys.get(owner) if owner not in others else None
         if known is None or name in known or owner not in names_in_scope(names, span.start):
             continue
-        message = f"no mapping of the list has the key `{name}`"
-        meant = nearest(name, known)
-        if meant is None:
-            yield Finding(span, message, severity="hint")
-        else:
-            fix = Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),))
-            yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+        yield _unwritten(span, f"no mapping of the list has the key `{name}`", name, known, quote)
+
+
+def _unwritten(span: Span, message: str, name: str, known: frozenset[str], quote: str) -> Finding:
+    """Return the finding for a key that a mapping does not have, a hint if it resembles none that it has."""
+    meant = nearest(name, known)
+    if meant is None:
+        return Finding(span, message, severity="hint")
+    fix = Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),))
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+_writes_mappings: Final = summary(
+    lambda chunk: any(
+        isinstance(node, Collection) and node.kind == "dict" for _, node in expressions_in(chunk)
+    ),
+    any,
+)
+_CHANGING: Final = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
+
+
+def _of_mappings(file: File) -> Iterator[Finding]:
+    """Yield the keys that a variable does not have that is set to a mapping once and not changed."""
+    names = file.template.names
+    if not names.bound_names("set") or not _writes_mappings(file.chunks):
+        return
+    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"]) | names.input_names
+    others |= {each.owner for each in uses_in(file) if each.is_set or each.name in _CHANGING}
+    bindings = list(names.bindings_of("set"))
+    counts = Counter(each.name for each in bindings)
+    known: dict[str, frozenset[str]] = {}
+    for binding in bindings:
+        statement = statement_at(file.template, binding.span.start) if counts[binding.name] == 1 else None
+        if statement is None or binding.name in others or len(statement.expressions) != 1:
+            continue
+        value = statement.expressions[0]
+        keys = _keys(value) if isinstance(value, Collection) and value.kind == "dict" else {}
+        if isinstance(value, Collection) and keys and len(keys) == len(value.items[::2]):
+            known[binding.name] = frozenset(keys)
+    for owner, name, span, quote in _key_reads(file) if known else ():
+        if owner in known and name not in known[owner]:
+            yield _unwritten(span, f"`{owner}` has no key `{name}`", name, known[owner], quote)
 
 
 def _keys_of_elements(file: File) -> dict[str, frozenset[str] | None]:

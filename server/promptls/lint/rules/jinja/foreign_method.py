@@ -3,7 +3,8 @@
 ## What it does
 
 Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
-mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports calls of
+mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports attributes
+of the elements of `range()`, `items()`, `groupby` and literals, which do not have them. Reports calls of
 methods that a literal, the result of a filter or a variable of these does not have, and misspellings of common
 methods such as `strip`; those are hints if the type of the value is unknown.
 
@@ -41,7 +42,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from promptls.lint.analysis.literal_types import LiteralTypes
+from promptls.lint.analysis.literal_types import Group, LiteralTypes
 from promptls.lint.analysis.loop_names import looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
@@ -126,6 +127,7 @@ def foreign_method(file: File) -> Iterator[Finding]:
     """Yield the methods and attributes of other languages, and methods that a known value does not have."""
     yield from _foreign_in(file)
     yield from _unknown_methods(file)
+    yield from _unknown_attributes(file)
 
 
 @chunk_fact
@@ -150,6 +152,7 @@ _TYPES: Final[dict[type, str]] = {
     float: "a number",
     bool: "a boolean",
     GeneratorType: "the iterator of this filter",
+    Group: "a group of `groupby`",
 }
 
 
@@ -163,6 +166,35 @@ def _unknown_methods(file: File) -> Iterator[Finding]:
             yield from _of_unknown_type(file, call, method, start)
         elif not hasattr(known, method.name):
             yield from _of_known_type(file, call, method, start, known)
+
+
+@chunk_fact
+def _read_of_names(chunk: Chunk) -> tuple[tuple[Attribute, int], ...]:
+    """Return the attributes of variables that are read and not called."""
+    called = {id(node.function) for _, node in expressions_in(chunk) if isinstance(node, Call)}
+    return tuple(
+        (node, start)
+        for start, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and isinstance(node.target, Name) and id(node) not in called
+    )
+
+
+_HINTS_ABOUT: Final = {Group: "its elements are in `.list`", int: "this loop iterates over numbers"}
+"""What the messages about attributes add for the types of elements."""
+
+
+def _unknown_attributes(file: File) -> Iterator[Finding]:
+    """Yield the attributes that the elements of a loop do not have, because of what it iterates over."""
+    types = LiteralTypes(file)
+    loops = file.template.names.bound_names("for")
+    for located, (node, start) in items_in(file.chunks, _read_of_names):
+        owner = node.target.name if isinstance(node.target, Name) else ""
+        known = types.type_of_name(owner) if owner in loops else None
+        if known not in {None, dict} and not hasattr(known, node.name) and not node.name.isdecimal():
+            message = f"{_TYPES[known]} has no attribute `{node.name}`"
+            if known in _HINTS_ABOUT:
+                message += f"; {_HINTS_ABOUT[known]}"
+            yield Finding(node.name_span, message).shifted(start + located.start)
 
 
 def _of_known_type(file: File, call: Call, method: Attribute, start: int, known: type) -> Iterator[Finding]:

@@ -12,7 +12,9 @@ Reports an unquoted word where a text is probably meant:
 - a word that is compared with a value such as a `type` or `status`, or that is a value in a sample;
 - a key in brackets, as in `message[role]`, if the file has that key elsewhere, if the same value has other
   keys and this is a usual key of a message, or if the value is a loop's variable and a label such as `role:`
-  is in front of the tag.
+  is in front of the tag;
+- the attribute that a filter reads, as in `sort(attribute=time)` and `selectattr(enabled)`;
+- a role in a conditional whose other branch is a role, as in `"user" if is_first else assistant`.
 
 A word that is compared with the result of a function, any other key of a loop's variable, and a key in
 braces, as in `{id: x}`, is a hint. Also reports `== defined`. In a file that others include, only roles and
@@ -87,6 +89,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from promptls.dialects.prompt_poet.vocabulary import ROLES
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.file_names import FileNames
@@ -96,9 +99,12 @@ from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
     Collection,
+    Conditional,
     Constant,
+    Expression,
     Filter,
     Item,
+    Keyword,
     Name,
     Operation,
     children,
@@ -109,7 +115,9 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains
 
-_Use: TypeAlias = Literal["role", "value", "result", "compared", "test", "key", "inner key", "dict key"]
+_Use: TypeAlias = Literal[
+    "role", "value", "result", "compared", "test", "key", "inner key", "dict key", "attribute"
+]
 
 
 class _Ambiguous(NamedTuple):
@@ -158,12 +166,43 @@ def _ambiguous(chunk: Chunk) -> tuple[_Ambiguous, ...]:
             keys = [key for key in node.items[::2] if isinstance(key, Name)]
             found += [_Ambiguous(key.name, key.span.shifted(start), "dict key") for key in keys]
         elif isinstance(node, Item) and isinstance(node.key, Name):
-            owner = node.target.name if isinstance(node.target, Name) else ""
-            use: _Use = "key"
-            if isinstance(node.target, Attribute):
-                use, owner = "inner key", node.target.name
-            found.append(_Ambiguous(node.key.name, node.key.span.shifted(start), use, owner))
+            found.append(_as_key(start, node, node.key))
+        else:
+            found += _beside_texts(start, node)
     return tuple(found)
+
+
+def _as_key(start: int, node: Item, key: Name) -> _Ambiguous:
+    span = key.span.shifted(start)
+    if isinstance(node.target, Attribute):
+        return _Ambiguous(key.name, span, "inner key", node.target.name)
+    return _Ambiguous(key.name, span, "key", node.target.name if isinstance(node.target, Name) else "")
+
+
+def _beside_texts(start: int, node: Expression) -> Iterator[_Ambiguous]:
+    """Yield the name that a filter takes as an attribute, or one that a conditional has beside a role."""
+    attribute = _attribute_of(node) if isinstance(node, Filter) else None
+    if attribute is not None:
+        yield _Ambiguous(attribute.name, attribute.span.shifted(start), "attribute")
+    branches = (node.then, node.otherwise) if isinstance(node, Conditional) else ()
+    if any(isinstance(each, Constant) and each.value in ROLES for each in branches):
+        for each in branches:
+            if isinstance(each, Name):
+                yield _Ambiguous(each.name, each.span.shifted(start), "role")
+
+
+_BY_ATTRIBUTE: Final = frozenset({"groupby", "max", "map", "min", "sort", "sum", "unique"})
+"""The filters that take the name of an attribute as `attribute`."""
+
+
+def _attribute_of(node: Filter) -> Name | None:
+    """Return the variable that a filter takes as the name of an attribute."""
+    placed = node.name in {"groupby", "rejectattr", "selectattr"} and node.arguments
+    if placed and isinstance(node.arguments[0], Name):
+        return node.arguments[0]
+    given = (each.value for each in node.arguments if isinstance(each, Keyword) and each.name == "attribute")
+    value = next(given, None) if node.name in _BY_ATTRIBUTE else None
+    return value if isinstance(value, Name) else None
 
 
 def _last_name(node: object) -> str | None:
@@ -249,7 +288,7 @@ def unquoted_text(file: File) -> Iterator[Finding]:
 def _as_text(file: File, located: Located, each: _Ambiguous) -> Iterator[Finding]:
     """Yield the finding for a variable that is probably meant as a text."""
     is_likely = _is_likely(file, located.chunk, each)
-    is_possible = is_likely or each.use == "dict key" or _is_key_of_element(file, each)
+    is_possible = is_likely or each.use in {"attribute", "dict key"} or _is_key_of_element(file, each)
     if is_possible and _has_no_other_use(file, file.template.names, each.name):
         constant = next((known for known in _CONSTANTS if is_typo(each.name, known)), None)
         message = f"Jinja reads `{each.name}` as a variable"
@@ -267,7 +306,7 @@ def _is_likely(file: File, chunk: Chunk, each: _Ambiguous) -> bool:
             return any(each.name in _texts(sample.data) for sample in samples_of(file))
         case "inner key":
             return f"{each.owner}.{each.name}" in _pairs_of(file.chunks)
-        case "dict key":
+        case "dict key" | "attribute":
             return each.name in _attributes(file.chunks)
         case "key":
             return (

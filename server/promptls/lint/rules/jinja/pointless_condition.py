@@ -7,7 +7,10 @@ Reports
 - an `elif` with the condition of an earlier branch; a hint if the condition calls a function;
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
-- a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`;
+- a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
+- comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
+- a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
+  condition with a comma outside of parentheses, which is a tuple and always true;
 - a text that occurs twice in a list behind `in` or in the keys of a mapping;
 - a `default` behind a filter that always returns a text or a list, as in `name | trim | default("you")`;
 - a variable that is printed where its own condition `not name` says that it is empty.
@@ -43,7 +46,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Severity, each_chunk, rule
+from promptls.lint.rule import (
+    JINJA_KINDS,
+    Edit,
+    File,
+    Finding,
+    Fix,
+    RelatedInformation,
+    Severity,
+    each_chunk,
+    rule,
+)
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -56,6 +69,7 @@ from promptls.syntax.jinja.nodes import (
     Constant,
     Expression,
     Filter,
+    Item,
     Keyword,
     Name,
     Operation,
@@ -210,6 +224,12 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
         for tag in chunk.tags
         if tag.kind == "statement" and tag_tree(tag).statement.keyword in {"if", "elif"}
     }
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.span.start in conditions else None
+        condition = statement.expressions[0] if statement is not None and statement.expressions else None
+        if isinstance(condition, Collection) and condition.kind == "tuple" and len(condition.items) > 1:
+            message = "a comma makes this a tuple, which is always true; the options of `in` are in brackets"
+            yield Finding(condition.span.shifted(tag.span.start), message)
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and node.operators[0] in {"and", "or"}:
             last = node.operands[-1]
@@ -222,10 +242,13 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
             if _written(chunk, start, last) in {_written(chunk, start, each) for each in before}:
                 message = f"this `{node.operators[0]}` already has this operand"
                 yield Finding(last.span.shifted(start), message)
+            yield from _opposed(chunk, start, node, before)
+            yield from _not_none(chunk, start, node.operands[-2], last)
         elif isinstance(node, Operation) and node.operators[0] in {"in", "not in"}:
             options = node.operands[1]
             if isinstance(options, Collection) and options.kind != "dict":
                 yield from _twice(chunk, start, options.items, "in this list")
+            yield from _in_text(chunk, start, node.operands[0], options)
         elif isinstance(node, Filter) and node.name in {"default", "d"}:
             yield from _late_default(node, start)
         elif isinstance(node, Collection) and node.kind == "dict":
@@ -259,6 +282,55 @@ def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression)
         left_text, written = chunk.text[left.start : left.end], chunk.text[span.start : span.end]
         meant = f"{left_text} {before.operators[0]} {written}"
         yield Finding.suggest(span, "a text is always true", meant)
+
+
+_OPPOSED: Final = {"and": ("==", "never"), "or": ("!=", "always")}
+"""The comparisons with two values that contradict each other under an operator, and when they are true."""
+
+
+def _opposed(chunk: Chunk, start: int, node: Operation, before: list[Expression]) -> Iterator[Finding]:
+    """Yield the comparison whose value an earlier operand rules out, or makes irrelevant."""
+    sign, when = _OPPOSED[node.operators[0]]
+    last = _compared(chunk, start, node.operands[-1], sign)
+    earlier = [found for each in before if (found := _compared(chunk, start, each, sign)) is not None]
+    if last is not None and any(each[0] == last[0] and each[1] != last[1] for each in earlier):
+        meant = "or" if when == "never" else "and"
+        message = f"with the comparison before it, this is {when} true; did you mean `{meant}`?"
+        yield Finding(node.operands[-1].span.shifted(start), message)
+
+
+def _compared(chunk: Chunk, start: int, node: Expression, sign: str) -> tuple[tuple[str, ...], str] | None:
+    """Return what a comparison compares with which constant; None for any other expression."""
+    if not isinstance(node, Operation) or node.operators != (sign,):
+        return None
+    value, constant = node.operands
+    is_path = isinstance(value, Name | Attribute | Item)
+    if not is_path or not isinstance(constant, Constant) or not isinstance(constant.value, str | int):
+        return None
+    return _written(chunk, start, value), repr(constant.value)
+
+
+def _not_none(chunk: Chunk, start: int, before: Expression, node: Expression) -> Iterator[Finding]:
+    """Yield a `not none`, which is always true, behind a test."""
+    operand = node.operands[0] if isinstance(node, Operation) and node.operators == ("not",) else None
+    if isinstance(operand, Constant) and operand.value is None:
+        message = "this is always true, whatever is before it"
+        if isinstance(before, Test) and before.name == "defined":
+            span = before.target.span.shifted(start)
+            meant = f"{chunk.text[span.start : span.end]} is not none"
+            yield Finding.suggest(node.span.shifted(start), message, meant)
+        else:
+            yield Finding(node.span.shifted(start), message)
+
+
+def _in_text(chunk: Chunk, start: int, value: Expression, options: Expression) -> Iterator[Finding]:
+    """Yield a text in parentheses that is searched for a value, as a tuple would be with a comma."""
+    if isinstance(value, Constant) or not isinstance(options, Constant) or not isinstance(options.value, str):
+        return
+    span = options.span.shifted(start)
+    if chunk.text[: span.start].rstrip().endswith("(") and chunk.text[span.end :].lstrip().startswith(")"):
+        message = "without a comma, this is a text and not a tuple: any part of it is found"
+        yield Finding(span, message, (Fix("Insert a comma", (Edit(Span(span.end, span.end), ","),)),))
 
 
 def _operands(node: Expression, operator: str) -> Iterator[Expression]:

@@ -6,7 +6,8 @@ Reports `{name}`, `${name}`, `%(name)s` and `name }}` in the text of a content i
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
-third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. In a Python program, reports `{{ name }}` in an
+third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. A `{{ name }}`
+inside of `raw` is a hint if the file prints that name elsewhere. In a Python program, reports `{{ name }}` in an
 f-string that is a `raw_template`, which Python reduces to single braces, if the call passes data of that name.
 
 ## Why is this bad?
@@ -143,6 +144,30 @@ def _root(name: str) -> str:
     return name.partition(".")[0]
 
 
+_RAW_FIELD: Final = re.compile(r"\{\{[ ]*(\w+)[^{}\n]*\}\}")
+
+
+@chunk_fact
+def _raw_fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names in double braces inside of `raw`."""
+    return tuple(
+        (match[1], Span(*match.span()))
+        for tag in chunk.tags
+        if tag.kind == "raw"
+        for match in _RAW_FIELD.finditer(chunk.text, *tag.body)
+    )
+
+
+def _in_raw(file: File) -> Iterator[Finding]:
+    """Yield the variables inside of `raw` that the file prints elsewhere."""
+    for located, (name, span) in items_in(file.chunks, _raw_fields):
+        if name in file.template.names.read_names:
+            message = (
+                f"inside of `raw`, this is text: the model gets the braces, and not the value of `{name}`"
+            )
+            yield Finding(span.shifted(located.start), message, severity="hint")
+
+
 _whole_names: Final = summary(
     lambda chunk: frozenset(
         _root(name) for name, span in _fields(chunk) if not chunk.text.startswith("}}", span.end - 2)
@@ -178,6 +203,7 @@ def single_brace(file: File) -> Iterator[Finding]:
     for finding in _spaced_braces(file):
         yield replace(finding, severity="error") if finding.span in causes else finding
     yield from _calls(file)
+    yield from _in_raw(file)
     if not _names(file.chunks):
         return
     names = file.template.names

@@ -17,6 +17,8 @@ In every file, reports names that no caller can provide:
 
 - `forloop`, which Jinja calls `loop`, and `null`, `nil`, `TRUE` and `FALSE`, which it calls `none`, `true` and
   `false`;
+- the variable of a loop in what the loop iterates over, as in `for x in xs and x.active`;
+- a name in a macro that is a typo of a parameter which the macro does not read;
 - `loop` outside of a loop, also in a file that is included from within a loop;
 - attributes of a namespace that nothing sets, and attributes that no mapping has in a list that the file
   writes itself;
@@ -75,6 +77,7 @@ from promptls.lint.analysis.unmatched_names import (
     given_names,
     include_places,
     names_in_includers,
+    names_in_scope,
     out_of_scope,
     undeclared_references,
     unprovided_references,
@@ -90,6 +93,7 @@ from promptls.lint.rule import (
     Fix,
     RelatedInformation,
     Severity,
+    each_chunk,
     rule,
 )
 from promptls.semantic.flow.shapes import used_shapes
@@ -98,10 +102,13 @@ from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS, Binding, Name
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import union
+from promptls.syntax.jinja.nodes import Name, Operation, walk
+from promptls.syntax.jinja.problems import loops_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo
+from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import needed_shapes, needs_of
 
 
@@ -143,6 +150,8 @@ def undefined_variable(file: File) -> Iterator[Finding]:
     yield from _before_set(file)
     yield from _before_import(file)
     yield from _loop_variables(file, misspelled)
+    yield from _in_own_sources(file)
+    yield from _misspelled_parameters(file)
     yield from _singular_lists(file)
     for found in unprovided_references(file):
         if found.meant is not None:
@@ -348,6 +357,52 @@ def _loop_variables(file: File, misspelled: list[LoopTypo]) -> Iterator[Finding]
             yield Finding(binding.span, message, (fix,), (related,), severity=severity)
         else:
             yield from (_typo(file, each, binding, is_certain=is_certain) for each in references)
+
+
+@each_chunk
+def _in_own_sources(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the variables of loops in a condition behind `and` in what the loop iterates over."""
+    for start, loop in loops_in(chunk):
+        source = loop.expressions[0]
+        if not isinstance(source, Operation) or source.operators[0] != "and":
+            continue
+        bound = {node.name for target in loop.targets for node in walk(target) if isinstance(node, Name)}
+        first, *conditions = source.operands
+        read = (node for condition in conditions for node in walk(condition))
+        own = [node for node in read if isinstance(node, Name) and node.name in bound]
+        if own and not any(isinstance(node, Name) and node.name in bound for node in walk(first)):
+            sign = chunk.text.find("and", start + first.span.end)
+            message = (
+                f"`{own[0].name}` is there only inside of the loop; a condition of the loop is behind `if`"
+            )
+            yield Finding(
+                own[0].span.shifted(start), message, (Fix.change_to(Span(sign, sign + len("and")), "if"),)
+            )
+
+
+def _misspelled_parameters(file: File) -> Iterator[Finding]:
+    """Yield the names in macros that differ by one letter from a parameter that the macro does not read."""
+    names = file.template.names
+    if not names.bound_names("parameter") or not names.input_names:
+        return
+    unknown = names.input_names - given_names(file) - (declared_names(file) or frozenset())
+    read = {each.binding for each in names.references if each.binding is not None}
+    like = typos_among(unknown - names_in_includers(file))
+    for binding in names.bindings_of("parameter"):
+        for name in sorted(like(binding.name)) if binding not in read else ():
+            references = [each for each in names.references_of(name) if each.binding is None]
+            if len(name) < _MIN_PARAMETER or not is_close(name, binding.name):
+                continue
+            if all(binding.name in names_in_scope(names, each.span.start) for each in references):
+                for each in references:
+                    related = RelatedInformation(file.path, binding.span, "this parameter is not read")
+                    fix = Fix.change_to(each.span, binding.name)
+                    message = f"nothing is named `{name}`; did you mean `{binding.name}`?"
+                    yield Finding(each.span, message, (fix,), (related,))
+
+
+_MIN_PARAMETER: Final = 4
+"""The minimum length of a name for it to be considered a typo of a parameter."""
 
 
 def _singular_lists(file: File) -> Iterator[Finding]:

@@ -7,6 +7,8 @@ macro, an import, a function of Jinja or Prompt Poet, a function of that file, o
 file that declares no inputs itself is checked against the files that include it. Nothing is reported if
 the `functions` file cannot be read, or if every call is under a condition that tests for the function.
 In every file, reports calls of a macro without the name of the imported module that has it, or without its alias.
+In a file that declares nothing, calls of functions of Python and PHP that Jinja lacks, and, as a hint, of a filter
+or test as if it were a function.
 
 ## Why is this bad?
 
@@ -43,6 +45,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from promptls.lint.analysis.unmatched_names import (
     Unprovided,
@@ -62,6 +65,7 @@ from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameReference
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
@@ -155,6 +159,8 @@ PYTHON_FUNCTIONS = {
     "zip": "",
 }
 """Python functions that Jinja does not have, and the equivalent filters."""
+_PHP_TESTS: Final = {"empty": "not", "is_null": "is none", "isset": "is defined"}
+"""Functions of PHP, and what Jinja writes instead."""
 
 
 def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding]:
@@ -166,6 +172,14 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
     for reference in _unknown_calls(file, (names.input_names - names.called_names) | passed | functions):
         if reference.name in PYTHON_FUNCTIONS:
             yield _python_function(file, reference)
+        elif reference.name in _PHP_TESTS:
+            message = f"Jinja has no function `{reference.name}`; it writes `{_PHP_TESTS[reference.name]}`"
+            yield Finding(reference.span, message)
+        elif reference.name in FILTERS:
+            yield replace(_filter(file, reference, reference.name), severity="hint")
+        elif reference.name == "defined":
+            message = "`defined` is a test: Jinja writes `is defined`"
+            yield Finding(reference.span, message, severity="hint")
         elif (meant := _typo_of_function(file, reference.name)) is not None:
             yield Finding.suggest(reference.span, f"nothing else is named `{reference.name}`", meant)
 
@@ -202,19 +216,27 @@ def _python_function(file: File, reference: NameReference) -> Finding:
     message = f"Jinja has no function `{reference.name}`"
     if reference.name == "enumerate":
         return Finding(reference.span, f"{message}; `loop.index0` counts", tuple(_counted(file, reference)))
-    if not name:
-        return Finding(reference.span, message)
+    return _filter(file, reference, name) if name else Finding(reference.span, message)
+
+
+def _filter(file: File, reference: NameReference, name: str) -> Finding:
+    """Return a finding for the call of a function that is a filter in Jinja."""
+    message = f"Jinja has no function `{reference.name}`"
     located = file.template.source.located(reference.span.start)
     for start, node in expressions_in(located.chunk):
         if isinstance(node, Call) and node.function.span.shifted(located.start + start) == reference.span:
-            span = node.span.shifted(located.start + start)
-            if len(node.arguments) == 1 and not isinstance(node.arguments[0], Keyword):
-                argument = node.arguments[0]
-                text = file.template.source.slice(argument.span.shifted(located.start + start))
-                is_simple = isinstance(argument, Name | Attribute | Item | Call)
-                edit = Edit(span, f"{text if is_simple else f'({text})'} | {name}")
-                fix = Fix(f"Change to `{edit.text}`", (edit,))
-                return Finding(reference.span, f"{message}; did you mean the filter `{name}`?", (fix,))
+            begin = located.start + start
+            texts = [file.template.source.slice(each.span.shifted(begin)) for each in node.arguments]
+            takes_others = name == "round" or reference.name not in PYTHON_FUNCTIONS
+            first = node.arguments[0] if node.arguments else None
+            if first is None or isinstance(first, Keyword | Constant) or (texts[1:] and not takes_others):
+                break
+            is_simple = isinstance(first, Name | Attribute | Item | Call)
+            value = texts[0] if is_simple else f"({texts[0]})"
+            others = f"({', '.join(texts[1:])})" if texts[1:] else ""
+            written = f"{value} | {name}{others}"
+            fix = Fix.change_to(node.span.shifted(begin), written)
+            return Finding(reference.span, f"{message}; did you mean the filter `{name}`?", (fix,))
     return Finding(reference.span, f"{message}; did you mean the filter `{name}`?")
 
 

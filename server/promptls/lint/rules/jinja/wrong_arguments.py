@@ -6,7 +6,7 @@ Compares arguments with parameters: too many, too few, unknown or repeated argum
 Jinja's functions, macros, functions of the `functions` file, and functions that a Python program passes to
 the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
 numbers and lists that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
-a filter takes a number, and a separator that is joined by a list.
+a filter takes a number, a separator that is joined by a list, and a call of a variable that is set to a value.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
 it: unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a
@@ -48,20 +48,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
+from markupsafe import Markup
+
+from promptls.lint.analysis.callees import (
+    Callee,
+    bound_names,
+    called_names,
+    callees_of,
+    chunk_calls,
+    is_call_block,
+    mismatches,
+)
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.loop_names import looped_names, looped_paths
-from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
-from promptls.semantic.names.file_names import FileNames, chunk_bindings
-from promptls.semantic.names.mentions import TemplateReference
-from promptls.semantic.names.scopes import BINDING_KINDS, Binding, chunk_events
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.template_names import statement_at
-from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import KnownFunction
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import (
@@ -85,237 +89,10 @@ from promptls.syntax.jinja.nodes import (
     Name,
     Test,
 )
-from promptls.syntax.jinja.problems import expressions_in, has_tag_problem, refused_arguments, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, has_tag_problem, tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.text.format import plural
 from promptls.text.positions import Span
-from promptls.workspace.contract import calls_to, functions_path
-from promptls.workspace.python_functions import functions_in
-
-
-def mismatches(
-    signature: Signature, arguments: tuple[Expression, ...], place: Span, *, lacking: Severity | None = None
-) -> Iterator[Finding]:
-    """Yield the problems of the arguments of a call whose name is at `place`.
-
-    Unpacked arguments may have any value, so problems that they could resolve are not reported. `lacking` is
-    the severity of a missing required argument if that is not an error.
-    """
-    if any(refused_arguments(arguments)):
-        return  # an error for any function, and reported as such
-    positional = [each for each in arguments if not isinstance(each, Keyword)]
-    named = [each for each in arguments if isinstance(each, Keyword) and not each.name.startswith("*")]
-    is_unpacking = any(isinstance(each, Keyword) and each.name.startswith("*") for each in arguments)
-    placed = [each for each in signature.parameters if each.kind in {"any", "place"}]
-    takes_rest = any(each.kind == "rest" for each in signature.parameters)
-    if len(positional) > len(placed) and not takes_rest:
-        yield Finding(positional[len(placed)].span, _too_many(signature.name, len(placed), len(positional)))
-    filled = {each.name for each in placed[: len(positional)]}
-    takes_named = any(each.kind == "named" for each in signature.parameters)
-    by_name = [each.name for each in signature.parameters if each.kind in {"any", "keyword"}]
-    for keyword in named:
-        span = Span(keyword.span.start, keyword.span.start + len(keyword.name))
-        if keyword.name in filled and keyword.name in by_name:
-            yield Finding(span, f"`{keyword.name}` is given twice")
-        elif keyword.name not in by_name and not takes_named:
-            yield _unknown(signature, keyword.name, span, [name for name in by_name if name not in filled])
-        filled.add(keyword.name)
-    if is_unpacking:
-        return
-    missing = [each for each in signature.parameters if each.is_required and each.name not in filled]
-    unknown = [each for each in named if each.name not in by_name]
-    if missing and not (unknown and not takes_named):
-        yield Finding(place, _too_few(signature.name, missing), severity=lacking)
-
-
-def _too_many(name: str, limit: int, positional: int) -> str:
-    taken = f"at most {plural(limit, 'argument')}" if limit else "no arguments"
-    return f"`{name}` takes {taken}, and {positional} {'is' if positional == 1 else 'are'} given"
-
-
-def _too_few(name: str, missing: list[Taken]) -> str:
-    names = ", ".join(f"`{each.name}`" for each in missing)
-    return f"`{name}` lacks the argument{'' if len(missing) == 1 else 's'} {names}"
-
-
-def _unknown(signature: Signature, name: str, span: Span, known: list[str]) -> Finding:
-    return misspelled(span, f"`{signature.name}` has no argument `{name}`", name, known)
-
-
-@dataclass(frozen=True, slots=True)
-class Callee:
-    """The signature of a called name, if it is known, or the macros of an imported file.
-
-    `lacking` is the severity of a missing argument; None for an error.
-    """
-
-    signature: Signature | None = None
-    is_macro: bool = False
-    lacking: Severity | None = None
-    members: Mapping[str, Callee] = field(default_factory=dict)
-
-    @property
-    def takes_caller(self) -> bool:
-        """Whether a `call` block can call it."""
-        taken = self.signature.parameters if self.signature else ()
-        return any(each.name == "caller" or each.kind == "named" for each in taken)
-
-
-Callees: TypeAlias = Mapping[str, Callee]
-"""The known callees, by the name that the file calls."""
-
-
-@chunk_fact
-def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
-    """Return the calls of names and of attributes of names: the offset of the tag, the name, the call."""
-    found = []
-    for start, node in expressions_in(chunk):
-        if isinstance(node, Call):
-            owner = node.function.target if isinstance(node.function, Attribute) else node.function
-            if isinstance(owner, Name):
-                found.append((start, owner.name, node))
-    return tuple(found)
-
-
-called_names: Final = summary(lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union)
-"""The names that a piece calls, or whose attributes it calls."""
-
-
-def bound_names(names: FileNames) -> frozenset[str]:
-    """Return all names that the file binds in any way."""
-    return union([names.bound_names(kind) for kind in BINDING_KINDS])
-
-
-def callees_of(file: File, called: frozenset[str]) -> Callees:
-    """Return the callees of the called names that have a single meaning in the whole file, by name."""
-    names = file.template.names
-    imported, macros = names.bound_names("import"), _own_macros(file.template.source.root)
-    otherwise = union([names.bound_names(kind) for kind in BINDING_KINDS if kind not in {"macro", "import"}])
-    found: dict[str, Callee] = {
-        name: callee
-        for name in (called & macros.keys()) - imported - otherwise
-        if (callee := macros[name]) is not None
-    }
-    bindings: dict[str, list[Binding]] = {}
-    if not called.isdisjoint(imported):
-        for binding in names.bindings_of("import"):
-            bindings.setdefault(binding.name, []).append(binding)
-    for name in (called & bindings.keys()) - macros.keys() - otherwise:
-        if len(bindings[name]) == 1:
-            callee = _imported(file, bindings[name][0])
-            if callee is not None:
-                found[name] = callee
-    rest = called - bindings.keys() - macros.keys() - otherwise
-    functions_file = functions_path(file.snapshot, file.path) if rest else None
-    functions = functions_in(functions_file) if functions_file else None
-    for function in functions or ():
-        if function.name in rest:
-            is_known = bool(function.signature) and not function.decorators and function.name not in found
-            signature = Signature(function.name, function.parameters) if is_known else None
-            found[function.name] = Callee(signature)
-    for name in rest - found.keys():
-        signature = _given_function(file, name)
-        if signature is not None:
-            found[name] = Callee(signature)
-    return found
-
-
-def _given_function(file: File, name: str) -> Signature | None:
-    """Return the signature of a function that all programs pass to the template under a name."""
-    given = [dict(call.given).get(name) for call in calls_to(file.snapshot, file.path)]
-    first = given[0] if given else None
-    is_same = isinstance(first, KnownFunction) and all(each == first for each in given)
-    return Signature(name, first.parameters) if isinstance(first, KnownFunction) and is_same else None
-
-
-def _imported(file: File, binding: Binding) -> Callee | None:
-    """Return the callee of an imported name."""
-    statement = statement_at(file.template, binding.span.start)
-    node = statement.template if statement else None
-    if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
-        return None
-    reference = TemplateReference(statement.keyword, node.value, node.span)
-    target = file.snapshot.resolve(file.path, reference)
-    template = file.snapshot.template(target) if target else None
-    if template is None:
-        return None
-    if statement.keyword == "import":
-        names = template.names.bound_names("macro")
-        members = {name: callee for name in names if (callee := _exported(template, name))}
-        return Callee(members=members)
-    exported = next((each.name for each in statement.imported if each.alias == binding.name), None)
-    return _exported(template, exported) if exported else None
-
-
-def _exported(template: Template, name: str) -> Callee | None:
-    """Return a macro of another file if its name has no other meaning there."""
-    return None if name in template.names.bound_names("set") else _own_macros(template.source.root).get(name)
-
-
-def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
-    """Return whether the call is that of a `{% call %}` block, which passes a `caller`."""
-    for tag in chunk.tags:
-        if tag.span.start == tag_start and tag.kind == "statement":
-            statement = tag_tree(tag).statement
-            return statement.keyword == "call" and any(each is call for each in statement.expressions)
-    return False
-
-
-_IMPLIED: Final = frozenset({"varargs", "kwargs", "caller"})
-"""Names whose use in a macro makes the macro accept further arguments."""
-
-
-@chunk_fact
-def _macros(chunk: Chunk) -> dict[int, Signature]:
-    """Return the signatures of macros that begin and end in the chunk, by the offset of their names."""
-    found: dict[int, Signature] = {}
-    implied = [
-        (event.span.start, event.name)
-        for event in chunk_events(chunk)
-        if event.action == "read" and event.name in _IMPLIED
-    ]
-    for pair in chunk_blocks(chunk).pairs:
-        if pair.keyword != "macro":
-            continue
-        opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
-        statement = tag_tree(opening).statement
-        read = {name for start, name in implied if opening.span.start <= start < closing.span.start}
-        taken = [
-            Taken(each.name, each.name, is_required=each.default is None) for each in statement.parameters
-        ]
-        if "varargs" in read:
-            taken.append(Taken("varargs", "*varargs", "rest"))
-        if "kwargs" in read:
-            taken.append(Taken("kwargs", "**kwargs", "named"))
-        if "caller" in read and all(each.name != "caller" for each in taken):
-            taken.append(Taken("caller", "caller", "keyword"))
-        place = statement.name_span.shifted(opening.span.start)
-        found[place.start] = Signature(statement.name, tuple(taken))
-    return found
-
-
-def _chunk_macros(chunk: Chunk) -> dict[str, Callee | None]:
-    """Return the macros that the chunk binds; None for one that ends in another chunk or is redefined."""
-    found: dict[str, Callee | None] = {}
-    signatures = _macros(chunk)
-    for binding in chunk_bindings(chunk):
-        if binding.kind == "macro":
-            signature = None if binding.name in found else signatures.get(binding.span.start)
-            found[binding.name] = Callee(signature, is_macro=True, lacking="hint") if signature else None
-    return found
-
-
-def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee | None]:
-    joined: dict[str, Callee | None] = {}
-    for each in macros:
-        for name, callee in each.items():
-            joined[name] = None if name in joined else callee
-    return joined
-
-
-_own_macros: Final = summary(_chunk_macros, _joined_macros)
-"""The macros of a piece by name; None for ambiguous ones and those that span several chunks."""
-
+from promptls.workspace.contract import calls_to
 
 _RECURSIVE: Final = re.compile(r"\brecursive\s*[-+]?%\}$")
 _OWN_NAMES: Final = frozenset({"for", "macro", "call", "block", "set", "filter", "with"})
@@ -377,6 +154,7 @@ def wrong_arguments(file: File) -> Iterator[Finding]:
             for finding in _of_calls(located.chunk, callees):
                 yield finding.shifted(located.start)
         yield from _wrong_types(file)
+        yield from _calls_of_values(file)
 
 
 _ESCAPE: Final = "escape_special_characters"
@@ -415,12 +193,35 @@ def _wrong_types(file: File) -> Iterator[Finding]:
                 yield Finding(span, f"`range` takes a number, and this is {_KINDS_OF[known or list]}", (fix,))
 
 
+def _calls_of_values(file: File) -> Iterator[Finding]:
+    """Yield the calls of variables that the file sets to a text, a list or another value."""
+    called = called_names(file.chunks) & file.template.names.bound_names("set")
+    types = LiteralTypes(file) if called else None
+    for located in file.chunks.where(called_names) if types is not None else ():
+        for start, name, call in chunk_calls(located.chunk):
+            known = types.type_of_name(name) if types is not None and name in called else None
+            if not isinstance(call.function, Name) or known not in _KINDS_OF:
+                continue
+            span = call.function.span.shifted(located.start + start)
+            message = f"`{name}` is {_KINDS_OF[known]}, and not a function"
+            brackets = Span(call.function.span.end, call.span.end).shifted(located.start + start)
+            written = file.template.source.slice(brackets)
+            if not call.arguments:
+                yield Finding(span, message, (Fix("Remove the brackets", (Edit(brackets, ""),)),))
+            elif len(call.arguments) == 1 and known in {list, tuple, dict} and written.endswith(")"):
+                item = f"[{written.strip()[1:-1]}]"
+                yield Finding(span, message, (Fix(f"Change to `{name}{item}`", (Edit(brackets, item),)),))
+            else:
+                yield Finding(span, message)
+
+
 _KINDS_OF: Final[dict[type, str]] = {
     bool: "a boolean",
     dict: "a mapping",
     float: "a number",
     int: "a number",
     list: "a list",
+    Markup: "a text",
     tuple: "a tuple",
 }
 

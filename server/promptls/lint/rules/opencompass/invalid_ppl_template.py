@@ -7,7 +7,8 @@ is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template give
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
 `ice_template` lacks is reported at `ice_template`. Reports a turn of one label whose role differs from that
-of the same turn in the other labels, a label of one letter whose text has another letter where the texts of the
+of the same turn in the other labels, the only turn of `HUMAN` that lacks a field which it has in the other labels, a
+label that is a typo of its answer where the others are what `BOT` answers, a label of one letter whose text has another letter where the texts of the
 others have their own, and a small letter among capital ones. If the file of the dataset is known, an answer in it that
 is not a label is reported too, and so is a label such as `No` that is an answer but, without quotes, a boolean.
 
@@ -70,7 +71,7 @@ from promptls.semantic.evaluation_file import (
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close
+from promptls.text.suggest import is_close, is_typo
 
 _MIN_OPTIONS: Final = 2
 _TEMPLATE_KEYS: Final = frozenset({"ice_token", "sep_token", "type"})
@@ -109,6 +110,8 @@ def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> 
         yield from _compared(chunk, evaluation, evaluation.question_template)
         yield from _same_labels(chunk, evaluation, evaluation.question_template)
         yield from _other_role(evaluation, evaluation.question_template)
+        yield from _other_question(evaluation, evaluation.question_template)
+        yield from _misspelled_label(evaluation, evaluation.question_template)
         yield from _other_name(chunk, evaluation, evaluation.question_template)
         yield from _without_label(evaluation, evaluation.question_template, answers)
         yield from _without_option(chunk, evaluation, evaluation.question_template)
@@ -296,6 +299,44 @@ def _other_role(evaluation: Evaluation, question: EvaluationTemplate) -> Iterato
         label = question.labels[roles.index(usual)].name
         message = f"this turn has the role `{role}` in the template of `{label}`"
         yield Finding(value.span, message, severity="warning")
+
+
+_FIELD: Final = re.compile(r"\{(\w+)\}")
+
+
+def _other_question(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the only turn of a person that lacks a field of the same turn in all other labels."""
+    if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) < _MIN_LABELS:
+        return
+    turns = [tuple(turns_in(label.entry.value, "round")) for label in question.labels]
+    for place in zip(*turns, strict=True) if len({len(each) for each in turns}) == 1 else ():
+        texts = [turn.text("prompt") for turn in place]
+        usual, times = Counter(texts).most_common(1)[0]
+        roles = {turn.text("role") for turn in place}
+        if roles != {"HUMAN"} or usual is None or times != len(texts) - 1:
+            continue
+        other = next(index for index, text in enumerate(texts) if text != usual)
+        value, text = place[other].value("prompt"), texts[other]
+        missing = [name for name in _FIELD.findall(usual) if f"{{{name}}}" not in (text or "")]
+        if value is not None and text is not None and missing:
+            message = f"this turn lacks `{{{missing[0]}}}`, which that of all other labels has"
+            yield Finding(value.span, message, severity="warning")
+
+
+def _misspelled_label(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the only label that is not what the model answers in its template, but a typo of it."""
+    if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) < _MIN_OPTIONS:
+        return
+    different: list[tuple[Label, str]] = []
+    for label in question.labels:
+        turns = [*turns_in(label.entry.value, "round")]
+        answer = (turns[-1].text("prompt") or "").strip(" .") if turns else ""
+        if answer.casefold() != label.name.casefold():
+            different.append((label, answer))
+    for label, answer in different if len(different) == 1 else ():
+        if is_typo(label.name.casefold(), answer.casefold()) and is_close(label.name, answer):
+            message = f"`BOT` answers `{answer}`, and the answers of the other labels are their names"
+            yield Finding(label.entry.key.span, message, severity="warning")
 
 
 def _without_label(

@@ -49,7 +49,7 @@ Field in a template that is not a column of the reader.
 
 Reports a `{field}` in a template of an evaluation prompt that is neither one of the `input_columns` of
 `reader_cfg`, nor its `output_column`, nor an input that the file declares; and a column that Jinja
-prints, as `{{ column }}`, before OpenCompass sees it. If no reader names its columns, nothing is
+prints, as `{{ column }}`, before OpenCompass sees it; and a prompt without any field. If no reader names its columns, nothing is
 reported. Of the `input_columns` themselves, it reports typos, and commas in a text. In a configuration in
 Python, it also reports the prompt of a judge that shows the right answer, and not that of the model.
 
@@ -89,6 +89,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.evaluation_file import (
@@ -190,6 +191,8 @@ def unknown_field(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding
     if (found := _with_commas(evaluation)) is not None:
         yield found
         return
+    if not used and (fieldless := _without_fields(chunk, evaluation)) is not None:
+        yield fieldless
     names = _Names(known, declared.union(columns) - declared, frozenset(used), frozenset(of_dataset))
     for finding, field in _misspelled_columns(evaluation, names, used):
         yield finding
@@ -197,6 +200,27 @@ def unknown_field(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding
     for start, written in texts:
         for each in _in_text(written, names):
             yield each.shifted(start)
+
+
+def _without_fields(chunk: Chunk, evaluation: Evaluation) -> Finding | None:
+    """Return the finding for a prompt in which nothing differs between the rows."""
+    template = evaluation.question_template
+    inputs = evaluation.reader.value("input_columns") if evaluation.reader else None
+    scalars = [scalar for body in template.bodies for scalar in scalars_in(body)] if template else []
+    if template is None or not isinstance(inputs, Sequence) or not inputs.items:
+        return None
+    if evaluation.inferencer_class not in {"GenInferencer", *LABEL_INFERENCERS}:
+        return None
+    written = [written_text(chunk, scalar) for scalar in scalars]
+    text = "\n".join(each.text for each in written)
+    names = [scalar_text(item) or "" for item in inputs.items]
+    is_sentence = len(text.split()) > 1 and not any(sign in text for sign in "{<")
+    if not is_sentence or any(each.tags for each in written):
+        return None
+    if any(name in text for name in names):  # in another notation
+        return None
+    message = "no column is in the prompt, so that every row gets the same one; a field is `{column}`"
+    return Finding(max(scalars, key=lambda scalar: scalar.span.end - scalar.span.start).span, message)
 
 
 class _Names(NamedTuple):

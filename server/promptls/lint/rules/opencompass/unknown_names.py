@@ -217,8 +217,10 @@ def _typos(
 
 
 def _is_longer(key: str, known: str) -> bool:
-    """Return whether a key is a known one with its last word written out, such as `max_out_length`."""
-    return "_" in known and len(key) > len(known) and key.startswith(known)
+    """Return whether a key is a known one with its words written out, such as `max_output_length`."""
+    words, of_known = key.split("_"), known.split("_")
+    is_similar = len(words) == len(of_known) > 1 and key != known
+    return is_similar and all(map(str.startswith, words, of_known))
 
 
 def _foreign_text(turn: Mapping) -> Iterator[Finding]:

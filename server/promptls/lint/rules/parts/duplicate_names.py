@@ -8,6 +8,8 @@ Duplicate key in a part, header, prompt object or evaluation prompt.
 
 Reports a key that an earlier line of the same mapping already has, at any depth, and a name that occurs
 twice in the list of `input_keys`. Keys in branches that exclude each other are fine.
+Also reports keys that a loop repeats in one part, because it begins after the dash of the part; and keys after
+the end of an `if` or a loop that contains the dash of their part: without it, they belong to the part above.
 
 ## Why is this bad?
 
@@ -69,7 +71,9 @@ Use instead:
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.yaml_edits import removed_item, without_entry
@@ -89,6 +93,8 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.parts import OpenBlock, chunk_branches, chunk_items, part_names
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import placed_items, summary
+from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.jinja.file_blocks import block_at
 from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
@@ -187,6 +193,7 @@ def duplicate_key(file: File) -> Iterator[Finding]:
     """Yield the keys that occur twice in a part, or in a mapping of the file's declarations."""
     if file.kind in PARTS_KINDS:
         yield from duplicate_keys_of_parts(file)
+        yield from _across_blocks(file)
     tree = file.template.declarations.tree
     if tree is None:
         return
@@ -207,6 +214,63 @@ def duplicate_key(file: File) -> Iterator[Finding]:
     names = tree.value("input_keys")
     if isinstance(names, Sequence):
         yield from _in_list(file, names)
+
+
+def _divided(chunk: Chunk) -> bool:
+    """Return whether a tag of a block is between the keys of a part of the chunk."""
+    starts = [tag.span.start for tag in block_tags(chunk)]
+    bounds = [
+        [part.entries[place].key.span.start for place in (0, -1)]
+        for part in chunk_items(chunk).parts
+        if part.entries
+    ]
+    return any(bisect_left(starts, first) < bisect_left(starts, last) for first, last in bounds)
+
+
+_is_divided: Final = summary(_divided, any)
+
+
+def _across_blocks(file: File) -> Iterator[Finding]:
+    """Yield the first key of each part that a loop repeats, or that is in the part above without a block."""
+    if not _is_divided(file.chunks):
+        return
+    branches = file.template.branches
+    for above, placed in pairwise((None, *file.template.parts)):
+        assert placed is not None
+        chunk = file.template.source.located(placed.start).chunk
+        if not placed.part.entries or not placed.part.is_whole or not _is_divided(chunk):
+            continue
+        start = placed.part.entries[0].key.span.start + placed.start
+        around = branches.at(start)
+        taken = {key_text(entry): entry for entry in above.part.entries} if above is not None else {}
+        for entry in placed.part.entries[1:]:
+            span, key = entry.key.span.shifted(placed.start), key_text(entry)
+            blocks = branches.at(span.start)
+            if key is not None and blocks[:-1] == around and blocks and blocks[-1].keyword == "for":
+                message = (
+                    f"this loop repeats `{key}` in one part, which gets the last value: begin the loop "
+                    "in front of the part's dash"
+                )
+                yield Finding(span, message)
+                break
+            same = taken.get(key)
+            if same is None or above is None or len(around) <= len(blocks) or around[: len(blocks)] != blocks:
+                continue
+            block = around[len(blocks)]
+            is_together = branches.come_together(same.key.span.start + above.start, span.start)
+            if is_together and block.keyword in {"for", "if"} and _has_one_branch(file, block):
+                message = (
+                    f"the dash of this part is inside of the `{block.keyword}` that ends before this line: "
+                    f"without it, this `{key}` replaces that of the part above"
+                )
+                yield Finding(span, message)
+                break
+
+
+def _has_one_branch(file: File, block: OpenBlock) -> bool:
+    """Return whether a block has no `elif` or `else`."""
+    found = block_at(file.template.source, block.opening)
+    return found is not None and len(found.tags) == len(["opening", "closing"])
 
 
 def _duplicates(source: Source, tree: Mapping) -> list[_Duplicate]:

@@ -33,6 +33,48 @@ Use instead:
   role: system
 ```
 
+# swallowed-part
+
+Part in the text of the content above it.
+
+## What it does
+
+Reports the lines of a part, with its dash, a `name`, a known `role` and a `content` that begins with `|` or prints
+a value, at the end of a content that begins with `|` or `>`. It is a hint if nothing in these lines prints a value:
+then they may be an example for the model.
+
+## Why is this bad?
+
+A line that is indented more than `content` belongs to its text. The part is not there: the model receives its
+lines, with the keys, in the message before it.
+
+## Example
+
+```yaml
+- name: instructions
+  role: system
+  content: |
+    Answer in one sentence.
+    - name: question
+    ^^^^^^^^^^^^^^^^ swallowed-part: this part is text of the content above; its dash must be below that of the part above
+      role: user
+      content: |
+        {{ question | string | indent(8) }}
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: |
+    Answer in one sentence.
+- name: question
+  role: user
+  content: |
+    {{ question | string | indent(4) }}
+```
+
 # swallowed-text
 
 Text after `#` that YAML reads as a comment.
@@ -81,7 +123,7 @@ from typing import Final
 from promptls.dialects.prompt_poet.vocabulary import ROLES
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.kind import Kind
-from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of
+from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of, value_end
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
 from promptls.syntax.yaml.error_recovery import yaml_comments
@@ -133,6 +175,47 @@ def _last_lines(chunk: Chunk, part: Part, content: Span) -> list[Span]:
 
 def _line_start(chunk: Chunk, line: Span) -> int:
     return chunk.text.rfind("\n", 0, line.start) + 1
+
+
+_PART: Final = re.compile(
+    r"^(?P<indent>[ ]+)-[ ]+name:[ ]+\S[^\n]*\n"
+    r"(?:(?P=indent)[ ]+truncation_priority:[^\n]*\n)?"
+    rf"(?P=indent)[ ]+role:[ ]+(?:{'|'.join(ROLES)})[ ]*\n"
+    r"(?:(?P=indent)[ ]+truncation_priority:[^\n]*\n)?"
+    r"(?P=indent)[ ]+content:[ ]+(?:[|>][-+]?[ ]*\n|[\"']?\{\{)",
+    re.MULTILINE,
+)
+"""The beginning of a part up to its content."""
+
+
+@rule(severity="warning", kinds=PARTS_KINDS)
+@each_chunk
+def swallowed_part(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the parts at the end of a block that are its text."""
+    for part in chunk_items(chunk).parts:
+        content = part.entry("content")
+        if content is None or not isinstance(content.value, Scalar) or content.value.style not in {"|", ">"}:
+            continue
+        end = value_end(chunk, content)
+        found = _PART.search(chunk.text, content.value.span.start, end)
+        if found is None:
+            continue
+        start = found.end("indent")
+        lines = chunk.text[found.start() : end].splitlines(keepends=True)
+        if any(line.strip() and not line.startswith(found["indent"]) for line in lines):
+            continue
+        surplus = len(found["indent"]) - column_of(chunk, content.key.span.start) + len("- ")
+        edits, at = [], found.start()
+        for line in lines:
+            edits += [Edit(Span(at, at + surplus), "")] if line.strip() else []
+            at += len(line)
+        is_filled = any(tag.kind == "output" for tag in chunk.tags_at(Span(start, at)))
+        yield Finding(
+            Span(start, start + len(lines[0].strip())),
+            "this part is text of the content above; its dash must be below that of the part above",
+            (Fix("Make it a part", tuple(edits)),) if surplus > 0 else (),
+            severity=None if is_filled else "hint",
+        )
 
 
 _WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")

@@ -4,7 +4,8 @@
 
 Reports a `role` that is not in the setting `roles`: a literal, a text that a printed expression can
 evaluate to (`{{ "usr" if is_first else "system" }}`), a text in the branches of an `if`, and a literal
-that is assigned to the variable that a role prints, also in a loop over a literal list. A role that is
+that is assigned to the variable that a role prints, also in a loop over a literal list, and a text that a sample
+has for a value that a role prints. A role that is
 null, a list or a mapping is reported too. A role that differs from the one in the name of its part, as in
 `system instructions`, is a hint.
 
@@ -37,17 +38,22 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from promptls.lint.analysis.part_values import BoundValues, printed_values
-from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
+from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import colon_end
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
+from promptls.rendering.placeholder_roles import printed_roles, values_at
+from promptls.semantic.flow.paths import Path, Step
 from promptls.semantic.parts import Part, chunk_items, written_span
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text, scalar_text
+from promptls.text.format import shorten_line
 from promptls.text.positions import Span
 
 _BOUND: Final = BoundValues("role")
+_MAX_SHOWN: Final = 40
+"""The maximum number of characters of a sample's text in a message."""
 _MAX_OFFERS: Final = 3
 """The maximum number of suggestions for an empty role."""
 _ROLE_IN_NAME: Final = re.compile(
@@ -93,10 +99,43 @@ def unknown_role(file: File) -> Iterator[Finding]:
     yield from _in_chunk(file)
     roles = file.project.roles
     yield from _unquoted(file, roles)
+    yield from _in_samples(file, roles)
     for name, printed in _BOUND.values(file):
         if printed.text not in roles:
             message = f"`{name}` is a role, and no model knows the role `{printed.text}`"
             yield _misspelled(printed.span, message, printed.text, roles)
+
+
+_PRINTED_PATH: Final = re.compile(r"[\"']?\{\{-?\s*\w+(?:\.\w+|\[['\"]?\w+['\"]?\])*\s*-?\}\}[\"']?")
+
+
+def _in_samples(file: File, roles: list[str]) -> Iterator[Finding]:
+    """Yield the roles that print a text of a sample that is no role."""
+    samples = samples_of(file)
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    found: dict[Span, Finding] = {}
+    for span, path in printed_roles(file.template) if samples else ():
+        if not _PRINTED_PATH.fullmatch(file.template.source.slice(span)):
+            continue
+        if any("enum" in schema for schema in values_at(declared, _in_schema(path)) if schema):
+            continue  # `invalid-sample` reports it
+        for sample in samples:
+            texts = [text for text in values_at(sample.data, path) if isinstance(text, str)]
+            unknown = next((text for text in texts if text not in roles), None)
+            if unknown is not None:
+                shown = shorten_line(unknown, _MAX_SHOWN)
+                message = f"in the sample `{sample.name}`, this is `{shown}`, a role that no model knows"
+                found.setdefault(span, Finding(span, message))
+    yield from found.values()
+
+
+def _in_schema(path: Path) -> Path:
+    """Return the path in a JSON Schema to the schema of the value at a path."""
+    steps = [path[0]]
+    for step in path[1:]:
+        is_key = isinstance(step.key, str)
+        steps += [Step("properties"), step] if is_key else [Step("items")]
+    return tuple(steps)
 
 
 _PRINTED: Final = re.compile(r"[\"']?\{\{-?\s*(\w+)\s*-?\}\}[\"']?")
