@@ -333,6 +333,8 @@ async def run(row):
         ("faithfulness", "faithfullness", ["faithfullness"]),
         ("faithfulness", "context_relevancy", []),
         ("faithfulness", "my_own_metric", []),
+        ("faithfulness", "_Faithfulness", []),
+        ("faithfulness", "_AnswerRelevancy", []),
         ("client=client", "provider", []),
     ],
 )
@@ -348,6 +350,8 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
     [
         ("RunConfig(timeout=1, max_workers=1)", []),
         ("RunConfig(time_out=1)", ["time_out"]),
+        ("evaluate(query_engine=a, dataset=rows, metrics=[])", ["query_engine"]),
+        ("from ragas.integrations.llama_index import evaluate as ask\nask(query_engine=a)", []),
         ("evaluate(rows, metrics=[Faithfulness(llm=a)], run_cfg=b)", ["run_cfg"]),
         ("Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
         ("FactualCorrectness(mode='recall')", []),

@@ -307,7 +307,9 @@ def findings_in_imports(program: Program) -> Iterator[Finding]:
             is_class = alias.name[:1].isupper()
             near = [each for each in known if is_typo(alias.name, each)]
             meant = [each for each in near if each[:1].isupper() is is_class]
-            if alias.name not in known and len(meant) == 1 and meant[0].casefold() != alias.name.casefold():
+            if alias.name in known or alias.name.startswith("_"):
+                continue  # Ragas 0.4 also has its older metrics as `_Faithfulness`.
+            if len(meant) == 1 and meant[0].casefold() != alias.name.casefold():
                 message = f"`{node.module}` has no `{alias.name}`"
                 yield Finding.suggest(program.places.span(alias), message, meant[0], preferred=True)
 

@@ -22,6 +22,8 @@ Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
 COLLECTIONS: Final = "ragas.metrics.collections"
 """The module of the metrics of Ragas whose results are objects."""
 _LIBRARIES: Final = (*PACKAGES, "prompt_poet")
+_INTEGRATIONS: Final = "ragas.integrations"
+"""The package of functions for other frameworks, whose `evaluate` is not that of Ragas."""
 
 
 def may_use_library(text: str) -> bool:
@@ -185,7 +187,7 @@ def parse_program(text: str, path: Path) -> Program | None:
             modules |= {each.asname or each.name: each.name for each in node.names if each.name in _LIBRARIES}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             package = (node.module or "").partition(".")[0]
-            if package in _LIBRARIES:
+            if package in _LIBRARIES and not (node.module or "").startswith(_INTEGRATIONS):
                 names |= {each.asname or each.name: (package, each.name) for each in node.names}
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bindings[node.id] += 1
