@@ -845,6 +845,15 @@ infer = dict(partitioner=dict(type=Naive), runner=dict(type=Local))
 """
 
 
+def test_the_first_with_needs_no_import_of_read_base() -> None:
+    files = {"neighbor.py": "a_datasets = []\nb_datasets = []\n"}
+    base = "with read_base():\n    from .neighbor import a_datasets\n"
+    second = "with read_base():\n    from .neighbor import b_datasets\n"
+    read = ("unknown-evaluation-key", "read_base")
+    assert read not in found(base + WHOLE, files)
+    assert found(base + second + WHOLE, files).count(read) == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "places"),
     [

@@ -256,12 +256,15 @@ def _undefined_names(tree: ConfigurationTree, names: Names, interpreter: Interpr
     """Yield the undefined names; in an excerpt, only those that are similar to a defined name."""
     if interpreter.missing:
         return
+    # MMEngine removes the first `with read_base():` of a configuration, and reads its imports itself.
+    first = next((each for each in tree.module.body if isinstance(each, ast.With)), None)
+    removed = {*ast.walk(first.items[0])} if first is not None else set[ast.AST]()
     known = {*names, *_bound_names(tree)}
     keys = {id(keyword.value): keyword.arg for keyword in tree.keywords}
     fields = {id(node.value) for node in tree.all_of(ast.FormattedValue)}
     checked = {*keys, *map(id, _listed_values(tree))}
     for node in tree.all_of(ast.Name):
-        if node.id in known or node.id.startswith("__"):
+        if node.id in known or node.id.startswith("__") or node in removed:
             continue
         is_builtin = hasattr(builtins, node.id)
         if id(node) in fields:
