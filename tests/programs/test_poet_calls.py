@@ -123,6 +123,43 @@ def test_a_right_use_is_not_reported(tmp_path: Path, old: str, new: str) -> None
     assert found(tmp_path, PROGRAM.replace(old, new)) == []
 
 
+RECORD = """import asyncio
+from dataclasses import asdict, dataclass
+from prompt_poet import Prompt
+from pydantic import BaseModel
+@dataclass
+class Data:
+    text: str
+class Model(BaseModel):
+    text: str
+def make(): return {"text": 1}
+async def load(): return {"text": 1}
+async def reply(model: Model):
+    data = Data(text="a")
+    return Prompt(template_path="main.yml.j2", template_data=VALUE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("data", "data"),
+        ("model", "model"),
+        ("Model(text='a')", "Model(text='a')"),
+        ("model.model_dump_json()", "model.model_dump_json()"),
+        ("make", "make"),
+        ("load()", "load"),
+        ("asdict(data)", None),
+        ("model.model_dump()", None),
+        ("make()", None),
+        ("await load()", None),
+        ("text", None),
+    ],
+)
+def test_what_makes_a_dict_is_not_taken_for_it(tmp_path: Path, value: str, place: str | None) -> None:
+    assert found(tmp_path, RECORD.replace("VALUE", value)) == ([place] if place else [])
+
+
 @pytest.mark.parametrize(
     ("code", "place"),
     [

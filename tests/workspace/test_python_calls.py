@@ -89,7 +89,11 @@ def test_the_data_may_be_what_a_function_returns() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("    return", '    data["more"] = 1\n    return'),
+        ("    return", "    data[ticket] = 1\n    return"),
+        ("    return", "    change(data)\n    return"),
+        ("    return", "    del data['text']\n    return"),
+        ("    return", "    data |= ticket\n    return"),
+        ("build(1))", "{**build(1), **more})"),
         ("def build", "@cached\ndef build"),
         ("    return data", "    return data or other"),
         ("    return", "    if not ticket:\n        return {}\n    return"),
@@ -97,6 +101,84 @@ def test_the_data_may_be_what_a_function_returns() -> None:
 )
 def test_the_data_is_unknown_if_a_function_changes_it(old: str, new: str) -> None:
     assert calls_in(BUILDING.replace(old, new), "app.py") == ()
+
+
+def keys_of(text: str) -> frozenset[str]:
+    (call,) = calls_in(text, "app.py")
+    return call.keys
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "{**build(1), 'more': 1}",
+        "build(1) | dict(more=1)",
+        "dict(build(1), more=1)",
+        "{'text': 1, 'more': 2}.copy()",
+    ],
+)
+def test_the_data_may_be_put_together(data: str) -> None:
+    assert keys_of(BUILDING.replace("build(1))", f"{data})")) == {"text", "more"}
+
+
+STEPS = """\
+from prompt_poet import Prompt
+def reply(text):
+    data = {}
+    data["text"] = text
+    if text:
+        data.update(more=1)
+    print(data["text"])
+    return Prompt(template_path="a.yml.j2", template_data=data)
+"""
+
+
+def test_the_data_may_be_set_key_by_key() -> None:
+    (call,) = calls_in(STEPS, "app.py")
+    assert call.keys == {"text", "more"}
+    assert [STEPS[span.start : span.end] for span in key_spans(STEPS, call, ("text",))] == ["text"]
+    assert keys_of(BUILDING.replace("    return", '    data["more"] = 1\n    return')) == {"text", "more"}
+    waiting = BUILDING.replace("def build", "async def build").replace("build(1)", "await build(1)")
+    assert keys_of(waiting) == {"text"}
+
+
+RECORD = """\
+from dataclasses import asdict, dataclass
+from prompt_poet import Prompt
+from pydantic import BaseModel
+@dataclass
+class Base:
+    text: str
+@dataclass
+class Data(Base):
+    more: int = 1
+    @property
+    def twice(self): ...
+class Model(BaseModel):
+    text: str
+    more: int
+data = Data(text="a")
+def reply(model: Model):
+    return Prompt(template_path="a.yml.j2", template_data=asdict(data))
+"""
+
+
+def test_the_data_may_be_the_fields_of_an_object() -> None:
+    assert keys_of(RECORD) == {"text", "more", "twice"}
+    assert keys_of(RECORD.replace("asdict(data)", "model.model_dump()")) == {"text", "more"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("asdict(data)", "model.model_dump(exclude={'more'})"),
+        ("class Base:", "class Base(Other):"),
+        ("def reply", "class Third(Data): ...\ndef reply"),
+        ('Data(text="a")', "make()"),
+    ],
+)
+def test_the_fields_of_an_object_may_be_unknown(old: str, new: str) -> None:
+    assert calls_in(RECORD.replace(old, new), "app.py") == ()
 
 
 @pytest.mark.parametrize("text", LOADED.values(), ids=LOADED.keys())

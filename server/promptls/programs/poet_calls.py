@@ -17,6 +17,7 @@ from promptls.syntax.python_places import last_name
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
+from promptls.workspace.python_data import is_record, object_class
 from promptls.workspace.python_paths import literal_path
 from promptls.workspace.python_scopes import (
     Scope,
@@ -83,11 +84,7 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
         if isinstance(node, ast.Import)
         for alias in node.names
     )
-    builders = frozenset(
-        node.name
-        for node in program.own_functions
-        if node.returns is not None and _is_class(program, node.returns)
-    )
+    builders = frozenset(node.name for node in program.own_functions if _is_builder(program, node))
     for node in program.nodes:
         if not isinstance(node, ast.Module | Function):
             continue
@@ -106,6 +103,15 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
 
 def _is_class(program: Program, node: ast.expr) -> bool:
     return program.meaning(node) == ("prompt_poet", "Prompt")
+
+
+def _is_builder(program: Program, function: Function) -> bool:
+    """Return whether a function returns a prompt, by its annotation or its only `return`."""
+    if function.returns is not None:
+        return _is_class(program, function.returns)
+    values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return | ast.Yield)]
+    made = values[0] if len(values) == 1 and not function.decorator_list else None
+    return isinstance(made, ast.Call) and _is_class(program, made.func)
 
 
 def _is_prompt(program: Program, call: ast.Call) -> bool:
@@ -173,8 +179,12 @@ def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str
     if given is None:
         return
     data = scope.resolved(given)
-    if isinstance(data, _NO_DICT) or (isinstance(data, ast.Call) and ast.unparse(data.func) == "json.dumps"):
+    is_json = isinstance(data, ast.Call) and (
+        ast.unparse(data.func) == "json.dumps" or last_name(data.func) == "model_dump_json"
+    )
+    if isinstance(data, _NO_DICT) or is_json:
         yield Finding(program.span(given), "`template_data` is a dict with the names that the template reads")
+    yield from _no_data(program, given, scope)
     for key in data.keys if isinstance(data, ast.Dict) else ():
         if isinstance(key, ast.Constant) and not isinstance(key.value, str):
             yield Finding(program.span(key), "the keys of `template_data` are names, and so texts")
@@ -189,6 +199,21 @@ def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str
         elif isinstance(value, ast.Name) and value.id in modules and _is_module(value.id, scope):
             message = "`Prompt` copies its data, and a module cannot be copied: pass the functions"
             yield Finding(program.span(value), message)
+
+
+def _no_data(program: Program, given: ast.expr, scope: Scope) -> Iterator[Finding]:
+    """Yield an object or a function in place of the dict that it would make."""
+    span = program.span(given)
+    owner = object_class(given, scope)
+    if owner is not None and is_record(owner):
+        method = "model_dump()" if any(last_name(each) == "BaseModel" for each in owner.bases) else ""
+        remedy = f"pass its `{method}`" if method else "pass `asdict(…)` of it"
+        fixes: tuple[Fix, ...] = ()
+        if method and isinstance(given, ast.Name):
+            fixes = (Fix("Insert `.model_dump()`", (Edit(Span(span.end, span.end), f".{method}"),)),)
+        yield Finding(span, f"`template_data` is a dict, and this a `{owner.name}`: {remedy}", fixes)
+    elif isinstance(given, ast.Name) and scope.function_of(given.id) is not None:
+        yield Finding(span, f"`template_data` is a dict, and `{given.id}` a function: call it")
 
 
 def _unpacked(program: Program, call: ast.Call, scope: Scope) -> Iterator[Finding]:
@@ -329,6 +354,11 @@ def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Fi
                     span = _name_span(program, use)
                     message = f"this is the prompt as {_NO_MESSAGES[name]}"
                     yield Finding.suggest(span, message, "messages", preferred=True)
+            case ast.Dict(values=values):
+                for each in values:
+                    if isinstance(each, ast.Attribute) and each.attr == "messages" and each in uses:
+                        message = "these are messages, each with its role and its content"
+                        yield Finding(program.span(each), message)
             case ast.keyword(
                 arg="messages", value=ast.List(elts=[*_, ast.Attribute(attr="messages") as use])
             ):

@@ -20,6 +20,7 @@ from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import PythonPlaces, argument, last_name, parse_python
 from promptls.text.positions import Span
 from promptls.workspace.disk import MAX_BYTES, python_paths_by_folder
+from promptls.workspace.python_data import DataEntry, entries_of
 from promptls.workspace.python_functions import parameters_of
 from promptls.workspace.python_paths import is_get_template, literal_path, loaded_template, value_meant
 from promptls.workspace.python_scopes import (
@@ -36,10 +37,6 @@ _CALL_MARKS: Final = ("template_path", "raw_template", "get_template")
 """Every file with such a call contains one of these strings, or the words of `promptls.load`."""
 _LOAD: Final = re.compile(r"\bload\b")
 _RAW: Final = "raw_template"
-_ONCE: Final = 2
-"""How often the name of a variable occurs that is set and read once."""
-_MAX_STEPS: Final = 5
-"""How many variables and functions are followed to the data of a call."""
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
 """Arguments that change the meaning of a path or of the data."""
@@ -65,6 +62,8 @@ class TemplateCall(NamedTuple):
     """Whether the call is in a test that expects an error."""
     allows_tokens: bool = False
     """Whether parts of the template may have `tokens`."""
+    has_fields: bool = False
+    """Whether the data are the fields of an object, which may have other uses."""
 
 
 class RawTemplate(NamedTuple):
@@ -157,12 +156,21 @@ def _raw_templates(tree: ast.Module, places: PythonPlaces, path: str) -> Iterato
             data = data_of(node)
             if data is None and None not in arguments and "template_data" not in arguments:
                 data = ()
-            keys = None if data is None else _keys_of(data, node, scope)
+            entries = None if data is None else _data_entries(data, node, scope)
             call = None
-            if keys is not None:
+            if entries is not None:
                 span, line = _name_place(node, places)
-                argument = _values_by_key(keys, data or (), scope)
-                call = TemplateCall(path, span, line, "", keys, argument, is_failing=node in failing)
+                keys = frozenset(each.key for each in entries)
+                call = TemplateCall(
+                    path,
+                    span,
+                    line,
+                    "",
+                    keys,
+                    _values(entries),
+                    is_failing=node in failing,
+                    has_fields=any(each.place is None for each in entries),
+                )
             yield RawTemplate(raw, scope, call)
 
 
@@ -183,12 +191,15 @@ def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[Templa
             if is_jinja and ".globals" in places.text:  # they may provide what the call does not
                 continue
             data = data_of(node) if template else None
-            keys = None if data is None else _keys_of(data, node, scope)
-            if template and keys is not None:
+            entries = None if data is None else _data_entries(data, node, scope)
+            if template and entries is not None:
                 span, line = _name_place(node, places)
-                values = _values_by_key(keys, data or (), scope)
+                keys, values = frozenset(each.key for each in entries), _values(entries)
                 is_failing, allows = node in failing, _allows_tokens(node)
-                yield TemplateCall(path, span, line, template, keys, values, is_jinja, is_failing, allows)
+                fields = any(each.place is None for each in entries)
+                yield TemplateCall(
+                    path, span, line, template, keys, values, is_jinja, is_failing, allows, fields
+                )
 
 
 def _allows_tokens(call: ast.Call) -> bool:
@@ -255,76 +266,31 @@ def _names_of_load(tree: ast.Module) -> frozenset[str]:
     return frozenset(names)
 
 
-def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozenset[str] | None:
-    """Return the keys of all the data of a call, or None if any of them are unknown."""
-    found: set[str] = set()
+def _data_entries(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> list[DataEntry] | None:
+    """Return the entries of all the data of a call, or None if any of them are unknown."""
+    found: list[DataEntry] = []
     for each in data:
-        keys = (
-            frozenset(keyword.arg for keyword in call.keywords if keyword.arg is not None)
+        entries = (
+            [
+                DataEntry(keyword.arg, keyword, keyword.value, scope)
+                for keyword in call.keywords
+                if keyword.arg
+            ]
             if each is call
-            else _keys(each, scope)
+            else entries_of(each, scope)
         )
-        if keys is None:
+        if entries is None:
             return None
-        found |= keys
-    return frozenset(found)
+        found += entries
+    return found
 
 
-def _values_by_key(
-    keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope
-) -> tuple[tuple[str, Shape], ...]:
+def _values(entries: list[DataEntry]) -> tuple[tuple[str, Shape], ...]:
     """Return the values that a call passes, sorted by their keys; unknown if they are not literal."""
-    found = dict.fromkeys(sorted(keys), UNKNOWN)
-    for each in data:
-        value, around = _written(each, scope)
-        if isinstance(value, ast.Dict):
-            found |= dict(given_shape(value, around).keys)
-        elif isinstance(value, ast.Call):
-            keywords = {keyword.arg: given_shape(keyword.value, around) for keyword in value.keywords}
-            found |= {name: shape for name, shape in keywords.items() if name is not None}
-    return tuple(found.items())
-
-
-def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
-    """Return the keys of a literal dict, also in a variable or from a function; None for anything else."""
-    node, _ = _written(node, scope)
-    if isinstance(node, ast.Dict):
-        keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
-        return frozenset(map(str, keys)) if all(isinstance(key, str) for key in keys) else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        names = [keyword.arg for keyword in node.keywords]
-        return None if node.args or None in names else frozenset(map(str, names))
-    return None
-
-
-def _written(node: ast.expr | None, scope: Scope) -> tuple[ast.expr | None, Scope]:
-    """Return the value of a variable, or what a call of a function of the module returns, and its scope.
-
-    The function must have no decorator, and one `return`. None if nothing is known of the variable.
-    """
-    for _ in range(_MAX_STEPS):
-        match node:
-            case ast.Name(id=name):
-                node = scope.constant_of(name)
-            case ast.Call(func=ast.Name(id=name)) if (function := scope.function_of(name)) is not None:
-                inner = next((each for each in scope.module.inner if each.node is function), None)
-                if inner is None or (node := _returned(function, inner)) is None:
-                    return None, scope
-                scope = inner
-            case _:
-                break
-    return node, scope
-
-
-def _returned(function: ast.FunctionDef, scope: Scope) -> ast.expr | None:
-    """Return the dict of the only `return` of a function, also in a variable that nothing else reads."""
-    nodes = list(ast.walk(function))
-    returned = [each.value for each in nodes if isinstance(each, ast.Return | ast.Yield)]
-    node = returned[0] if len(returned) == 1 else None
-    if isinstance(node, ast.Name):
-        reads = [each for each in nodes if isinstance(each, ast.Name) and each.id == node.id]
-        node = scope.value_of(node.id) if len(reads) == _ONCE else None
-    return node if isinstance(node, ast.Dict) else None
+    found = {
+        each.key: UNKNOWN if each.value is None else given_shape(each.value, each.scope) for each in entries
+    }
+    return tuple(sorted(found.items(), key=lambda item: item[0]))
 
 
 def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tuple[Span, ...]:
@@ -336,49 +302,56 @@ def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tu
     if keys[0] is not None and keys[0] not in call.keys:
         return ()
     places = PythonPlaces(text)
-    return tuple(
-        span
-        for each, scope in _data(call, places)
-        for span in _keys_of_call(each, scope, places, keys, is_data=True)
-    )
+    found: list[Span] = []
+    for each in _entries_of_call(call, places):
+        if keys[0] not in {None, each.key}:
+            continue
+        if len(keys) > 1:
+            found += _inner_keys(each.value, each.scope, places, keys[1:])
+        elif (span := _key_span(each.place, places)) is not None:
+            found.append(span)
+    return tuple(found)
 
 
-def _data(call: TemplateCall, places: PythonPlaces) -> Iterator[tuple[ast.expr, Scope]]:
-    """Yield the expressions of the data of a call, with the scope of the call."""
+def _entries_of_call(call: TemplateCall, places: PythonPlaces) -> list[DataEntry]:
+    """Return the entries of the data of a call."""
     tree = parse_python(places.text)
     for scope in scopes_of(tree) if tree else ():
         for node in scope.calls:
             if places.span(node.func).end == call.span.end:
-                for each in data_of(node) or ():
-                    yield each, scope
-                return
+                return _data_entries(data_of(node) or (), node, scope) or []
+    return []
 
 
-def _keys_of_call(
-    data: ast.expr, scope: Scope, places: PythonPlaces, keys: tuple[str | None, ...], *, is_data: bool = False
+def _key_span(place: ast.expr | ast.keyword | None, places: PythonPlaces) -> Span | None:
+    """Return the position of a key that is written as a text or as an argument."""
+    if isinstance(place, ast.keyword):
+        return places.span(place)
+    return places.inside_quotes(place) if isinstance(place, ast.Constant) else None
+
+
+def _inner_keys(
+    data: ast.expr | None, scope: Scope, places: PythonPlaces, keys: tuple[str | None, ...]
 ) -> Iterator[Span]:
-    """Yield the positions of a key in an expression, as far as it is literal."""
-    written, scope = _written(data, scope)
-    if isinstance(written, ast.Dict):
-        for key, value in zip(written.keys, written.values, strict=True):
-            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                continue
-            if keys[0] in {None, key.value}:
-                if len(keys) > 1:
-                    yield from _keys_of_call(value, scope, places, keys[1:])
-                elif (span := places.inside_quotes(key)) is not None:
-                    yield span
-    elif isinstance(written, ast.Call) and (is_data or _is_dict(written)):
-        for keyword in written.keywords:
-            if keyword.arg is not None and keys[0] in {None, keyword.arg}:
-                yield from (
-                    _keys_of_call(keyword.value, scope, places, keys[1:])
-                    if len(keys) > 1
-                    else (places.span(keyword),)
-                )
-    elif isinstance(written, (ast.List, ast.Tuple, ast.ListComp)):
+    """Yield the positions of a key in a value, as far as it is literal."""
+    written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
+    if isinstance(written, ast.List | ast.Tuple | ast.ListComp):
         for item in [written.elt] if isinstance(written, ast.ListComp) else written.elts:
-            yield from _keys_of_call(item, scope, places, keys)
+            yield from _inner_keys(item, scope, places, keys)
+        return
+    pairs: list[tuple[ast.expr | ast.keyword | None, ast.expr]] = []
+    if isinstance(written, ast.Dict):
+        pairs += zip(written.keys, written.values, strict=True)
+    elif isinstance(written, ast.Call) and _is_dict(written):
+        pairs += ((keyword, keyword.value) for keyword in written.keywords)
+    for key, value in pairs:
+        name = key.arg if isinstance(key, ast.keyword) else getattr(key, "value", None)
+        if not isinstance(name, str) or keys[0] not in {None, name}:
+            continue
+        if len(keys) > 1:
+            yield from _inner_keys(value, scope, places, keys[1:])
+        elif (span := _key_span(key, places)) is not None:
+            yield span
 
 
 def _is_dict(call: ast.Call) -> bool:

@@ -88,11 +88,20 @@ class Scope:
 
     def function_of(self, name: str) -> ast.FunctionDef | None:
         """Return the function that a name is bound to, if it is bound once and has no decorators."""
+        node = self._bound_function(name)
+        return node if isinstance(node, ast.FunctionDef) else None
+
+    def coroutine_function_of(self, name: str) -> ast.AsyncFunctionDef | None:
+        """Return the `async` function that a name is bound to, if it is bound once and has no decorators."""
+        node = self._bound_function(name)
+        return node if isinstance(node, ast.AsyncFunctionDef) else None
+
+    def _bound_function(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         scope = self.scope_of(name)
         if scope is None or len(scope.values[name]) != 1 or not isinstance(scope.node, ast.Module):
             return None
         for node in scope.node.body:
-            if isinstance(node, ast.FunctionDef) and node.name == name and not node.decorator_list:
+            if isinstance(node, _FUNCTIONS) and node.name == name and not node.decorator_list:
                 return node
         return None
 

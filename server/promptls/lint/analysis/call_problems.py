@@ -118,7 +118,7 @@ def call_problems(
                 yield from _broken(template, call, name, shape.value)
         for name in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield CallProblem(call, "refused", name, start)
-        for name in sorted(unread):
+        for name in sorted(unread if not call.has_fields else ()):
             yield CallProblem(call, "unread", name, start)
 
 
