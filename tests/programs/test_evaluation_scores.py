@@ -67,6 +67,12 @@ def test_a_list_of_metrics_may_grow() -> None:
     assert found(text.replace("    critic =", "    them.append(other)\n    critic =")) == []
 
 
+def test_a_misspelled_name_is_found_beside_metrics_that_are_not_known() -> None:
+    text = PROGRAM.replace(", FactualCorrectness()]", ", own_metric]")
+    assert found(text.replace('result["faithfulness"]', 'result["faithfullness"]')) == ['"faithfullness"']
+    assert found(text.replace('result["faithfulness"]', 'result["context_recall"]')) == []
+
+
 def test_a_fix_writes_the_key() -> None:
     text = PROGRAM.replace('result["faithfulness"]', "result.faithfulness")
     finding = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())[0]

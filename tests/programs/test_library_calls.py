@@ -254,6 +254,14 @@ def test_the_fields_of_a_metrics_prompt_are_given(
     assert found(tmp_path, JUDGED.replace(old, new, 1)) == places
 
 
+def test_a_field_of_a_class_is_no_variable(tmp_path: Path) -> None:
+    result = "class Result(BaseModel):\n    metric: str\n    other: int = 1\n"
+    wrong = JUDGED.replace(', notes="c"', "")
+    assert found(tmp_path, JUDGED + result) == []
+    assert found(tmp_path, wrong + result) == ["metric.score"]
+    assert found(tmp_path, wrong + "class Result:\n    metric = 1\n") == ["metric.score"]
+
+
 @pytest.mark.parametrize(
     ("prompt", "allowed", "places"),
     [
@@ -363,6 +371,9 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
         ("TestsetGenerator(llm=a, embedding_model=b)", []),
         ("TestsetGenerator(generator_llm=a, critic_llm=b, embeddings=c)", []),
         ("TestsetGenerator(llm=a, embeddings=b)", ["embeddings"]),
+        ("Faithfulness(llm='gpt-4o')", ["'gpt-4o'"]),
+        ("MODEL = 'gpt-4o'\nevaluate(rows, llm=MODEL)", ["MODEL"]),
+        ("from ragas.llms import LangchainLLMWrapper\nLangchainLLMWrapper('gpt-4o')", ["'gpt-4o'"]),
         ("generator.generate_with_langchain_docs(docs, testset_size=1)", []),
         ("generator.generate_with_langchain_docs(docs, size=1)", ["size"]),
     ],

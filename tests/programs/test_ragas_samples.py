@@ -109,6 +109,27 @@ async def test_recall(sample):
     assert found(own.replace(', "reference": "c"', "")) == []
 
 
+def test_an_attribute_that_is_set_of_a_sample_is_a_field() -> None:
+    program = """
+from ragas import SingleTurnSample
+
+def made(question):
+    sample = SingleTurnSample(user_input=question)
+    sample.response = ask(question)
+    return sample
+
+def other(sample):
+    sample.anything = 1
+"""
+    assert found(program) == []
+    assert found(program.replace(".response", ".respnse")) == ["respnse"]
+    assert found(program.replace(".response", ".cost")) == ["cost"]
+    assert (
+        found(program.replace("    return", "    sample = wrap(sample)\n    return").replace("response", "a"))
+        == []
+    )
+
+
 def test_a_mapping_is_no_sample() -> None:
     program = """
 from ragas import SingleTurnSample

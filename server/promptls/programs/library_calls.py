@@ -14,6 +14,7 @@ from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import wrong_arguments
 from promptls.lint.runner import severity_of
+from promptls.programs.coroutines import findings_in_coroutines
 from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.experiments import experiments_of, findings_in_experiments
 from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
@@ -116,6 +117,7 @@ def _findings(program: Program) -> Iterator[Finding]:
     yield from findings_in_judges(program)
     yield from findings_in_scores(program)
     yield from findings_in_results(Results(program, metrics.classes, experiments))
+    yield from findings_in_coroutines(program, experiments)
     collected = program.imported_from(COLLECTIONS)
     for call in program.calls:
         yield from _keywords(program, call)
@@ -123,6 +125,7 @@ def _findings(program: Program) -> Iterator[Finding]:
         if ast.unparse(call.func) not in collected:
             yield from _parameters(program, call)
         yield from _choices(program, call)
+        yield from _named_models(program, call)
         yield from _encoding(program, call)
         yield from _paths(program, call)
     for function in program.functions:
@@ -190,6 +193,23 @@ def _choices(program: Program, call: ast.Call) -> Iterator[Finding]:
             fixes = (change_literal(program, keyword.value, meant),) if meant else ()
             message = f"`{keyword.arg}` of `{name}` is one of {in_code(allowed)}"
             yield Finding(program.span(keyword.value), message, fixes)
+
+
+_MODELS: Final = frozenset({"llm", "embeddings", "embedding_model"})
+_WRAPPERS: Final = frozenset({"LangchainLLMWrapper", "LangchainEmbeddingsWrapper", "LlamaIndexLLMWrapper"})
+
+
+def _named_models(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the name of a model where Ragas takes an object."""
+    package, name = program.meaning(call.func)
+    if package != "ragas":
+        return
+    given = [each.value for each in call.keywords if each.arg in _MODELS]
+    given += call.args[:1] if name in _WRAPPERS else []
+    for each in given:
+        if text_of(program.resolved(each) or each) is not None:
+            message = f"`{name}` takes an object here, and not the name of a model"
+            yield Finding(program.span(each), message)
 
 
 def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:

@@ -368,10 +368,14 @@ _MAX_STEPS: Final = 20
 
 
 class _Scores(NamedTuple):
-    """The names of an evaluation's metrics, and whether an expression is its result or a table made of it."""
+    """The names of an evaluation's metrics, and whether an expression is its result or a table made of it.
+
+    A table has other columns, and the results are open if some of the metrics are not known.
+    """
 
     names: tuple[str, ...]
     is_table: bool
+    is_open: bool = False
 
 
 def findings_in_scores(program: Program) -> Iterator[Finding]:
@@ -424,10 +428,11 @@ def _scores(
             return None if made is None else _scores(program, made, assigned, steps + 1)
         case ast.Call(func=function) if program.meaning(function) in _MEANINGS:
             names = _names(program, node, assigned)
-            return None if names is None else _Scores(names, is_table=False)
+            known = tuple(each for each in names or () if each is not None)
+            return _Scores(known, is_table=False, is_open=len(known) < len(names or ())) if known else None
         case ast.Call(func=ast.Attribute(value=value, attr="to_pandas")):
             scores = _scores(program, value, assigned, steps + 1)
-            return None if scores is None or scores.is_table else _Scores(scores.names, is_table=True)
+            return None if scores is None or scores.is_table else scores._replace(is_table=True)
         case ast.Call(func=ast.Attribute(attr=name) as inner) if name in {*_SAME_COLUMNS, _RECORDS}:
             return _table(_scores(program, inner.value, assigned, steps + 1))
         case ast.Attribute(value=value, attr=name) if name in _SAME_COLUMNS:
@@ -443,8 +448,8 @@ def _table(scores: _Scores | None) -> _Scores | None:
 
 def _names(
     program: Program, call: ast.Call, assigned: Mapping[str, list[ast.expr | None]]
-) -> tuple[str, ...] | None:
-    """Return the names of the metrics of an evaluation; None if they are not all known."""
+) -> tuple[str | None, ...] | None:
+    """Return the names of the metrics of an evaluation, as far as they are known."""
     metrics = argument(call, "metrics") or next(iter(call.args[1:2]), None)
     if metrics is None:
         return None if is_open(call) else _DEFAULTS
@@ -453,9 +458,7 @@ def _names(
         metrics = values[0] if len(values) == 1 else None
     if not isinstance(metrics, ast.List):
         return None
-    found = [_name(program, each) for each in metrics.elts]
-    known = tuple(each for each in found if each is not None)
-    return known if known and len(known) == len(found) else None
+    return tuple(_name(program, each) for each in metrics.elts)
 
 
 def _grown(node: ast.AST) -> str:
@@ -493,7 +496,8 @@ def _keys(
             continue
         ran = next((each for each in scores.names if is_typo(name, each)), None)
         span = program.span(key)
-        if (scores.is_table and ran is None) or name not in program.text[span.start : span.end]:
+        is_other = (scores.is_table or scores.is_open) and ran is None
+        if is_other or name not in program.text[span.start : span.end]:
             continue
         meant = ran or nearest(name, scores.names)
         fixes = (change_literal(program, key, meant, preferred=ran is not None),) if meant else ()

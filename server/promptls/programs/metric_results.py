@@ -28,10 +28,6 @@ class Results(NamedTuple):
     experiments: Mapping[str, Function]
 
 
-_MEASURING: Final = frozenset({"enumerate", "len", "list", "sorted"})
-"""Functions that fail with a coroutine."""
-
-
 def findings_in_results(results: Results) -> Iterator[Finding]:
     """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
     functions = [*results.program.functions]
@@ -44,8 +40,6 @@ def findings_in_results(results: Results) -> Iterator[Finding]:
                 yield from _compared(results, node, [_value_of(side, variables) for side in sides])
     for scope in (results.program.tree, *functions) if results.experiments else ():
         yield from _compared_rows(results, scope)
-    for function in functions if results.experiments else ():
-        yield from _unawaited_runs(results, function)
 
 
 def _called(node: ast.expr | None) -> tuple[str, str]:
@@ -245,49 +239,3 @@ def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[F
                     sides = (each.left, each.comparators[0])
                     known = [_column_of(side, loop.target.id, columns) for side in sides]
                     yield from _compared(results, each, known)
-
-
-def _unawaited_runs(results: Results, function: Function) -> Iterator[Finding]:
-    """Yield the calls of `arun` whose coroutine is used like the list of results."""
-    for name, values in assigned_in(function).items():
-        match values:
-            case [ast.Call(func=ast.Attribute(value=ast.Name(id=run), attr="arun")) as call] if (
-                run in results.experiments
-            ):
-                if not any(_may_await(node, name) for node in ast.walk(function)) and any(
-                    _uses_results(node, name) for node in ast.walk(function)
-                ):
-                    start = results.program.span(call).start
-                    is_async = isinstance(function, ast.AsyncFunctionDef)
-                    fix = Fix("Insert `await`", (Edit(Span(start, start), "await "),), preferred=True)
-                    message = f"without `await`, `{run}.arun` returns a coroutine, which has no results"
-                    yield Finding(results.program.span(call.func), message, (fix,) if is_async else ())
-
-
-def _may_await(node: ast.AST, name: str) -> bool:
-    """Return whether a variable is awaited, or passed to what may await it."""
-    match node:
-        case ast.Await(value=ast.Name(id=other)):
-            return other == name
-        case ast.Call(func=function, args=arguments, keywords=keywords):
-            if isinstance(function, ast.Name) and function.id in {*_MEASURING, "print"}:
-                return False
-            given = [*arguments, *(each.value for each in keywords)]
-            return any(isinstance(each, ast.Name) and each.id == name for each in given)
-    return False
-
-
-def _uses_results(node: ast.AST, name: str) -> bool:
-    """Return whether a node reads a variable as a list or an object with results, or prints it."""
-    match node:
-        case ast.For(iter=ast.Name(id=other)) | ast.comprehension(iter=ast.Name(id=other)):
-            return other == name
-        case ast.Subscript(value=ast.Name(id=other)):
-            return other == name
-        case ast.Attribute(value=ast.Name(id=other), attr=attribute):
-            return other == name and attribute not in {"send", "throw", "close"}
-        case ast.Call(func=ast.Name(id="print"), args=printed):
-            return any(isinstance(each, ast.Name) and each.id == name for each in printed)
-        case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=other)]):
-            return other == name and function in _MEASURING
-    return False

@@ -179,10 +179,14 @@ def parse_program(text: str, path: Path) -> Program | None:
     modules: dict[str, str] = {}
     bindings: Counter[str] = Counter()
     values: dict[str, tuple[ast.expr, ...]] = {}
+    fields = {each for node in nodes if isinstance(node, ast.ClassDef) for each in _class_names(node)}
     for node in nodes:
+        if node in fields:
+            continue
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            values[name] = (*values.get(name, ()), node.value)
+            if node.targets[0] not in fields:
+                name = node.targets[0].id
+                values[name] = (*values.get(name, ()), node.value)
         elif isinstance(node, ast.Import):
             modules |= {each.asname or each.name: each.name for each in node.names if each.name in _LIBRARIES}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -195,6 +199,15 @@ def parse_program(text: str, path: Path) -> Program | None:
             bindings[node.arg] += 1
     definitions = Counter(node.name for node in tree.body if isinstance(node, Function))
     return Program(tree, path, PythonPlaces(text), nodes, names, modules, bindings, values, definitions)
+
+
+def _class_names(node: ast.ClassDef) -> Iterator[ast.AST]:
+    """Yield the names that a class binds in its body, which are no variables of the program."""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign):
+            yield each.target
+        elif isinstance(each, ast.Assign):
+            yield from each.targets
 
 
 def imported_programs(program: Program) -> Iterator[tuple[Program, Mapping[str, str]]]:

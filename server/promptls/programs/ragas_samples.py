@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_results import assigned_in
 from promptls.programs.program import (
     COLLECTIONS,
     Function,
@@ -46,6 +47,7 @@ _UNKNOWN: Final = object()
 def findings_in_samples(program: Program) -> Iterator[Finding]:
     """Yield the fields of samples that are unknown or of a wrong type, and the columns that metrics lack."""
     samples = _Samples(program)
+    yield from _set_fields(program)
     for call in program.calls:
         name = program.library_name(call.func)
         if name in _MODELS:
@@ -61,6 +63,28 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
         yield from samples.mappings(call)
         if name == "evaluate" or (isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES):
             yield from samples.needs(call)
+
+
+def _set_fields(program: Program) -> Iterator[Finding]:
+    """Yield the attributes that are set of a sample and that are none of its fields."""
+    known = {key for each in _SAMPLES for key in _model(each).model_fields} if program.names else set()
+    stores = [node for node in program.nodes if isinstance(node, ast.Attribute) and _is_stored(node, known)]
+    for scope in (program.tree, *program.functions) if stores and known else ():
+        own = {*own_nodes(scope)}
+        assigned = assigned_in(scope)
+        for node in (each for each in stores if each in own and isinstance(each.value, ast.Name)):
+            values = assigned.get(ast.unparse(node.value), [])
+            made = values[0] if len(values) == 1 else None
+            name = program.library_name(made.func) if isinstance(made, ast.Call) else ""
+            if name in _SAMPLES:
+                end = program.span(node).end
+                span, message = Span(end - len(node.attr), end), f"`{name}` has no field `{node.attr}`"
+                meant = _meant(node.attr, [*_model(name).model_fields])
+                yield Finding.suggest(span, message, meant) if meant else Finding(span, message)
+
+
+def _is_stored(node: ast.Attribute, known: set[str]) -> bool:
+    return isinstance(node.ctx, ast.Store) and node.attr not in known
 
 
 class _Samples:
@@ -79,7 +103,7 @@ class _Samples:
             for node in nodes
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
-            and len(node.targets) == program.bindings[node.targets[0].id] == 1
+            and program.value_of(node.targets[0].id) is node.value
             and node.targets[0].id not in changed
         }
         self._collected = program.imported_from(COLLECTIONS)

@@ -1,0 +1,185 @@
+"""Diagnostics for coroutines that a program uses like what they return, and for `await` where none can be."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_prompts import SCORES
+from promptls.programs.metric_results import assigned_in
+from promptls.programs.program import Function, Program, own_nodes
+from promptls.syntax.python_places import last_name
+from promptls.text.positions import Span
+from promptls.workspace.python_data import is_record
+
+_METHODS: Final = frozenset({"single_turn_ascore", "multi_turn_ascore"})
+"""Methods of Ragas that return coroutines, and whose names no other library uses."""
+_NO_WAITING: Final = frozenset(
+    {"bool", "enumerate", "float", "int", "len", "list", "max", "mean", "min", "print", "round", "sorted"}
+    | {"str", "sum"}
+)
+"""Functions that await nothing."""
+_OF_COROUTINES: Final = frozenset({"close", "send", "throw"})
+_MAX_STEPS: Final = 5
+
+
+class _Coroutine(NamedTuple):
+    """A call that returns a coroutine, and what is called, as a message names it."""
+
+    call: ast.Call
+    called: str
+
+
+def findings_in_coroutines(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
+    """Yield coroutines that nothing awaits, or that are used like their results."""
+    coroutines = _Coroutines(program, experiments)
+    for function in program.functions:
+        if isinstance(function, ast.FunctionDef):
+            yield from _outside(program, function)
+    for scope in (program.tree, *program.functions):
+        yield from coroutines.unawaited(scope)
+
+
+def _outside(program: Program, function: ast.FunctionDef) -> Iterator[Finding]:
+    """Yield the first `await` in a function that is not `async`."""
+    first = next((node for node in own_nodes(function) if isinstance(node, ast.Await)), None)
+    if first is not None:
+        start = program.span(first).start
+        message = f"`await` is only possible in an `async` function, which `{function.name}` is not"
+        at = program.span(function).start
+        is_plain = program.text[at : at + len("def ")] == "def "
+        fixes = (Fix("Insert `async`", (Edit(Span(at, at), "async "),)),) if is_plain else ()
+        yield Finding(Span(start, start + len("await")), message, fixes)
+
+
+@dataclass(frozen=True)
+class _Coroutines:
+    """A program and its experiments, and which of its calls return coroutines."""
+
+    program: Program
+    experiments: Mapping[str, Function]
+
+    @cached_property
+    def _functions(self) -> Mapping[str, Function]:
+        """The functions at the top level without decorators, by the names that have no other meaning."""
+        program = self.program
+        return {
+            each.name: each
+            for each in program.own_functions
+            if program.definitions[each.name] == 1
+            and not program.bindings[each.name]
+            and not each.decorator_list
+            and not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(each))
+        }
+
+    @cached_property
+    def _classes(self) -> frozenset[str]:
+        """The names of the models of pydantic, and of dataclasses, at the top level."""
+        classes = (each for each in self.program.tree.body if isinstance(each, ast.ClassDef))
+        return frozenset(each.name for each in classes if is_record(each))
+
+    def _made(self, node: ast.expr | None, steps: int = 0) -> _Coroutine | None:
+        """Return the call that makes the coroutine which an expression is, if it is one."""
+        if steps > _MAX_STEPS:
+            return None
+        if isinstance(node, ast.Await):
+            called = node.value.func if isinstance(node.value, ast.Call) else None
+            inner = self._functions.get(called.id) if isinstance(called, ast.Name) else None
+            return self._returned(inner, steps + 1) if isinstance(inner, ast.AsyncFunctionDef) else None
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if (function := self._functions.get(name)) is not None:
+                is_made = isinstance(function, ast.AsyncFunctionDef) or self._returned(function, steps + 1)
+                return _Coroutine(node, name) if is_made else None
+            case ast.Call(func=function) if self.program.meaning(function) == ("ragas", "aevaluate"):
+                return _Coroutine(node, "aevaluate")
+            case ast.Call(func=ast.Attribute(value=owner, attr=method) as function):
+                is_run = method == "arun" and isinstance(owner, ast.Name) and owner.id in self.experiments
+                if is_run or method in _METHODS:
+                    return _Coroutine(node, ast.unparse(function))
+        return None
+
+    def _returned(self, function: Function, steps: int) -> _Coroutine | None:
+        """Return the call of the coroutine that a function returns in its only `return`."""
+        values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
+        value = values[0] if len(values) == 1 else None
+        if isinstance(value, ast.Name):
+            given = assigned_in(function).get(value.id, [])
+            value = given[0] if len(given) == 1 else None
+        return self._made(value, steps)
+
+    def unawaited(self, scope: ast.Module | Function) -> Iterator[Finding]:
+        """Yield the coroutines of a scope that are dropped, or used like their results."""
+        nodes = {*own_nodes(scope)}
+        used: list[_Coroutine | None] = []
+        for name, values in assigned_in(scope).items():
+            made = self._made(values[0]) if len(values) == 1 and values[0] in nodes else None
+            if made is not None and not any(self._may_await(node, name) for node in ast.walk(scope)):
+                used += [made] if any(self._uses(node, name) for node in ast.walk(scope)) else []
+        for node in nodes:
+            match node:
+                case ast.Expr(value=ast.Call() as call):
+                    dropped = self._made(call)
+                    if dropped is not None and dropped.called in self._functions:
+                        yield self._finding(dropped, "runs nothing")
+                case ast.Attribute(value=value, attr=attribute) if attribute not in _OF_COROUTINES:
+                    used.append(self._made(value))
+                case (
+                    ast.Subscript(value=value)
+                    | ast.For(iter=value)
+                    | ast.comprehension(iter=value)
+                    | ast.FormattedValue(value=value)
+                ):
+                    used.append(self._made(value))
+                case ast.Call(args=arguments, keywords=keywords) if self._awaits_nothing(node):
+                    used += [self._made(each) for each in (*arguments, *(key.value for key in keywords))]
+        found = {id(each.call): each for each in used if each is not None}
+        for each in found.values():
+            yield self._finding(each, "returns a coroutine, and not its result")
+
+    def _finding(self, made: _Coroutine, effect: str) -> Finding:
+        start = self.program.span(made.call).start
+        functions = (each for each in self.program.functions if isinstance(each, ast.AsyncFunctionDef))
+        is_async = any(made.call in own_nodes(each) for each in functions)
+        fix = Fix("Insert `await`", (Edit(Span(start, start), "await "),), preferred=True)
+        message = f"without `await`, `{made.called}` {effect}"
+        return Finding(self.program.span(made.call.func), message, (fix,) if is_async else ())
+
+    def _may_await(self, node: ast.AST, name: str) -> bool:
+        """Return whether a variable is awaited, returned, or passed to what may await it."""
+        match node:
+            case ast.Await(value=ast.Name(id=other)) | ast.Return(value=ast.Name(id=other)):
+                return other == name
+            case ast.Call(args=arguments, keywords=keywords):
+                given = [*arguments, *(each.value for each in keywords)]
+                is_given = any(isinstance(each, ast.Name) and each.id == name for each in given)
+                return is_given and not self._awaits_nothing(node)
+        return False
+
+    def _awaits_nothing(self, call: ast.Call) -> bool:
+        """Return whether a call takes results, and no coroutines."""
+        name = last_name(call.func)
+        return name in {*_NO_WAITING, *SCORES, *self._classes} or bool(self.program.library_name(call.func))
+
+    def _uses(self, node: ast.AST, name: str) -> bool:
+        """Return whether a node reads a variable like a result, or passes it on as one."""
+        match node:
+            case (
+                ast.For(iter=value)
+                | ast.comprehension(iter=value)
+                | ast.Subscript(value=value)
+                | ast.FormattedValue(value=value)
+                | ast.Compare(left=value)
+                | ast.BinOp(left=value)
+            ):
+                return isinstance(value, ast.Name) and value.id == name
+            case ast.Attribute(value=ast.Name(id=other), attr=attribute):
+                return other == name and attribute not in _OF_COROUTINES
+            case ast.Call(args=arguments, keywords=keywords):
+                # Those that may await it are not asked here.
+                given = [*arguments, *(each.value for each in keywords)]
+                return any(isinstance(each, ast.Name) and each.id == name for each in given)
+        return False
