@@ -42,7 +42,8 @@ class MappingCodeGenerator(CodeGenerator):
         """The index in the tables of each text between tags, by its start; see `Skeleton`."""
         self._loops: list[str] = []
         """The variables with the outer iterations of the loops that are open in this function."""
-        self._bodies: dict[int, tuple[nodes.For, str]] = {}
+        self._bodies: dict[int, tuple[nodes.For, str, int]] = {}
+        """The loops whose bodies follow, by the body: the variable of the outer iteration, and the site."""
         self._branches: dict[int, str] = {}
         self._begins_function = False
         self._counters = ""
@@ -265,7 +266,7 @@ class MappingCodeGenerator(CodeGenerator):
             targets_of(node.target),
         )
         begin = f"{outer}_iteration, {outer}_number = iteration, 0"
-        self._bodies[id(node.body)] = (node, f"{outer} {site}")
+        self._bodies[id(node.body)] = (node, outer, site)
         if node.else_:
             self._branches[id(node.else_)] = f"iteration = {outer}_iteration"
         with self._sites.printing_at(site):
@@ -282,7 +283,7 @@ class MappingCodeGenerator(CodeGenerator):
         if loop is None:
             super().blockvisit(nodes, frame)
             return
-        node, (outer, site) = loop[0], loop[1].split()
+        node, outer, site = loop
         self.writeline(f"{outer}_number += 1")
         self.writeline(f"iteration = ({outer}_iteration, FILE, {site}, {outer}_number, ")
         self._write_item(node.target, frame)
