@@ -192,7 +192,7 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     except PromptObjectError as error:
         return RenderFailure("prompt object", str(error), job.path)
     except Exception:
-        raise
+        raise  # a mistake of promptls, which the worker reports as one
     except BaseException as error:  # noqa: BLE001 - a user's code may raise anything
         return exit_failure(error, job)
     if isinstance(made, RenderFailure):
