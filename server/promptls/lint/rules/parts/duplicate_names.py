@@ -267,10 +267,14 @@ def _across_blocks(file: File) -> Iterator[Finding]:
                 break
 
 
+_TAGS_OF_ONE_BRANCH: Final = 2
+"""The tags of a block without `elif` and `else`: the first and the last one."""
+
+
 def _has_one_branch(file: File, block: OpenBlock) -> bool:
     """Return whether a block has no `elif` or `else`."""
     found = block_at(file.template.source, block.opening)
-    return found is not None and len(found.tags) == len(["opening", "closing"])
+    return found is not None and len(found.tags) == _TAGS_OF_ONE_BRANCH
 
 
 def _duplicates(source: Source, tree: Mapping) -> list[_Duplicate]:
