@@ -24,8 +24,9 @@ from promptls.syntax.jinja.nodes import (
     Name,
     Operation,
     Statement,
+    walk,
 )
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, loops_in
 
 _OF_LISTS: Final = frozenset({"dictsort", "groupby", "list", "sort"})
 LAZY: Final = frozenset(
@@ -82,7 +83,7 @@ class LiteralTypes:
     def __init__(self, file: File) -> None:
         self._file: Final = file
         self._of_names: Final[dict[str, type | None]] = {}
-        self._bindings: Final[dict[str, dict[str, list[Binding]]]] = {}
+        self._bindings: dict[str, list[Binding]] | None = None
 
     def type_of(self, node: Expression) -> type | None:
         """Return the type of an expression."""
@@ -100,16 +101,19 @@ class LiteralTypes:
         kinds = [kind for kind in BINDING_KINDS if name in names.bound_names(kind)]
         if name in names.input_names or kinds not in (["set"], ["for"]):
             return None
-        of_binding = self._type_of_value if kinds == ["set"] else self._type_of_element
-        return _only(of_binding(each) for each in self._bindings_of(kinds[0], name))
+        if kinds == ["set"]:
+            return _only(self._type_of_value(each) for each in self._bindings_of(name))
+        return _only(
+            self._type_of_element(source) for loop, source in _sources(self._file.chunks) if loop == name
+        )
 
-    def _bindings_of(self, kind: str, name: str) -> list[Binding]:
-        """Return the places that bind a name in one way."""
-        if kind not in self._bindings:
-            found = self._bindings[kind] = {}
-            for each in self._file.template.names.bindings_of(kind):
-                found.setdefault(each.name, []).append(each)
-        return self._bindings[kind].get(name, [])
+    def _bindings_of(self, name: str) -> list[Binding]:
+        """Return the places that set a name."""
+        if self._bindings is None:
+            self._bindings = {}
+            for each in self._file.template.names.bindings_of("set"):
+                self._bindings.setdefault(each.name, []).append(each)
+        return self._bindings.get(name, [])
 
     def _type_of_value(self, binding: Binding) -> type | None:
         """Return the type of the value that a `set` binds."""
@@ -120,43 +124,57 @@ class LiteralTypes:
             return None if statement.expressions else Markup
         return self.type_of(statement.expressions[0]) if len(statement.expressions) == 1 else None
 
-    def _type_of_element(self, binding: Binding) -> type | None:
-        """Return the type of the elements that a loop binds to its only variable."""
-        statement = _of_one_name(self._file, binding)
-        source = statement.expressions[0] if statement is not None else None
-        known = self._type_in(source)
-        if known is not None:
-            return known
-        if isinstance(source, Name):
-            source = self._only_value(source.name)
-        if not isinstance(source, Collection) or source.kind == "dict":
-            return None
-        return _only(self.type_of(item) for item in source.items)
-
-    def _type_in(self, source: Expression | None) -> type | None:
-        """Return the type of the elements of what a function, a filter or `items` returns."""
-        match source:
-            case Call(function=Name(name="range")) if (
-                "range" not in self._file.template.names.all_bound_names
-            ):
-                return int
-            case Call(function=Attribute(name="items"), arguments=()):
-                return tuple
-            case Filter(name="groupby"):
-                return Group
-            case Filter(name="dictsort" | "items"):
-                return tuple
-            case Filter(name="batch" | "slice"):
-                return list
-        return None
+    def _type_of_element(self, source: type | str | None) -> type | None:
+        """Return the type of the elements that a loop takes from a source, as in `_sources`."""
+        if isinstance(source, str):
+            value = self._only_value(source)
+            known = _elements_of(value)
+            return None if isinstance(known, str) else known
+        is_range = source is int and "range" in self._file.template.names.all_bound_names
+        return None if is_range else source
 
     def _only_value(self, name: str) -> Expression | None:
         """Return the value of a variable that is set once and not changed."""
         if self.type_of_name(name) is None or name in _changed(self._file.chunks):
             return None
-        bindings = self._bindings_of("set", name)
+        bindings = self._bindings_of(name)
         statement = _of_one_name(self._file, bindings[0]) if len(bindings) == 1 else None
         return statement.expressions[0] if statement is not None and statement.expressions else None
+
+
+def _sources_in(chunk: Chunk) -> frozenset[tuple[str, type | str | None]]:
+    """Return the variables of the chunk's loops, each with the type of its elements.
+
+    It is the name of a variable if the loop iterates over that, and None if it is unknown.
+    """
+    found: set[tuple[str, type | str | None]] = set()
+    for _, loop in loops_in(chunk):
+        names = [node.name for target in loop.targets for node in walk(target) if isinstance(node, Name)]
+        is_single = len(loop.targets) == 1 and isinstance(loop.targets[0], Name)
+        known = _elements_of(loop.expressions[0]) if is_single else None
+        found.update((name, known) for name in names)
+    return frozenset(found)
+
+
+_sources: Final = summary(_sources_in, union)
+
+
+def _elements_of(source: Expression | None) -> type | str | None:
+    """Return the type of the elements of a value, or the name of a variable, as in `_sources`."""
+    match source:
+        case Name(name=name):
+            return name
+        case Call(function=Name(name="range")):
+            return int
+        case Call(function=Attribute(name="items"), arguments=()) | Filter(name="dictsort" | "items"):
+            return tuple
+        case Filter(name="groupby"):
+            return Group
+        case Filter(name="batch" | "slice"):
+            return list
+        case Collection(kind=kind, items=items) if kind != "dict":
+            return _only(type_of(item, lambda _name: None) for item in items)
+    return None
 
 
 def types_of_variables(file: File) -> dict[str, type]:

@@ -35,7 +35,7 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import GeneratorType
 from typing import Final
@@ -45,7 +45,7 @@ from markupsafe import Markup
 from promptls.lint.analysis.literal_types import Group, LiteralTypes
 from promptls.lint.analysis.loop_names import looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
@@ -168,33 +168,32 @@ def _unknown_methods(file: File) -> Iterator[Finding]:
             yield from _of_known_type(file, call, method, start, known)
 
 
-@chunk_fact
-def _read_of_names(chunk: Chunk) -> tuple[tuple[Attribute, int], ...]:
-    """Return the attributes of variables that are read and not called."""
-    called = {id(node.function) for _, node in expressions_in(chunk) if isinstance(node, Call)}
-    return tuple(
-        (node, start)
-        for start, node in expressions_in(chunk)
-        if isinstance(node, Attribute) and isinstance(node.target, Name) and id(node) not in called
-    )
-
-
 _HINTS_ABOUT: Final = {Group: "its elements are in `.list`", int: "this loop iterates over numbers"}
 """What the messages about attributes add for the types of elements."""
 
 
-def _unknown_attributes(file: File) -> Iterator[Finding]:
-    """Yield the attributes that the elements of a loop do not have, because of what it iterates over."""
+def _types_of_elements(file: File) -> dict[str, type]:
+    """Return the types of the variables of loops whose attributes are known."""
     types = LiteralTypes(file)
-    loops = file.template.names.bound_names("for")
-    for located, (node, start) in items_in(file.chunks, _read_of_names):
-        owner = node.target.name if isinstance(node.target, Name) else ""
-        known = types.type_of_name(owner) if owner in loops else None
-        if known not in {None, dict} and not hasattr(known, node.name) and not node.name.isdecimal():
+    found = {name: types.type_of_name(name) for name in file.template.names.bound_names("for")}
+    return {name: known for name, known in found.items() if known not in {None, dict}}
+
+
+@each_chunk_given(_types_of_elements)
+def _unknown_attributes(chunk: Chunk, types: Mapping[str, type]) -> Iterator[Finding]:
+    """Yield the attributes that the elements of a loop do not have, because of what it iterates over."""
+    if not types:
+        return
+    called = {id(node.function) for _, node in expressions_in(chunk) if isinstance(node, Call)}
+    for start, node in expressions_in(chunk):
+        if not isinstance(node, Attribute) or not isinstance(node.target, Name) or id(node) in called:
+            continue
+        known = types.get(node.target.name)
+        if known is not None and not hasattr(known, node.name) and not node.name.isdecimal():
             message = f"{_TYPES[known]} has no attribute `{node.name}`"
             if known in _HINTS_ABOUT:
                 message += f"; {_HINTS_ABOUT[known]}"
-            yield Finding(node.name_span, message).shifted(start + located.start)
+            yield Finding(node.name_span, message).shifted(start)
 
 
 def _of_known_type(file: File, call: Call, method: Attribute, start: int, known: type) -> Iterator[Finding]:
