@@ -845,6 +845,42 @@ infer = dict(partitioner=dict(type=Naive), runner=dict(type=Local))
 """
 
 
+LISTED = f"""
+q_datasets = []
+TABLE = {{"a": {{"hint": "x"}}, "b": {{"hint": "y"}}}}
+for name in ["a", "b"]:
+    q_datasets.append(
+        dict(type=D, abbr=f"q_{{name}}", {READER}, infer_cfg=dict(
+            prompt_template=dict(type=PromptTemplate, template=TABLE[name]["hint"] + "{{question}}"), {ZERO}))
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ('f"q_{name}"', '"q"', ['"q"']),
+        ('f"q_{name}"', "names[name]", []),
+        ('["hint"]', '["hnt"]', ['"hnt"']),
+        ('"b": {"hint": "y"}', '"b": {}', []),
+        ('"b": {"hint": "y"}', '"b": {"tip": "y"}', ['"hint"']),
+        ('"b": {"hint": "y"}', '"b": {"tip": "y", **more}', []),
+        ('"b": {"hint": "y"}}', '"b": {"tip": "y"}}\nfill(TABLE)', []),
+        ('"b": {"hint": "y"}}', '"b": {"tip": "y"}}\nTABLE["b"]["hint"] = 1', []),
+        ('TABLE[name]["hint"]', '(TABLE[name]["hint"] if "hint" in TABLE[name] else "")', []),
+        ("append(", "extend(", ["extend"]),
+        ("q_datasets.append(", "q_datasets += (", None),
+    ],
+)
+def test_datasets_in_a_loop_have_a_name_and_the_keys_of_a_table(
+    old: str, new: str, places: list[str] | None
+) -> None:
+    assert old in LISTED
+    assert found(LISTED) == []
+    words = [words for _, words in found(LISTED.replace(old, new, 1))]
+    assert (words == places) if places is not None else words[0].startswith("dict(type=D")
+
+
 def test_the_first_with_needs_no_import_of_read_base() -> None:
     files = {"neighbor.py": "a_datasets = []\nb_datasets = []\n"}
     base = "with read_base():\n    from .neighbor import a_datasets\n"

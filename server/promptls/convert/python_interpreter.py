@@ -112,7 +112,8 @@ class Interpreter:
     Everything else becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose files
     were not found, each with its first import; `absent` the imported names that their modules do not set,
     each with those that they set; `doubted` the lists and mappings, by id, that unevaluated code may have
-    changed; `imports` the modules that names were imported from.
+    changed; `imports` the modules that names were imported from; `lost` the keys that are read of mappings
+    without them, each with the keys of its mapping.
     """
 
     def __init__(self, files: Files | None = None) -> None:
@@ -121,6 +122,7 @@ class Interpreter:
         self.absent: Final[dict[ast.alias, tuple[str, ...]]] = {}
         self.doubted: Final[dict[int, Any]] = {}
         self.imports: Final[dict[str, str]] = {}
+        self.lost: Final[dict[ast.Subscript, tuple[str, tuple[str, ...]]]] = {}
         self._files: Final[Files] = files or NoFiles()
         self._read: Final[dict[str, Names]] = {}
         self._packages: Final[set[str]] = set()
@@ -172,10 +174,12 @@ class Interpreter:
             case ast.With(items=items, body=body):
                 return self._with(items, body, names, folder)
             case ast.Try(body=body):
-                known = set(self.missing)
+                known, lost = set(self.missing), set(self.lost)
                 flow = self._run(body, names, folder)
                 for module in self.missing.keys() - known:  # handled by `except`
                     del self.missing[module]
+                for place in self.lost.keys() - lost:
+                    del self.lost[place]
                 return flow
             case ast.Continue() | ast.Break():
                 return _Flow(type(statement).__name__)
@@ -232,6 +236,7 @@ class Interpreter:
 
     def _skip(self, statement: ast.stmt, names: Names) -> None:
         """Set the variables of an unevaluated statement to symbols, and mark the values it may change."""
+        lost = set(self.lost)
         for node in ast.walk(statement):
             match node:
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
@@ -242,6 +247,8 @@ class Interpreter:
                     changed_by = [called.value] if isinstance(called, ast.Attribute) else arguments
                     for each in changed_by:
                         self._doubt(self._value(each, names))
+        for place in self.lost.keys() - lost:
+            del self.lost[place]
 
     def _doubt(self, value: Any) -> None:
         """Record that unevaluated code may change the value and its items."""
@@ -522,7 +529,12 @@ class Interpreter:
                 for each in (index.lower, index.upper, index.step)
             ]
             return holder[slice(*bounds)] if not isinstance(holder, dict) else self._symbol(node)
-        return holder[self._value(index, names)]
+        key = self._value(index, names)
+        if isinstance(node, ast.Subscript) and isinstance(holder, dict) and isinstance(key, str):
+            is_whole = all(isinstance(each, str) for each in holder) and "__file__" not in holder
+            if holder and is_whole and key not in holder and id(holder) not in self.doubted:
+                self.lost[node] = (str(key), tuple(map(str, holder)))
+        return holder[key]
 
     def _bool(self, node: ast.BoolOp, names: Names) -> Any:
         chosen: Any = None

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
+from promptls.convert.python_values import pieces_of
 from promptls.dialects.opencompass.vocabulary import (
     EVALUATORS,
     INFERENCERS,
@@ -31,8 +32,9 @@ from promptls.programs.configuration_tree import (
 )
 from promptls.programs.configuration_values import value_problems
 from promptls.syntax.python_places import PythonPlaces, text_of
+from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo, only_typo
+from promptls.text.suggest import is_close, is_typo, nearest, only_typo
 
 KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 """The classes of OpenCompass that promptls knows."""
@@ -82,6 +84,8 @@ def program_problems(tree: ConfigurationTree, names: Names, interpreter: Interpr
     if "*" not in missing:
         yield from _unread_lists(tree, names)
     yield from _nested_lists(tree, names)
+    yield from _repeated_names(tree, names, interpreter)
+    yield from _lost_keys(tree, interpreter)
     yield from value_problems(tree)
 
 
@@ -250,6 +254,42 @@ def _joined_texts(tree: ConfigurationTree) -> Iterator[Finding]:
 def _is_word(node: ast.expr) -> bool:
     """Return whether an expression is a text without white space."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and not re.search(r"\s", node.value)
+
+
+def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
+    """Yield the `abbr` that two datasets of a list have: the results of one replace those of the other."""
+    own = {*tree.nodes}
+    found: dict[ast.AST, Finding] = {}
+    for name, items in names.items():
+        if not name.endswith("datasets") or not isinstance(items, list) or id(items) in interpreter.doubted:
+            continue
+        datasets = {id(each): each for each in items if isinstance(each, dict) and "infer_cfg" in each}
+        seen: set[str] = set()
+        for each in datasets.values():
+            abbr = each.get("abbr")
+            if not isinstance(abbr, str) or id(each) in interpreter.doubted:
+                continue
+            places = [piece.node for piece in pieces_of(abbr) if piece.node in own]
+            if abbr in seen and places and places[0] is not None:
+                message = f"another dataset has the `abbr` `{abbr}`: their results are one file"
+                found[places[0]] = Finding(tree.span(places[0]), message, severity="warning")
+            seen.add(abbr)
+    yield from found.values()
+
+
+def _lost_keys(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
+    """Yield the keys that the configuration reads of a mapping which does not have them."""
+    own = {*tree.nodes}
+    for node, (key, known) in interpreter.lost.items():
+        if node not in own:
+            continue
+        span = tree.span(node.slice)
+        message = f"a mapping that this reads has no `{key}`"
+        meant = nearest(key, known)
+        fix = Fix.change_to(Span(span.start + 1, span.end - 1), meant) if meant else None
+        is_literal = text_of(node.slice) == key and len(key) + len("''") == span.end - span.start
+        suggestion = f"; did you mean `{meant}`?" if meant else f": only {in_code(known)}"
+        yield Finding(span, message + suggestion, (fix,) if fix and is_literal else (), severity="error")
 
 
 def _undefined_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ def value_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield tuples, classes and other mappings in place of mappings, missing options, and lost `f`s."""
     for find in (
         *(_tuples, _classes, _mistaken, _misnamed, _arguments, _patterns, _options, _lost_f, _lost_targets),
-        *(_quoted_names, _unfilled_names, _repeated_names, _odd_keys),
+        *(_quoted_names, _unfilled_names, _odd_keys, _extended),
     ):
         yield from find(tree)
 
@@ -325,18 +325,25 @@ def _unfilled_names(tree: ConfigurationTree) -> Iterator[Finding]:
                 yield _without_f(tree, keyword.value, effect, is_sure=True)
 
 
-def _repeated_names(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the `abbr` that two datasets of a list have: the results of one replace those of the other."""
-    for node in tree.all_of(ast.List):
-        datasets = [values_of(each) for each in node.elts if {"abbr", "infer_cfg"} <= keys_of(each)]
-        named = [each["abbr"] for each in datasets if "abbr" in each]
-        seen: set[str] = set()
-        for each in named:
-            written = ast.dump(each)
-            if isinstance(each, ast.Constant) and written in seen:
-                message = f"another dataset has the `abbr` `{each.value!s}`: their results are one file"
-                yield Finding(tree.span(each), message, severity="warning")
-            seen.add(written)
+def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the mapping of a dataset or model that extends a list, which gets only its keys."""
+    for node in tree.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend") as method, args=[added]):
+                at = Span(tree.span(method).end - len("extend"), tree.span(method).end)
+                fixes: tuple[Fix, ...] = (Fix.change_to(at, "append", preferred=True),)
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
+                at, fixes = tree.span(added), _in_brackets(tree.span(added))
+            case _:
+                continue
+        if name.endswith(("datasets", "models")) and {"type", "abbr", "infer_cfg"} & keys_of(added):
+            message = f"this adds the keys of the mapping to `{name}`, and not the mapping"
+            yield Finding(at, message, fixes, severity="error")
+
+
+def _in_brackets(span: Span) -> tuple[Fix, ...]:
+    edits = (Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]"))
+    return (Fix("Put it into a list", edits, preferred=True),)
 
 
 def _odd_keys(tree: ConfigurationTree) -> Iterator[Finding]:

@@ -70,8 +70,10 @@ from promptls.semantic.evaluation_file import (
     class_name,
     class_span,
     evaluation_of,
+    fields_in,
     is_generated,
     meta_template_of,
+    scalars_in,
 )
 from promptls.semantic.object_data import plain_data
 from promptls.syntax.chunk import Chunk
@@ -97,6 +99,7 @@ def invalid_evaluation_prompt(chunk: Chunk) -> Iterator[Finding]:
             others = [error for error in others if not error.at[2:]]
         yield from _located(chunk, evaluation, template.entry, others)
         yield from _dialogues(chunk, evaluation, template)
+        yield from _nothing_asked(chunk, evaluation, template)
     retriever = evaluation.retriever
     if retriever is not None and not retriever.value.span.is_empty():
         config = plain_data(retriever.value)
@@ -145,6 +148,23 @@ def _dialogues(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplat
         yield from found if body in used else (replace(each, severity="warning") for each in found)
         if isinstance(body, Mapping):
             yield from _round_and_end(chunk, evaluation, template, body)
+
+
+def _nothing_asked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield an empty list of messages or turns, with which a model is asked nothing."""
+    if template is not evaluation.question_template or evaluation.inferencer_class in CHAT_INFERENCERS:
+        return
+    holders = [template.mapping] if template.form is Form.MESSAGES else [*template.bodies]
+    for holder in holders if template.form in {Form.MESSAGES, Form.DIALOGUE} else ():
+        key = "messages" if template.form is Form.MESSAGES else "round"
+        entry = holder.entry(key) if isinstance(holder, Mapping) else None
+        if entry is None or not isinstance(entry.value, Sequence) or entry.value.items:
+            continue
+        begin = holder.entry("begin") if isinstance(holder, Mapping) else None
+        texts = scalars_in(begin.value) if begin else ()
+        if template.ice_token is None and not any(True for each in texts for _ in fields_in(chunk, each)):
+            message = f"this `{key}` is empty, so that the model is asked nothing"
+            yield Finding(entry.key.span, message, severity="warning")
 
 
 def _located(

@@ -193,6 +193,7 @@ def unknown_field(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding
         return
     if not used and (fieldless := _without_fields(chunk, evaluation)) is not None:
         yield fieldless
+    yield from _only_in_answer(chunk, evaluation)
     names = _Names(known, declared.union(columns) - declared, frozenset(used), frozenset(of_dataset))
     for finding, field in _misspelled_columns(evaluation, names, used):
         yield finding
@@ -221,6 +222,29 @@ def _without_fields(chunk: Chunk, evaluation: Evaluation) -> Finding | None:
         return None
     message = "no column is in the prompt, so that every row gets the same one; a field is `{column}`"
     return Finding(max(scalars, key=lambda scalar: scalar.span.end - scalar.span.start).span, message)
+
+
+def _only_in_answer(chunk: Chunk, evaluation: Evaluation) -> Iterator[Finding]:
+    """Yield the columns of a dialogue that has them only in its last turn, which chat models write."""
+    template = evaluation.question_template
+    inputs = evaluation.reader.value("input_columns") if evaluation.reader else None
+    names = {scalar_text(item) for item in inputs.items} if isinstance(inputs, Sequence) else set()
+    if template is None or template is not evaluation.prompt or template.form is not Form.DIALOGUE:
+        return
+    if evaluation.inferencer_class != "GenInferencer":
+        return
+    for body in template.bodies:
+        *_, last = [None, *turns_in(body, "round")]
+        if last is None or last.text("role") != "BOT":
+            continue
+        written = [*turn_texts(last)]
+        others = [scalar for scalar in scalars_in(body) if scalar not in written]
+        shown = {field.name for scalar in others for field in fields_in(chunk, scalar)}
+        fields = [field for scalar in written for field in fields_in(chunk, scalar) if field.name in names]
+        is_unsure = any(written_text(chunk, scalar).tags for scalar in others)
+        if fields and not shown & names and not is_unsure:
+            message = "chat models write this turn themselves, so that they see no column of the row"
+            yield Finding(fields[0].span, message)
 
 
 class _Names(NamedTuple):
