@@ -881,6 +881,33 @@ def test_datasets_in_a_loop_have_a_name_and_the_keys_of_a_table(
     assert (words == places) if places is not None else words[0].startswith("dict(type=D")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ('["q_one", "both"]', '["q_oen", "both"]', ["q_oen"]),
+        ('["q_one", "both"]', '["q_one", ["boht", "accuracy"]]', ["boht"]),
+        ('subsets=["q_one", "q_two"]', 'subsets=["q_one", "q_tow"]', ["q_tow"]),
+        ('["q_one", "both"]', '["q_one", "q_onee", "both"]', []),
+        ('["q_one", "both"]', '["q_three", "both"]', []),
+        ("datasets = [*one", "datasets = [*more, *one", []),
+        ("groups = [", "groups = other + [", []),
+    ],
+)
+def test_a_summarizer_names_the_datasets_of_the_run(old: str, new: str, places: list[str]) -> None:
+    text = (
+        one("'Q: {question}'")
+        .replace("type='D'", "type='D', abbr='q_one'")
+        .replace("q_datasets", "one_datasets")
+        + one("'A: {question}'").replace("type='D'", "type='D', abbr='q_two'")
+        + "datasets = [*one_datasets, *q_datasets]\n"
+        + 'groups = [dict(name="both", subsets=["q_one", "q_two"])]\n'
+        + 'summarizer = dict(dataset_abbrs=["q_one", "both"], summary_groups=groups)\n'
+    )
+    assert old in text
+    assert found(text) == []
+    assert [words for _, words in found(text.replace(old, new, 1)) if words != "more"] == places
+
+
 def test_the_first_with_needs_no_import_of_read_base() -> None:
     files = {"neighbor.py": "a_datasets = []\nb_datasets = []\n"}
     base = "with read_base():\n    from .neighbor import a_datasets\n"

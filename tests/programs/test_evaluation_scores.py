@@ -40,6 +40,7 @@ def found(text: str) -> list[str]:
         ('record.get("faithfulness")', 'record.get("faithfulnes")', ['"faithfulnes"']),
         ("['answer_relevancy']:", "['answer_relevance']:", ["'answer_relevance'"]),
         ('table["topic"]', 'table["context_recall"]', []),
+        ('table["topic"]', 'table["response_relevancy"]', ['"response_relevancy"']),
         (", FactualCorrectness()]", ", critic]", ['"factual_correctness(mode=f1)"']),
         (", FactualCorrectness()]", ", own_metric]", []),
     ],

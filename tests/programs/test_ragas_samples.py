@@ -130,6 +130,23 @@ def other(sample):
     )
 
 
+def test_the_contexts_of_a_table_are_lists() -> None:
+    program = """
+from datasets import Dataset
+from ragas import evaluate
+
+contexts = []
+for each in questions:
+    contexts.append(CONTEXT)
+data = {"question": questions, "contexts": contexts}
+evaluate(Dataset.from_dict(data))
+"""
+    assert found(program) == []
+    assert found(program.replace("CONTEXT", '["a", "b"]')) == []
+    assert found(program.replace("CONTEXT", '" ".join(each)')) == ['" ".join(each)']
+    assert found(program.replace('"contexts": contexts', '"contexts": ["a", "b"]')) == ['"a"']
+
+
 def test_a_mapping_is_no_sample() -> None:
     program = """
 from ragas import SingleTurnSample

@@ -86,6 +86,8 @@ def program_problems(tree: ConfigurationTree, names: Names, interpreter: Interpr
     yield from _nested_lists(tree, names)
     yield from _repeated_names(tree, names, interpreter)
     yield from _lost_keys(tree, interpreter)
+    if not interpreter.missing:
+        yield from _summarized_names(tree, names)
     yield from value_problems(tree)
 
 
@@ -275,6 +277,29 @@ def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpre
                 found[places[0]] = Finding(tree.span(places[0]), message, severity="warning")
             seen.add(abbr)
     yield from found.values()
+
+
+def _summarized_names(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
+    """Yield the typos of the names of datasets in the `summarizer` of a run."""
+    datasets, summarizer = names.get("datasets"), names.get("summarizer")
+    if not isinstance(datasets, list) or not isinstance(summarizer, dict):
+        return
+    made = summarizer.get("summary_groups", [])
+    groups = [each for each in made if isinstance(each, dict)] if isinstance(made, list) else []
+    abbrs = [each.get("abbr") if isinstance(each, dict) else None for each in datasets]
+    known = [each for each in (*abbrs, *(group.get("name") for group in groups)) if isinstance(each, str)]
+    if len(known) < len(datasets) + len(groups) or not isinstance(made, list):
+        return
+    for items in (summarizer.get("dataset_abbrs"), *(each.get("subsets") for each in groups)):
+        rows = items if isinstance(items, list) else []
+        listed = [each[0] if isinstance(each, list | tuple) and each else each for each in rows]
+        for name in (each for each in listed if isinstance(each, str) and each not in known):
+            meant = only_typo(name, known)
+            node = pieces_of(name)[0].node if meant is not None and meant not in listed else None
+            place = tree.places.inside_quotes(node) if isinstance(node, ast.Constant) else None
+            if meant is not None and place is not None and node in tree.nodes:
+                message = f"no dataset of this run has the `abbr` `{name}`"
+                yield Finding.suggest(place, message, meant, severity="warning")
 
 
 def _lost_keys(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:

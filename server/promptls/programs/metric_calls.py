@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
@@ -494,7 +496,7 @@ def _keys(
         name = key.value if isinstance(key, ast.Constant) else None
         if scores is None or not isinstance(name, str) or name in stored or _is_score(name, scores.names):
             continue
-        ran = next((each for each in scores.names if is_typo(name, each)), None)
+        ran = next((each for each in scores.names if is_typo(name, each)), None) or _of_class(name, scores)
         span = program.span(key)
         is_other = (scores.is_table or scores.is_open) and ran is None
         if is_other or name not in program.text[span.start : span.end]:
@@ -503,6 +505,19 @@ def _keys(
         fixes = (change_literal(program, key, meant, preferred=ran is not None),) if meant else ()
         suggestion = f"; did you mean `{meant}`?" if meant else ""
         yield Finding(span, f"the evaluation has no metric `{name}`{suggestion}", fixes)
+
+
+@lru_cache(maxsize=1)
+def _results_by_class() -> Mapping[str, str]:
+    """Return the names of the scores of metrics by the names of their classes, in lower case."""
+    bounds = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+    return {bounds.sub("_", name).lower(): each.result for name, each in METRIC_CLASSES.items()}
+
+
+def _of_class(name: str, scores: _Scores) -> str | None:
+    """Return the name of the score of a metric that a key names by its class."""
+    result = _results_by_class().get(name)
+    return result if result in scores.names and not scores.is_open else None
 
 
 def _is_score(key: str, names: tuple[str, ...]) -> bool:

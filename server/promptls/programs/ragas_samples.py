@@ -58,6 +58,7 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
                     yield from samples.columns(row)
         if name == _DATASET:
             yield from samples.mixed(call)
+        yield from samples.contexts(call)
         yield from samples.arguments(call)
         yield from samples.parts(call)
         yield from samples.mappings(call)
@@ -399,6 +400,27 @@ class _Samples:
                 if names and len(names) == len(keys) and not is_changed:
                     return {_OLD_NAMES.get(each, each) for each in map(str, names)}
         return set()
+
+    def contexts(self, call: ast.Call) -> Iterator[Finding]:
+        """Yield the texts in a column of a table of the package `datasets` that has a list for each row."""
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="Dataset"), attr="from_dict"), args=[given]):
+                data = self._resolved(given)
+            case _:
+                return
+        if self._program.imported_from("datasets").get("Dataset") != "Dataset":
+            return
+        for key, column in zip(data.keys, data.values, strict=True) if isinstance(data, ast.Dict) else ():
+            name = text_of(key) if key is not None else None
+            if name not in {"contexts", "retrieved_contexts"}:
+                continue
+            listed = self._resolved(column)
+            rows = [*listed.elts] if isinstance(listed, ast.List) else []
+            rows += self._program.appended.get(column.id, ()) if isinstance(column, ast.Name) else ()
+            wrong = next((each for each in rows if isinstance(self._value(each), str)), None)
+            if wrong is not None:
+                message = f"`{name}` has a list of texts for each row, and this is one text"
+                yield Finding(self._program.span(wrong), message)
 
     def _no_list(self, metrics: ast.expr | None) -> Iterator[Finding]:
         """Yield a metric in place of a list of metrics."""

@@ -10,7 +10,8 @@ without a name or with a list for `begin` or `end`.
 
 Also reports what OpenCompass refuses later: no template at all, no retriever or inferencer, a dialogue's
 `end` with a meta template, messages for a model without an API, and roles without the `api_role` that the
-model sends. Warns if the model writes none of the roles of a meta template, or those of the person who asks.
+model sends. Warns if the model writes none of the roles of a meta template, or those of the person who asks,
+and of dialogues and messages without a turn.
 
 ## Why is this bad?
 

@@ -49,7 +49,8 @@ Field in a template that is not a column of the reader.
 
 Reports a `{field}` in a template of an evaluation prompt that is neither one of the `input_columns` of
 `reader_cfg`, nor its `output_column`, nor an input that the file declares; and a column that Jinja
-prints, as `{{ column }}`, before OpenCompass sees it; and a prompt without any field. If no reader names its columns, nothing is
+prints, as `{{ column }}`, before OpenCompass sees it; and a prompt without any field, or whose columns are
+all in the last turn of `BOT`, which chat models write themselves. If no reader names its columns, nothing is
 reported. Of the `input_columns` themselves, it reports typos, and commas in a text. In a configuration in
 Python, it also reports the prompt of a judge that shows the right answer, and not that of the model.
 
