@@ -97,9 +97,6 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
         if name in shown - set(fields) or not (fields or shown):
             message = f"`{written}` is text, and no input: braces are written once around an input."
             yield ObjectProblem(message, (*path, "instruction"), "warning")
-        elif not shown and name not in fields:
-            message = f"`{written}` is text, and reaches the model as `{{{name}}}`."
-            yield ObjectProblem(message, (*path, "instruction"), "hint")
     for field in fields:
         meant = next((name for name in sorted(shown - set(fields)) if is_typo(field, name)), None)
         if meant is not None and field not in shown:

@@ -164,8 +164,19 @@ def _mismatches_below(name: str, value: Any, schema: Mapping[str, Any]) -> Itera
             own = properties.get(key)
             if isinstance(own, Mapping):
                 yield mismatch(f"{name}.{key}", inner, own)
-            elif key not in properties and (meant := typo_of(schema, str(key))) and meant not in value:
-                yield f"`{name}` has `{key}`, and no `{meant}`"
+            elif key not in properties:
+                meant = typo_of(schema, str(key)) or _only_other(properties, value, str(key))
+                if meant and meant not in value:
+                    yield f"`{name}` has `{key}`, and no `{meant}`"
+
+
+def _only_other(properties: Mapping[str, Any], value: Mapping[str, Any], key: str) -> str | None:
+    """Return the only property that a value lacks, if `key` is its only other key and begins in the same way."""
+    missing = [str(each) for each in properties if each not in value]
+    if len(missing) != 1 or sum(each not in properties for each in value) != 1:
+        return None
+    shorter, longer = sorted((key, missing[0]), key=len)
+    return missing[0] if longer.startswith(f"{shorter}_") else None
 
 
 def _shown(value: Any) -> str:

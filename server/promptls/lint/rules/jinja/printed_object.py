@@ -3,7 +3,8 @@
 ## What it does
 
 Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
-prints `None`. Reports a macro or a function that is printed and not called, and a printed `loop`. Also reports mappings and lists that are printed as part of a text. The severity of mappings
+prints `None`. Reports a macro or a function that is printed and not called, a printed `loop`, and what `cycler`, `joiner`,
+`namespace` and `range` return. Also reports mappings and lists that are printed as part of a text. The severity of mappings
 and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
 and mappings and lists that the file itself sets, are hints.
 
@@ -191,6 +192,48 @@ def _printed_functions(file: File) -> Iterator[Finding]:
                 yield Finding(span, "this prints the function itself and not its result; `()` calls it")
 
 
+_MAKERS: Final = {
+    "cycler": "its `next()` returns the next value",
+    "joiner": "calling it returns the separator",
+    "namespace": "its attributes have the values",
+    "range": "a loop gives its numbers",
+}
+"""The functions of Jinja that return an object without a text of its own, and how to get its values."""
+
+
+@chunk_fact
+def _made(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the functions whose results tags print without anything else."""
+    return tuple(
+        (node.function.name, node.span.shifted(tag.span.start))
+        for tag in chunk.tags
+        if tag.kind == "output" and not tag.unclosed
+        for node in tag_tree(tag).statement.expressions
+        if isinstance(node, Call) and isinstance(node.function, Name) and node.function.name in _MAKERS
+    )
+
+
+def _printed_results(file: File) -> Iterator[Finding]:
+    """Yield the printed objects that functions of Jinja return, and the printed variables that are set to one."""
+    names = file.template.names
+    makers = names.called_names & _MAKERS.keys() - names.all_bound_names
+    made: dict[str, str] = {}
+    for binding in names.bindings_of("set") if makers else ():
+        statement = statement_at(file.template, binding.span.start)
+        value = statement.expressions[0] if statement is not None and statement.expressions else None
+        if isinstance(value, Call) and isinstance(value.function, Name) and value.function.name in makers:
+            made[binding.name] = value.function.name
+    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"]) | names.input_names
+    for located in file.chunks.placed() if makers else ():
+        printed = [(maker, span) for maker, span in _made(located.chunk) if maker in makers]
+        printed += [
+            (made[name], span) for name, span in _whole(located.chunk) if name in made.keys() - others
+        ]
+        for maker, span in printed:
+            message = f"this prints the object that `{maker}` returns; {_MAKERS[maker]}"
+            yield Finding(span.shifted(located.start), message)
+
+
 def _printed_macros(file: File) -> Iterator[Finding]:
     """Yield the macros that a tag prints instead of calling them."""
     names = file.template.names
@@ -231,6 +274,7 @@ def printed_object(file: File) -> Iterator[Finding]:
     """Yield the calls that print `None`, and what is printed as it is: mappings, lists, macros and functions."""
     yield from _printed_macros(file)
     yield from _printed_functions(file)
+    yield from _printed_results(file)
     types = LiteralTypes(file)
     for located, (tag, method) in items_in(file.chunks, _changes):
         known = types.type_of(method.target)

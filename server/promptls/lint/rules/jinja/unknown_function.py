@@ -202,7 +202,7 @@ def _typo_of_function(file: File, name: str) -> str | None:
             if (
                 is_typo(name, known)
                 and (max(len(name), len(known)) >= _MIN_TYPO or known in uncalled)
-                and not (name.startswith(known) or name.endswith(known))
+                and (known in uncalled or not (name.startswith(known) or name.endswith(known)))
             )
             or (known in INJECTED and len(known) >= _MIN_LONG and is_close(name, known))
         ),

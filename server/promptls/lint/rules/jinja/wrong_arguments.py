@@ -6,7 +6,7 @@ Compares arguments with parameters: too many, too few, unknown or repeated argum
 Jinja's functions, macros, functions of the `functions` file, and functions that a Python program passes to
 the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
 numbers and lists that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
-a filter takes a number, a separator that is joined by a list, and a call of a variable that is set to a value.
+a filter takes a number or a truth value, a separator that is joined by a list, and a call of a variable that is set to a value.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
 it: unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a
@@ -309,6 +309,10 @@ _NUMBERS: Final = frozenset(
     | {("truncate", "leeway"), ("truncate", "length"), ("wordwrap", "width")}
 )
 """The parameters of filters that are numbers."""
+_FLAGS: Final = frozenset(
+    {("max", "case_sensitive"), ("min", "case_sensitive"), ("sort", "reverse"), ("unique", "case_sensitive")}
+)
+"""The first parameters of filters that are true or false; their `attribute` has a later place."""
 _LETTERS: Final = re.compile(r"\w+")
 
 
@@ -323,6 +327,13 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
+        elif isinstance(value, Constant) and isinstance(value.value, str) and (node.name, name) in _FLAGS:
+            message = (
+                f"this is the `{name}` of `{node.name}`, which is true or false; did you mean `attribute`?"
+            )
+            edit = Edit(Span(value.span.start, value.span.start), "attribute=")
+            fixes = (Fix("Make it the `attribute`", (edit,)),) if len(given) == 1 else ()
+            yield Finding(value.span, message, fixes)
     between = node.target
     text = between.value if isinstance(between, Constant) and node.name == "join" else None
     if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):

@@ -81,13 +81,13 @@ _MAX_SHOWN: Final = 60
 """The maximum number of characters of a value or line in a message."""
 _SHALLOW: Final = re.compile(
     r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|(?!(?P=indent))[ ]*\n)*"
-    r"(?!(?P=indent))(?P<before>[ ]*)(?P<tag>\{\{[^\n]*?\}\})[^\n]*\n(?:(?P=before)[ ]+\S[^\n]*\n|[ ]*\n)*\Z"
+    r"(?!(?P=indent))(?P<before>[ ]*)(?P<tag>(?:-[ ]+)?\{\{[^\n]*?\}\})[^\n]*\n(?:(?P=before)[ ]+\S[^\n]*\n|[ ]*\n)*\Z"
 )
 """A block, and before the YAML error a line that begins with a value and is indented less than the block."""
 _BLOCK: Final = re.compile(
-    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]*)\Z"
+    r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]*)(?:-[ ]+)?\Z"
 )
-"""A block with its first line, and with white space in front of a value on a later line of its own."""
+"""A block with its first line, and with white space, or a dash, in front of a value on a later line of its own."""
 _COMMENT: Final = re.compile(
     r"^(?P<key>[ ]*(?:-[ ]+)*)[^\n]*[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*"
     r"(?:(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*)?"
@@ -190,7 +190,8 @@ def _leaves_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
     span = found[1].span.shifted(found[0])
     block = _BLOCK.search(file.template.source.slice(Span(0, span.start)))
     if block is not None and len(block["indent"]) > len(block["before"]):
-        yield _outside(span, block["indent"][len(block["before"]) :])
+        at = block.end("before")
+        yield _outside(Span(at, span.end), block["indent"][len(block["before"]) :])
 
 
 def _outside(span: Span, missing: str) -> Finding:
