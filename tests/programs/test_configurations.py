@@ -225,6 +225,10 @@ def test_errors_of_a_combination_are_reported_where_it_is_made() -> None:
         (one("'''\n {qestion}\n'''.strip()"), one("'''\n {question}\n'''.strip()")),
         (one("'Q', ice_tokn=None"), one("'Q', ice_token=None")),
         (one("{'round': [{'rol': 'HUMAN'}]}"), one("{'round': [{'role': 'HUMAN'}]}")),
+        (
+            one("'{question}'").replace("type=GenInferencer", "type=GenInferencer, max_out_len='5'"),
+            one("'{question}'").replace("type=GenInferencer", "type=GenInferencer, max_out_len=5"),
+        ),
     ],
 )
 def test_a_fix_changes_the_words_in_the_python(wrong: str, right: str) -> None:

@@ -250,6 +250,9 @@ class PositionMap:
             place = text.inner if text is not None and edit.span == text.span else edit.span
             if text is None or not _is_inside(text, place):
                 return None
+            if edit.span == text.span and (literal := self._without_quotes(text, edit.text)) is not None:
+                edits.append(literal)
+                continue
             span = self._inside(text, place)
             plain = edit.text.strip("{}") if "{" in edit.text else edit.text
             if span is None or not _UNESCAPED.fullmatch(plain) or not self._is_same(text, place, span):
@@ -257,6 +260,12 @@ class PositionMap:
             edits.append(Edit(span, edit.text))
         # An addition may also affect other prompts that share a variable.
         return Fix(fix.title, tuple(edits), fix.preferred and not adds)
+
+    def _without_quotes(self, text: WrittenText, new: str) -> Edit | None:
+        """Return the edit of a literal whose text stays the same and loses its quotes; None for any other."""
+        node = text.pieces[0].node if len(text.pieces) == 1 else None
+        is_literal = isinstance(node, ast.Constant) and node.value == new and id(node) in self._own
+        return Edit(self._places.span(node), new) if is_literal and node is not None else None
 
     def _added(self, edit: Edit, written: WrittenDataset) -> Edit | None:
         """Return the insertion of an argument or a key before others, or at the start of a text."""
