@@ -235,7 +235,7 @@ def dict_method(file: File) -> Iterator[Finding]:
 @each_chunk_given(lambda file: file.template.declarations)
 def _methods_of_mappings(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method but are not called."""
-    in_loops = {finding.span: finding for finding in _loops(chunk)}
+    in_loops = {finding.span: finding for finding in _loops(chunk, declarations)}
     yield from in_loops.values()
     yield from (finding for finding in _calls_of_mappings(chunk) if finding.span not in in_loops)
     for start, node in uncalled_attributes(chunk, METHODS, frozenset({"callable"})):
@@ -257,8 +257,9 @@ _KEYS: Final = frozenset({"key", "k"})
 _VALUES: Final = frozenset({"value", "val", "v"})
 
 
-def _loops(chunk: Chunk) -> Iterator[Finding]:
+def _loops(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the loops over pairs of a mapping that do not call `items`, and misspelled methods in loops."""
+    mappings = {key.name for key in declarations.inputs or () if key.schema.get("type") == "object"}
     for start, statement in loops_in(chunk):
         target, source = next(iter(statement.targets), None), statement.expressions[0]
         items = target.items if isinstance(target, Collection) else ()
@@ -281,10 +282,11 @@ def _loops(chunk: Chunk) -> Iterator[Finding]:
             yield Finding(place, message, (fix,), severity="warning")
         elif isinstance(source, Name | Attribute) and source.name not in METHODS and is_pair:
             place = source.span.shifted(start)
-            if names[0].name in _KEYS and names[1].name in _VALUES:
+            is_declared = isinstance(source, Name) and source.name in mappings
+            if is_declared or (names[0].name in _KEYS and names[1].name in _VALUES):
                 fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
                 message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
-                yield Finding(place, message, (fix,))
+                yield Finding(place, message, (fix,), severity="warning" if is_declared else None)
 
 
 @chunk_fact

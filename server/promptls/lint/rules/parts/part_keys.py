@@ -310,6 +310,9 @@ def missing_part_key(file: File) -> Iterator[Finding]:
         yield from _messages(file)
     else:
         found = [*_in_chunk(file)]
+        if found:
+            shared = _with_shared_keys(file)
+            found = [finding for finding in found if finding.span.start not in shared]
         cut = [*_cut_parts(file)] if len(found) > 1 else []
         for _, _, dash in cut:
             fix = Fix("Remove the dash", (Edit(dash, " "),), preferred=True)
@@ -318,6 +321,20 @@ def missing_part_key(file: File) -> Iterator[Finding]:
         yield from (finding for finding in found if finding.span.start not in places)
         if _has_roles(file.chunks):
             yield from _roleless(file)
+
+
+def _with_shared_keys(file: File) -> frozenset[int]:
+    """Return the places of parts that begin in one branch of an `if` and share the keys after it with another."""
+    branches, shared = file.template.branches, set[int]()
+    for second, first in pairwise(reversed(file.template.parts)):
+        around = branches.at(first.span.start)
+        if not around or not second.part.entries or not branches.exclude(first.span.start, second.span.start):
+            continue
+        last = second.part.entries[-1].key.span.shifted(second.start)
+        is_shared = _place(second.part).shifted(second.start).start in shared
+        if is_shared or branches.at(last.start) == around[:-1]:
+            shared.add(_place(first.part).shifted(first.start).start)
+    return frozenset(shared)
 
 
 _has_roles: Final = summary(
