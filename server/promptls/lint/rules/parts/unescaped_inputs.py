@@ -253,7 +253,10 @@ class _Inputs:
             name, keys = origin_of(value, self.analysis_at(start + value.span.start))
             if name not in self.names:
                 return None
-        return schema_at(self.schemas.get(name, {}), keys), shape_kind(self.shapes.get(name), keys)
+        schema = self.schemas.get(name, {})
+        if str(schema.get("type")) in _HARMLESS_TYPES:
+            keys = ()  # a number has no elements; `input-type-mismatch` reports a loop over it
+        return schema_at(schema, keys), shape_kind(self.shapes.get(name), keys)
 
 
 def _inputs_of(file: File) -> _Inputs:
