@@ -85,6 +85,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     unread_variables = set(unread(file, "for"))
     read = {each.binding for each in names.references if each.binding is not None}
     read_elsewhere = _names_read_elsewhere(file)
+    singulars = _singulars(file, unknown)
     like = typos_among(unknown)
     for binding in names.bindings_of("for"):
         is_private = binding.name.startswith("_") or binding.name in read_elsewhere
@@ -99,7 +100,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
             only = _only_mapping(file, binding) & unknown
             certain |= _abbreviations(file, binding, unknown) | (only & names.bound_names("for"))
             possible |= only
-        possible |= _singulars_of_list(file, binding) & unknown
+        possible |= singulars.get(_looped_input(file, binding), set()) if singulars else set()
         for name in sorted(certain | possible):
             references = [each for each in names.references_of(name) if each.binding is None]
             if all(_is_inside(file, reference, binding) for reference in references):
@@ -174,13 +175,14 @@ def _only_mapping(file: File, binding: Binding) -> set[str]:
     return found if len(found) == 1 else set()
 
 
-def _singulars_of_list(file: File, binding: Binding) -> set[str]:
-    """Return the names whose plural the loop of a binding iterates over, and whose attributes are read."""
-    looped = _looped_input(file, binding)
-    if looped is None:
-        return set()
-    shapes = used_shapes(file.template).items()
-    return {name for name, shape in shapes if shape.kind == "mapping" and looped in plurals(name)}
+def _singulars(file: File, unknown: frozenset[str]) -> dict[str | None, set[str]]:
+    """Return the unknown names whose attributes are read, by the plurals that loops may iterate over."""
+    found: dict[str | None, set[str]] = {}
+    for name, shape in used_shapes(file.template).items():
+        if shape.kind == "mapping" and name in unknown:
+            for plural in plurals(name):
+                found.setdefault(plural, set()).add(name)
+    return found
 
 
 def _looped_input(file: File, binding: Binding) -> str | None:

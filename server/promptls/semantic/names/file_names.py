@@ -26,6 +26,8 @@ class Zone(NamedTuple):
 
 
 Outline = tuple[Zone | scopes.NameEvent, ...]
+PlacedStep = tuple[int, Zone | scopes.NameEvent]
+"""A step, and the offset from which its positions count."""
 
 
 def outline(piece: Piece) -> Outline:
@@ -35,7 +37,7 @@ def outline(piece: Piece) -> Outline:
 
 @chunk_fact
 def _chunk_outline(chunk: Chunk) -> Outline:
-    return _reduce(list(_chunk_steps(chunk)))
+    return _reduce([(0, step) for step in _chunk_steps(chunk)])
 
 
 @placed_fact
@@ -46,23 +48,24 @@ def _file_outline(chunks: ChunkList) -> Outline:
 def pass_outline(resolver: scopes.Resolver, piece: Piece, start: int) -> None:
     """Advance `resolver` over a piece that begins at offset `start`."""
     for step in outline(piece):
-        if isinstance(step, scopes.NameEvent):
-            resolver.pass_event(step, start)
-        else:
-            for binding, certain, offset in step.binds:
-                resolver.bind((binding, certain, offset + start))
+        _pass_step(resolver, step, start)
 
 
-def free_names(resolver: scopes.Resolver, steps: Outline) -> set[str]:
+def _pass_step(resolver: scopes.Resolver, step: Zone | scopes.NameEvent, start: int) -> None:
+    if isinstance(step, scopes.NameEvent):
+        resolver.pass_event(step, start)
+        return
+    for binding, certain, offset in step.binds:
+        resolver.bind((binding, certain, offset + start))
+
+
+def free_names(resolver: scopes.Resolver, steps: Iterable[PlacedStep]) -> set[str]:
     """Advance `resolver` over some steps; return the names they read that may come from the context."""
     free: set[str] = set()
-    for step in steps:
-        if isinstance(step, scopes.NameEvent):
-            resolver.pass_event(step)
-            continue
-        free.update([name for name in step.reads if not resolver.is_bound(name)])
-        for scoped in step.binds:
-            resolver.bind(scoped)
+    for start, step in steps:
+        if isinstance(step, Zone):
+            free.update([name for name in step.reads if not resolver.is_bound(name)])
+        _pass_step(resolver, step, start)
     return free
 
 
@@ -78,7 +81,7 @@ def _bare(step: Zone | scopes.NameEvent) -> Zone | scopes.NameEvent:
 
 
 def _bare_of_group(children: list[Outline]) -> Outline:
-    return _reduce([step for each in children for step in each])
+    return _reduce([(0, step) for each in children for step in each])
 
 
 bare_outline: Final = summary(_bare_of_chunk, _bare_of_group)
@@ -95,25 +98,20 @@ def _chunk_steps(chunk: Chunk) -> Iterator[Zone | scopes.NameEvent]:
             yield event
 
 
-def _group_steps(chunks: ChunkList) -> Iterator[Zone | scopes.NameEvent]:
+def _group_steps(chunks: ChunkList) -> Iterator[PlacedStep]:
     for start, child in zip(chunks.starts, chunks.chunks, strict=False):
         for step in outline(child):
-            yield _shift(step, start) if start else step
+            yield start, step
 
 
-def _shift(step: Zone | scopes.NameEvent, by: int) -> Zone | scopes.NameEvent:
-    if isinstance(step, scopes.NameEvent):
-        bound = tuple((name, span.shifted(by), kind) for name, span, kind in step.bound)
-        return step._replace(span=step.span.shifted(by), bound=bound)
-    if not step.binds:
-        return step
-    binds = tuple([(binding, certain, offset + by) for binding, certain, offset in step.binds])
-    return Zone(step.reads, binds)
+def _shift(event: scopes.NameEvent, by: int) -> scopes.NameEvent:
+    bound = tuple((name, span.shifted(by), kind) for name, span, kind in event.bound)
+    return event._replace(span=event.span.shifted(by), bound=bound)
 
 
-def _reduce(steps: list[Zone | scopes.NameEvent]) -> Outline:
+def _reduce(steps: list[PlacedStep]) -> Outline:
     """Return the steps with each block that begins and ends among them merged into the surrounding zone."""
-    loose = _loose(steps)
+    loose = _loose(step for _, step in steps)
     reduced: list[Zone | scopes.NameEvent] = []
     resolver, reads = scopes.Resolver(), set[str]()
 
@@ -122,13 +120,13 @@ def _reduce(steps: list[Zone | scopes.NameEvent]) -> Outline:
         if reads or bound:
             reduced.append(Zone(frozenset(reads), tuple(bound.values())))
 
-    for index, step in enumerate(steps):
-        if index in loose:
+    for index, (start, step) in enumerate(steps):
+        if index in loose and isinstance(step, scopes.NameEvent):
             end_zone()
-            reduced.append(step)
+            reduced.append(_shift(step, start))
             resolver, reads = scopes.Resolver(), set()
         else:
-            reads |= free_names(resolver, (step,))
+            reads |= free_names(resolver, ((start, step),))
     end_zone()
     return tuple(reduced)
 
@@ -344,7 +342,10 @@ _bound_names: Final = summary(_chunk_bound_names, _merge)
 
 def _free(steps: Outline) -> frozenset[str]:
     return frozenset(
-        free_names(scopes.Resolver(), steps) - scopes.GLOBALS - scopes.INJECTED - FOREIGN_CONSTANTS.keys()
+        free_names(scopes.Resolver(), ((0, step) for step in steps))
+        - scopes.GLOBALS
+        - scopes.INJECTED
+        - FOREIGN_CONSTANTS.keys()
     )
 
 
