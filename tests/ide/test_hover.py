@@ -280,6 +280,20 @@ def test_hover_on_an_include_shows_its_tokens() -> None:
     )
 
 
+def test_a_changed_include_has_no_rendered_tokens_while_the_file_is_broken() -> None:
+    tail = "-- tail.yml.j2 --\n- name: tail\n  content: two three\n"
+    before = opened(f"-- {MAIN} --\n{{% include 'tail.yml.j2' %}}\n{tail}")[0]
+    now = opened(f"-- {MAIN} --\n{{% include 'tail.yml.j2' %}}\n{{{{ 1\n{tail.replace('two', '2')}")[0]
+    path = str(ROOT / MAIN)
+    latest = rendered(now, path).after(rendered(before, path))
+
+    found = hover(now, path, 15, latest)
+
+    assert found is not None
+    assert "template text: " in found.markdown
+    assert "rendered" not in found.markdown
+
+
 def test_an_include_names_its_rendered_parts() -> None:
     check_hover(
         """\

@@ -219,6 +219,22 @@ def test_unchanged_parts_and_includes_keep_their_counts_while_the_file_is_broken
     ]
 
 
+def test_a_changed_include_has_no_count_while_the_file_is_broken() -> None:
+    text = """\
+-- main.yml.j2 --
+{% include 'tail.yml.j2' %}
+- name: b
+  content: one
+-- tail.yml.j2 --
+- name: tail
+  content: two three four
+"""
+
+    hints_now = broken_hints(text, text.replace("one", "one {{ ").replace("two three", "two"))
+
+    assert hints_now == ["- name: b <~2 tokens>"]
+
+
 def test_counts_are_not_those_of_another_sample() -> None:
     before, now = opened("- name: a\n  content: {{ 1 }}\n")[0], opened("- name: a\n  content: {{ 1 \n")[0]
     latest = rendered(now, PATH)

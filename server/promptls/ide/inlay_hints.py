@@ -81,7 +81,7 @@ def _part_hints(
     if shown.rendering is not None:
         became = rendered_parts(template, included_part_names(snapshot, path), shown.rendering)
     for index, placed in enumerate(template.parts):
-        is_changed = latest.last is not None and template_text(template, placed) not in shown.template_tokens
+        is_changed = not latest.applies_to(template_text(template, placed))
         rendered = became[index] if became and not is_changed else ()
         offset = _behind_name(template, placed)
         varied = varying(shown, placed.part.name) if not is_changed else None
@@ -107,7 +107,8 @@ def _include_hints(
     for reference in template.references:
         target = snapshot.resolve(path, reference) if reference.keyword == "include" else None
         parts = brought_in(snapshot, by_file, target) if target is not None else None
-        if target is None or parts is None:
+        included = snapshot.template(target) if target is not None and parts is not None else None
+        if target is None or parts is None or included is None or not latest.applies_to(included.source.text):
             continue
         count = f"{plural(len(parts), 'part')}, " if len(parts) > 1 else ""
         label = f"{count}{plural(sum(part.tokens for part in parts), 'token')}"

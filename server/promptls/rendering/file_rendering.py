@@ -184,6 +184,10 @@ class FileRendering:
         is_same = is_same and last is not None and self.sample.name in {last.sample.name, NO_SAMPLE}
         return replace(self, last=last) if self.rendering is None and is_same else self
 
+    def applies_to(self, text: str) -> bool:
+        """Return whether the shown counts are of this text of a part or of an included file."""
+        return self.last is None or text in self.last.template_tokens
+
     @property
     def white_space(self) -> tuple[WhiteSpace, ...]:
         """The white space of the template that is stripped, added or missing with any sample, each once."""

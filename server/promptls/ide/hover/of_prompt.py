@@ -154,7 +154,8 @@ def _included(
     """Yield the parts that an include adds, and the tokens of the file as written and as rendered."""
     shown = latest.last or latest if latest is not None else None
     parts = None
-    if shown is not None and shown.rendering is not None:
+    is_current = latest is not None and latest.applies_to(included.source.text)
+    if is_current and shown is not None and shown.rendering is not None:
         parts = brought_in(snapshot, parts_by_file(snapshot, path, shown.rendering), target)
     names = (
         [part.name for part in parts] if parts else [_written_name(included, each) for each in included.parts]
