@@ -136,7 +136,27 @@ async def test_what_the_server_calls_its_answer_does_not_matter(
     assert (await ask(server)).text == "fine"
 
 
-@pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b'{"choices": []}', b"\xff\xfe", b""])
+@pytest.mark.parametrize("value", ["inf", "nan", "soon", "1e999"])
+async def test_a_retry_after_that_is_no_time_is_ignored(server: ModelServer, value: str) -> None:
+    server.reply = lambda _body: Reply(status=429, headers={"Retry-After": value}, raw=b"{}")
+    with pytest.raises(ModelError) as failure:
+        await ask(server)
+    assert failure.value.retry_after is None
+    assert "run again later" in failure.value.remedy
+
+
+@pytest.mark.parametrize("usage", [b"[1, 2]", b'"many"', b"7", b'{"prompt_tokens": -7}'])
+async def test_an_answer_counts_without_a_usage_that_can_be_read(server: ModelServer, usage: bytes) -> None:
+    raw = b'{"choices": [{"message": {"content": "fine"}}], "usage": ' + usage + b"}"
+    server.reply = lambda _body: Reply(raw=raw)
+    answer = await ask(server)
+    assert (answer.text, answer.input_tokens) == ("fine", None)
+
+
+_NUMBER = b'{"choices": [{"message": {"content": 7}}]}'
+
+
+@pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b'{"choices": []}', _NUMBER, b"\xff\xfe", b""])
 async def test_an_answer_that_is_no_completion_is_reported(server: ModelServer, raw: bytes) -> None:
     server.reply = lambda _body: Reply(raw=raw)
     with pytest.raises(ModelError, match="not a chat completion") as failure:

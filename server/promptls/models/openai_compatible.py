@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
@@ -65,7 +66,8 @@ def seconds_to_wait(value: str | None) -> float | None:
     if value is None:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:
         pass
     from email.utils import parsedate_to_datetime
@@ -390,7 +392,8 @@ class OpenAiCompatible:
             answer = json.loads(content)
             choice = answer["choices"][0]
             text = _text_of(choice["message"].get("content"))
-            usage = answer.get("usage") or {}
+            usage = answer.get("usage")
+            usage = usage if isinstance(usage, dict) else {}
             cached, written, reasoning = token_details(usage)
             return Completion(
                 text=self._without_key(text),
@@ -509,11 +512,16 @@ def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 
 
 def _text_of(content: Any) -> str:
-    """Return the text of an answer; other parts of the content, such as thoughts, are ignored."""
+    """Return the text of an answer; other parts of the content, such as thoughts, are ignored.
+
+    Raises TypeError for anything but a text, a list of parts or null.
+    """
     if isinstance(content, list):
         texts = [piece.get("text") for piece in content if isinstance(piece, Mapping)]
         return "".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""
+    if content is not None and not isinstance(content, str):
+        raise TypeError
+    return content or ""
 
 
 def _status_in(content: bytes) -> int | None:
