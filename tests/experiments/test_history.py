@@ -8,7 +8,8 @@ import pytest
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.history import last_run, last_runs, read_run, row_results, run_before, runs_of
 from promptls.experiments.named_runs import find_run
-from promptls.text.errors import UsageError
+from promptls.experiments.verdicts import standing_failures
+from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run
 
@@ -113,6 +114,16 @@ async def test_runs_of_other_prompts_and_broken_manifests_are_passed_over(folder
     other = {**finished.manifest, "prompt": "../elsewhere/ask.yml.j2"}
     (folder.results / f"2098{name[4:]}").write_text(json.dumps(other), encoding="utf-8")
     assert [run.name for run in runs_of(folder.prompt)] == [finished.manifest["run"]]
+
+
+async def test_a_damaged_table_is_named(folder: Folder) -> None:
+    await folder.run()
+    run = last_run(folder.prompt)
+    run.results.write_bytes(run.results.read_bytes() + b"\xff\xfe")
+    assert list(standing_failures([run])) == []
+    with pytest.raises(UserError, match="the table of the run is damaged") as raised:
+        list(row_results(run))
+    assert raised.value.place.path == run.results
 
 
 async def test_a_moved_project_keeps_its_history(

@@ -178,7 +178,7 @@ def read_run(manifest: Path) -> RunSummary:
 
 
 def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
-    """Yield the lines of the run's table lazily; raises `UserError` if the table does not exist.
+    """Yield the lines of the run's table lazily; raises `UserError` if it is missing or damaged.
 
     Tables written by `arun` in a program lack some columns of a run, which are filled in.
     """
@@ -191,6 +191,12 @@ def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
     except FileNotFoundError:
         raise UsageError(
             "the table of the run is gone", FilePlace(run.results), "run the experiment again"
+        ) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(
+            f"the table of the run is damaged: {error}",
+            FilePlace(run.results),
+            "restore the file, or run the experiment again",
         ) from None
 
 

@@ -97,13 +97,16 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
 
 @cached_by_file(32)
 def _numbers(table: Path) -> frozenset[int]:
-    """Return the numbers of the rows that have results in a run."""
-    with open_text(table) as stream:
-        return frozenset(
-            int(cells["row_number"])
-            for cells in csv.DictReader(stream)
-            if (cells.get("row_number") or "").isdigit()
-        )
+    """Return the numbers of the rows that have results in a run; empty if its table is damaged."""
+    try:
+        with open_text(table) as stream:
+            return frozenset(
+                int(cells["row_number"])
+                for cells in csv.DictReader(stream)
+                if (cells.get("row_number") or "").isdigit()
+            )
+    except (UnicodeDecodeError, csv.Error):
+        return frozenset()
 
 
 _MAX_KNOWN: Final = 32
