@@ -106,3 +106,11 @@ def test_what_is_chosen_takes_the_place_of_the_word_with_its_quotes(
         said = documentation(snapshot, path, label, found.source, found.path, found.insert.end)
         assert "english" in said or "JSON" in said
     assert isinstance(json.loads(after.replace("$0", "")), dict)
+
+
+def test_a_text_that_is_too_long_is_not_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixture = OBJECT % ('"<CURSOR>",', "")
+    assert labels(fixture)
+    monkeypatch.setattr("promptls.syntax.source.MAX_CHARACTERS", 100)
+    found, _, _, _ = completions(fixture)
+    assert found is None

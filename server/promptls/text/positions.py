@@ -85,8 +85,10 @@ def line_start(text: str, offset: int) -> int:
 
 def line_end(text: str, start: int) -> int:
     """Return the offset of the line break of the line that begins at `start`, or the end of the text."""
-    match = _LINE_END.search(text, start)
-    return match.start() if match else len(text)
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    first = text.find("\r", start, end)
+    return end if first < 0 else first
 
 
 def column_from_units(line: str, units: int, encoding: PositionEncoding) -> int:

@@ -137,7 +137,9 @@ _SOURCE: Final = "json"
 
 
 def in_json(request: Request, trigger: str) -> CompletionList | None:
-    """Return the completions in a JSON text; None if the text is not a prompt."""
+    """Return the completions in a JSON text; None if the text is not a prompt, or too long for one."""
+    if request.template.source.refusal is not None:
+        return None
     if trigger not in {"", '"', ":"} or not any(mark in request.template.source.text for mark in _MARKS):
         return None
     place = json_place(request.template.source.text, request.offset)
