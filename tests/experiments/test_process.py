@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.client import run_in_process
+from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.run_protocol import (
     Event,
     Finished,
@@ -19,6 +19,7 @@ from promptls.experiments.run_protocol import (
 )
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder
+from support.model_server import ModelServer
 from support.unfinished import stored_results
 
 
@@ -30,6 +31,14 @@ async def test_a_run_in_a_process_ends_with_its_manifest(folder: Folder) -> None
     assert finished.manifest["totals"]["results"] == 3
     assert Path(finished.results).is_file()
     assert [type(event) for event in events] == [Planned, Started, *[RowFinished] * 3, Finished]
+
+
+async def test_a_run_in_a_process_leaves_no_locks_and_claims(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(model="office")
+    await run_in_process(RunRequest(str(folder.prompt)), lambda _event: None)
+    await plan_in_process(RunRequest(str(folder.prompt), only_plan=True))
+    assert server.requests
+    assert list(folder.results.rglob("*.lock")) == []
 
 
 async def test_unsaved_text_is_what_is_run(folder: Folder) -> None:

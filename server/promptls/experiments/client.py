@@ -45,6 +45,9 @@ RUNS: Final = WorkerProgram("promptls.experiments.process", requested_access)
 # Timeout in seconds for a cancelled process to report where its finished rows are.
 CANCEL_SECONDS = 1.0
 
+# Timeout in seconds for a process to exit after its last event: a thread of a metric may never end.
+END_SECONDS = 0.5
+
 # Maximum size of an event in bytes; the last event contains the manifest.
 LONGEST_EVENT = 256 * 1024 * 1024
 
@@ -195,8 +198,10 @@ class _RunningProcess:
             pass
 
     async def end(self) -> None:
-        """Terminate the process and drop its pending requests."""
+        """Let the process close its files, then kill it, and drop its pending requests."""
         self._answers.close()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._process.wait(), END_SECONDS)
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
