@@ -858,6 +858,9 @@ for name in ["a", "b"]:
             prompt_template=dict(type=PromptTemplate, template=TABLE[name]["hint"] + "{{question}}"), {ZERO}))
     )
 """
+COMBINED = """    model_dataset_combinations = [dict(models=[m], datasets=[q_datasets[0]])]
+    q_datasets.append(
+        dict(type=D, abbr="q\""""
 
 
 @pytest.mark.parametrize(
@@ -865,6 +868,7 @@ for name in ["a", "b"]:
     [
         ('f"q_{name}"', '"q"', ['"q"']),
         ('f"q_{name}"', "names[name]", []),
+        ('    q_datasets.append(\n        dict(type=D, abbr=f"q_{name}"', COMBINED, []),
         ('["hint"]', '["hnt"]', ['"hnt"']),
         ('"b": {"hint": "y"}', '"b": {}', []),
         ('"b": {"hint": "y"}', '"b": {"tip": "y"}', ['"hint"']),

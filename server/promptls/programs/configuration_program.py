@@ -260,6 +260,8 @@ def _is_word(node: ast.expr) -> bool:
 
 def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
     """Yield the `abbr` that two datasets of a list have: the results of one replace those of the other."""
+    if "model_dataset_combinations" in names:
+        return  # Each model may have its own dataset of a name.
     own = {*tree.nodes}
     found: dict[ast.AST, Finding] = {}
     for name, items in names.items():
