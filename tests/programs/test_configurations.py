@@ -889,6 +889,16 @@ def test_datasets_in_a_loop_have_a_name_and_the_keys_of_a_table(
     assert (words == places) if places is not None else words[0].startswith("dict(type=D")
 
 
+def test_the_keys_of_a_run_are_those_of_its_classes() -> None:
+    imports = "from opencompass.partitioners import NumWorkerPartitioner\n"
+    run = "infer = dict(partitioner=dict(type=NumWorkerPartitioner, num_worker=8))\n"
+    text = imports + one("'Q: {question}'") + run
+    assert found(text) == []
+    wrong = text.replace("num_worker=", "num_workers=")
+    assert found(wrong) == [("unknown-evaluation-key", "num_workers")]
+    assert found(text.replace("num_worker=", "other=")) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "places"),
     [

@@ -12,10 +12,10 @@ from typing import Final
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.configuration_tree import ConfigurationTree, keys_of, texts_of, values_of
-from promptls.syntax.python_places import text_of
+from promptls.syntax.python_places import last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, odd_keys
+from promptls.text.suggest import is_typo, odd_keys, only_typo
 
 _CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
     "reader_cfg": frozenset({"input_columns", "output_column"}),
@@ -37,6 +37,13 @@ _ARGUMENTS: Final[Mapping[str, str]] = {
     "xml_tag_postprocessor": "tag",
 }
 """The functions of OpenCompass that clean answers and need an argument."""
+_PARTITIONED: Final = frozenset({"type", "out_dir", "strategy", "dataset_size_path", "keep_keys"})
+_OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
+    "NumWorkerPartitioner": _PARTITIONED | {"num_worker", "num_split", "min_task_size", "force_rebuild"},
+    "SizePartitioner": _PARTITIONED | {"max_task_size", "gen_task_coef"},
+    "LocalRunner": frozenset({"type", "task", "max_num_workers", "max_workers_per_gpu", "debug", "retry"}),
+}
+"""The keys of classes that divide and start the tasks of a run."""
 _WITHOUT_FIELDS: Final = frozenset({"abbr", "name", "path"})
 """The keys of a dataset whose texts have no fields of OpenCompass."""
 _MIN_OPTIONS: Final = 2
@@ -50,7 +57,7 @@ def value_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield tuples, classes and other mappings in place of mappings, missing options, and lost `f`s."""
     for find in (
         *(_tuples, _classes, _mistaken, _misnamed, _arguments, _patterns, _options, _lost_f, _lost_targets),
-        *(_quoted_names, _unfilled_names, _odd_keys, _extended),
+        *(_quoted_names, _unfilled_names, _odd_keys, _extended, _of_runs),
     ):
         yield from find(tree)
 
@@ -323,6 +330,18 @@ def _unfilled_names(tree: ConfigurationTree) -> Iterator[Finding]:
             if name is not None:
                 effect = f"`{{{name}}}` is a part of the `{keyword.arg}`"
                 yield _without_f(tree, keyword.value, effect, is_sure=True)
+
+
+def _of_runs(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the misspelled keys of the classes of a run."""
+    for mapping in tree.mappings:
+        kind = values_of(mapping).get("type")
+        known = _OF_RUNS.get(last_name(kind) if kind is not None else "", frozenset())
+        for keyword in mapping.keywords if known else ():
+            meant = only_typo(keyword.arg or "", known - keys_of(mapping))
+            if meant is not None and keyword.arg not in known:
+                message = f"`{ast.unparse(kind) if kind else ''}` has no argument `{keyword.arg}`"
+                yield Finding.suggest(tree.span(keyword), message, meant, preferred=True, severity="error")
 
 
 def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
