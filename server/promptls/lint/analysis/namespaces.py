@@ -81,6 +81,21 @@ has_attribute_uses: Final = summary(lambda chunk: bool(attribute_uses(chunk)), a
 sets_attributes: Final = summary(lambda chunk: any(each.is_set for each in attribute_uses(chunk)), any)
 
 
+def _namespaces(chunk: Chunk) -> frozenset[str]:
+    """Return the variables that the chunk sets to a namespace, or of which it sets an attribute."""
+    found = {each.owner for each in attribute_uses(chunk) if each.is_set}
+    for tag in chunk.tags if "namespace" in chunk.text else ():
+        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        match statement.expressions[:1] if statement is not None and statement.keyword == "set" else ():
+            case (Call(function=Name(name="namespace")),) if statement is not None:
+                found |= {target.name for target in statement.targets if isinstance(target, Name)}
+    return frozenset(found)
+
+
+namespace_names: Final = summary(_namespaces, union)
+"""The variables that are certainly namespaces somewhere in the file."""
+
+
 _owners: Final = summary(lambda chunk: frozenset(each.owner for each in attribute_uses(chunk)), union)
 _written: Final = summary(
     lambda chunk: _full_names(each for each in attribute_uses(chunk) if each.is_set), union

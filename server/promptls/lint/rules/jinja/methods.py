@@ -111,6 +111,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.lint.analysis.namespaces import namespace_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -228,8 +229,18 @@ _PAIR: Final = 2
 @rule(severity="hint", kinds=JINJA_KINDS)
 def dict_method(file: File) -> Iterator[Finding]:
     """Yield the attributes that name a method but are not called, and the pairs with one name."""
-    yield from _methods_of_mappings(file)
+    namespaces = namespace_names(file.chunks)
+    for finding in _methods_of_mappings(file):
+        before = file.template.source.slice(Span(max(finding.span.start - _MAX_OWNER, 0), finding.span.start))
+        owner = _OWNER.search(before)
+        if owner is None or owner[1] not in namespaces:
+            yield finding
     yield from _pairs_with_one_name(file)
+
+
+_OWNER: Final = re.compile(r"(?<![\w.])(\w+)\.\Z")
+_MAX_OWNER: Final = 80
+"""The maximum number of characters of a variable's name that is searched."""
 
 
 @each_chunk_given(lambda file: file.template.declarations)
