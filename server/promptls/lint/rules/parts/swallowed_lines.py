@@ -127,7 +127,7 @@ from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
 from promptls.syntax.yaml.error_recovery import yaml_comments
-from promptls.syntax.yaml.nodes import Mapping, Scalar, key_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
@@ -139,10 +139,7 @@ _FIELD: Final = re.compile(r"[\w-]+:")
 @each_chunk
 def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
     """Yield the first of the swallowed keys of each part."""
-    for part in chunk_items(chunk).parts:
-        content = part.entry("content")
-        if content is None or not isinstance(content.value, Scalar) or content.value.style not in {"|", ">"}:
-            continue
+    for part, content in _blocks(chunk):
         lines = _last_lines(chunk, part, content.value.span)
         if lines:
             indent = " " * column_of(chunk, content.key.span.start)
@@ -151,6 +148,14 @@ def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
                 "this line is text of the content; indent it like `content` to make it a key of the part"
             )
             yield Finding(lines[-1], message, (Fix("Indent like `content`", tuple(edits)),))
+
+
+def _blocks(chunk: Chunk) -> Iterator[tuple[Part, Entry]]:
+    """Yield the parts whose content begins with `|` or `>`, each with the entry of its content."""
+    for part in chunk_items(chunk).parts:
+        content = part.entry("content")
+        if content is not None and isinstance(content.value, Scalar) and content.value.style in {"|", ">"}:
+            yield part, content
 
 
 def _last_lines(chunk: Chunk, part: Part, content: Span) -> list[Span]:
@@ -192,10 +197,7 @@ _PART: Final = re.compile(
 @each_chunk
 def swallowed_part(chunk: Chunk) -> Iterator[Finding]:
     """Yield the parts at the end of a block that are its text."""
-    for part in chunk_items(chunk).parts:
-        content = part.entry("content")
-        if content is None or not isinstance(content.value, Scalar) or content.value.style not in {"|", ">"}:
-            continue
+    for _, content in _blocks(chunk):
         end = value_end(chunk, content)
         found = _PART.search(chunk.text, content.value.span.start, end)
         if found is None:
