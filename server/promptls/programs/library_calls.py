@@ -195,7 +195,12 @@ def _choices(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(program.span(keyword.value), message, fixes)
 
 
-_MODELS: Final = frozenset({"llm", "embeddings", "embedding_model"})
+_MODELS: Final = {
+    "llm": "llm_factory",
+    "embeddings": "embedding_factory",
+    "embedding_model": "embedding_factory",
+}
+"""The arguments that are models, with the functions of Ragas that make one."""
 _WRAPPERS: Final = frozenset({"LangchainLLMWrapper", "LangchainEmbeddingsWrapper", "LlamaIndexLLMWrapper"})
 
 
@@ -204,12 +209,12 @@ def _named_models(program: Program, call: ast.Call) -> Iterator[Finding]:
     package, name = program.meaning(call.func)
     if package != "ragas":
         return
-    given = [each.value for each in call.keywords if each.arg in _MODELS]
-    given += call.args[:1] if name in _WRAPPERS else []
-    for each in given:
+    given = {key.value: f"; `{_MODELS[key.arg]}` makes one" for key in call.keywords if key.arg in _MODELS}
+    if name in _WRAPPERS:
+        given |= dict.fromkeys(call.args[:1], "")
+    for each, remedy in given.items():
         if text_of(program.resolved(each) or each) is not None:
-            message = f"`{name}` takes an object here, and not the name of a model"
-            yield Finding(program.span(each), message)
+            yield Finding(program.span(each), f"`{name}` takes a model here, and not its name{remedy}")
 
 
 def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:

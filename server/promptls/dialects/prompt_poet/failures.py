@@ -218,7 +218,7 @@ def _message_of(error: Exception, environment: Environment, loader: FolderLoader
         )
     if isinstance(error, ArithmeticError | TypeError | ValueError | LookupError | AttributeError):
         return (
-            f"This line cannot be worked out: {type(error).__name__}: {error}. Check the values that it gets."
+            f"This line cannot be evaluated: {type(error).__name__}: {error}. Check the values that it gets."
         )
     return f"This line fails with {type(error).__name__}: {error}. Check what it calls."
 

@@ -113,6 +113,7 @@ from typing import Final
 
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.declared_experiments import NameProblem, place_in_data
+from promptls.lint.analysis.loop_names import plurals
 from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
@@ -216,8 +217,9 @@ _MIN_LENGTH: Final = 5
 
 
 def _typo_of(name: str, keys: Iterable[str]) -> str:
-    is_long = len(name) >= _MIN_LENGTH
-    return next((key for key in sorted(keys) if is_long and is_typo(name, key)), "")
+    """Return the key that a name is a typo of; not its plural, since an element of that may be meant."""
+    others = sorted({*keys}.difference(plurals(name))) if len(name) >= _MIN_LENGTH else ()
+    return next((key for key in others if is_typo(name, key)), "")
 
 
 def _in_included_file(file: File) -> Iterator[Finding]:
