@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,15 @@ def pytest_collection_finish() -> None:
     """Leave what is loaded out of the searches for garbage: it stays until all tests have ended."""
     gc.collect()
     gc.freeze()
+
+
+_RECURSION_LIMIT = sys.getrecursionlimit()
+
+
+@pytest.fixture(autouse=True)
+def usual_recursion_limit() -> None:
+    """Set the limit of a new process: Hypothesis raises it, and what is nested too deep depends on it."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)
 
 
 @pytest.fixture(scope="session", autouse=True)

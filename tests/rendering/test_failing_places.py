@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,15 +12,6 @@ from promptls.rendering.outcome import RenderFailure
 
 FOLDER = "/project"
 HISTORY = [{"text": "fine"}, {"text": "broken\nline"}, {}]
-
-
-@pytest.fixture(autouse=True)
-def usual_recursion_limit() -> Iterator[None]:
-    """Set the limit of a new process: Hypothesis raises it, and what is nested too deep depends on it."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
