@@ -86,6 +86,11 @@ def test_a_coroutine_that_is_used_like_its_result_is_awaited(old: str, place: st
             [],
         ),
         ("await start", "start", ["start"]),
+        (
+            "    return value\n",
+            "    return value\n\nfrom ragas.async_utils import run as wait\nprint(wait(score(a)))\n",
+            [],
+        ),
     ],
 )
 def test_a_coroutine_that_may_be_awaited_is_none_of_them(old: str, new: str, places: list[str]) -> None:

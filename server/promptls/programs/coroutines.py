@@ -160,9 +160,9 @@ class _Coroutines:
         return False
 
     def _awaits_nothing(self, call: ast.Call) -> bool:
-        """Return whether a call takes results, and no coroutines."""
-        name = last_name(call.func)
-        return name in {*_NO_WAITING, *SCORES, *self._classes} or bool(self.program.library_name(call.func))
+        """Return whether a call takes results, and no coroutines, as `run` of Ragas does."""
+        is_class = self.program.library_name(call.func)[:1].isupper()
+        return is_class or last_name(call.func) in {*_NO_WAITING, *SCORES, *self._classes}
 
     def _uses(self, node: ast.AST, name: str) -> bool:
         """Return whether a node reads a variable like a result, or passes it on as one."""
