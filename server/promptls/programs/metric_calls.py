@@ -451,7 +451,7 @@ def _table(scores: _Scores | None) -> _Scores | None:
 def _names(
     program: Program, call: ast.Call, assigned: Mapping[str, list[ast.expr | None]]
 ) -> tuple[str | None, ...] | None:
-    """Return the names of the metrics of an evaluation, as far as they are known."""
+    """Return the names of the metrics of an evaluation, with None for each unknown one."""
     metrics = argument(call, "metrics") or next(iter(call.args[1:2]), None)
     if metrics is None:
         return None if is_open(call) else _DEFAULTS

@@ -67,7 +67,7 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
 
 
 def _set_fields(program: Program) -> Iterator[Finding]:
-    """Yield the attributes that are set of a sample and that are none of its fields."""
+    """Yield the attributes that the program sets on a sample and that are not its fields."""
     known = {key for each in _SAMPLES for key in _model(each).model_fields} if program.names else set()
     stores = [node for node in program.nodes if isinstance(node, ast.Attribute) and _is_stored(node, known)]
     for scope in (program.tree, *program.functions) if stores and known else ():

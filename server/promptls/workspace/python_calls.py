@@ -333,7 +333,7 @@ def _key_span(place: ast.expr | ast.keyword | None, places: PythonPlaces) -> Spa
 def _inner_keys(
     data: ast.expr | None, scope: Scope, places: PythonPlaces, keys: tuple[str | None, ...]
 ) -> Iterator[Span]:
-    """Yield the positions of a key in a value, as far as it is literal."""
+    """Yield the positions of a key in the literal parts of a value."""
     written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
     if isinstance(written, ast.List | ast.Tuple | ast.ListComp):
         for item in [written.elt] if isinstance(written, ast.ListComp) else written.elts:

@@ -178,7 +178,7 @@ def _elements_of(source: Expression | None) -> type | str | None:
 
 
 def types_of_variables(file: File) -> dict[str, type]:
-    """Return the types of the variables that the file sets, as far as they are known."""
+    """Return the known types of the variables that the file sets."""
     types = LiteralTypes(file)
     found = {name: types.type_of_name(name) for name in file.template.names.bound_names("set")}
     return {name: known for name, known in found.items() if known is not None}

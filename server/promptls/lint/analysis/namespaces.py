@@ -82,7 +82,7 @@ sets_attributes: Final = summary(lambda chunk: any(each.is_set for each in attri
 
 
 def _namespaces(chunk: Chunk) -> frozenset[str]:
-    """Return the variables that the chunk sets to a namespace, or of which it sets an attribute."""
+    """Return the variables that the chunk sets to a namespace, or whose attributes it sets."""
     found = {each.owner for each in attribute_uses(chunk) if each.is_set}
     for tag in chunk.tags if "namespace" in chunk.text else ():
         statement = tag_tree(tag).statement if tag.kind == "statement" else None

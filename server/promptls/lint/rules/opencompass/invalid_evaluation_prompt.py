@@ -152,7 +152,7 @@ def _dialogues(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplat
 
 
 def _nothing_asked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
-    """Yield an empty list of messages or turns, with which a model is asked nothing."""
+    """Yield an empty list of messages or turns, which gives the model no question."""
     if template is not evaluation.question_template or evaluation.inferencer_class in CHAT_INFERENCERS:
         return
     holders = [template.mapping] if template.form is Form.MESSAGES else [*template.bodies]
@@ -164,7 +164,7 @@ def _nothing_asked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         begin = holder.entry("begin") if isinstance(holder, Mapping) else None
         texts = scalars_in(begin.value) if begin else ()
         if template.ice_token is None and not any(True for each in texts for _ in fields_in(chunk, each)):
-            message = f"this `{key}` is empty, so that the model is asked nothing"
+            message = f"this `{key}` is empty: the model gets no question"
             yield Finding(entry.key.span, message, severity="warning")
 
 
