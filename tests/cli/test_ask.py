@@ -102,6 +102,24 @@ def test_a_server_sends_its_answer_in_pieces(
     assert server.requests[0]["stream"] is True
 
 
+@pytest.mark.usefixtures("prompt")
+def test_an_answer_without_text_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPTLS_CONFIG_DIR", str(folder / "configuration"))
+    with model_server() as server:
+        server.reply = lambda _body: Reply(
+            raw=b'{"choices": [{"message": {"content": null}, "finish_reason": "length"}]}'
+        )
+        (folder / "promptls.toml").write_text(
+            f'[models.own]\nprovider = "openai"\nmodel = "small"\nbase_url = "{server.url}"\n'
+        )
+        assert main(["ask", "a.yml.j2", "--model", "own", "--trust"]) == 0
+    summary = capsys.readouterr().out.strip()
+    assert summary.startswith("own · one")
+    assert summary.endswith("· without text · cut off at `max_tokens`")
+
+
 def test_a_model_that_an_untrusted_folder_defines_is_not_asked(
     prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,7 +135,7 @@ def test_truncated_answers_are_reported(
     server.reply = lambda _body: Reply(raw=json.dumps({"choices": [choice]}).encode())
     folder.serve(server).write(model="office")
     main(["run", "ask.yml.j2"])
-    assert "4 answers were cut off at the longest that is allowed" in capsys.readouterr().out
+    assert "4 answers cut off at `max_tokens`: a larger value" in capsys.readouterr().out
 
 
 def test_another_version_is_offered_to_compare_with(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,19 @@ async def test_the_same_question_gets_the_same_answer(model: Any) -> None:
     assert (await model.complete(HELLO, parameters=parameters, json_schema=None)).text == first.text
 
 
+async def test_an_answer_does_not_repeat_one_sentence_until_the_limit(model: Any) -> None:
+    messages = [
+        {"role": "system", "content": "You answer customers of an online shop for lamps. Be brief and kind."},
+        {"role": "user", "content": "Hello, I ordered a desk lamp last week, and it has not arrived yet."},
+        {"role": "assistant", "content": "I am sorry about the wait. Could you tell me your order number?"},
+        {"role": "user", "content": "It is 10442. Can I also change the address?"},
+    ]
+    completion = await model.complete(messages, parameters={"max_tokens": 400}, json_schema=None)
+    assert completion.finish_reason == "stop"
+    sentences = completion.text.split(". ")
+    assert len(set(sentences)) == len(sentences)
+
+
 async def test_a_cancelled_answer_ends_its_process_and_the_next_one_works(model: Any) -> None:
     await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)
     process = model._process

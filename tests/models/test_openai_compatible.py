@@ -136,7 +136,7 @@ async def test_what_the_server_calls_its_answer_does_not_matter(
     assert (await ask(server)).text == "fine"
 
 
-@pytest.mark.parametrize("value", ["inf", "nan", "soon", "1e999"])
+@pytest.mark.parametrize("value", ["inf", "nan", "soon", "1e999", "Fri, 31 Dec 9999 23:59:59 GMT"])
 async def test_a_retry_after_that_is_no_time_is_ignored(server: ModelServer, value: str) -> None:
     server.reply = lambda _body: Reply(status=429, headers={"Retry-After": value}, raw=b"{}")
     with pytest.raises(ModelError) as failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptls.cli.permission import sent_lines
 from promptls.cli.terminal import Column, TableRow, paint, printed_path, table
+from promptls.models.model import shortcomings
 from promptls.text.format import in_dollars, plural, shorten_line, shorten_text
 
 if TYPE_CHECKING:
@@ -83,8 +85,7 @@ SHOWN_ERRORS = 5
 SHOWN_ANSWERS = 3
 MAX_LINES = 20
 
-# The providers' finish reasons for answers that reached `max_tokens`, and the number of results examined.
-CUT_REASONS = frozenset({"length", "max_tokens"})
+# The number of results examined for incomplete answers.
 MAX_COUNTED = 5000
 
 # The number of runs searched for one of a different version of the prompt.
@@ -130,7 +131,7 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
     if run.invalid:
         print(paint(f"{plural(run.invalid, 'answer')} without the format that the prompt requires", "yellow"))
         _print_problems(run)
-    _print_cut(run)
+    _print_incomplete(run)
     _print_unscored(run)
     if run.rows <= SHOWN_ANSWERS:
         _print_answers(run)
@@ -202,16 +203,19 @@ def _print_problems(run: RunSummary) -> None:
     _print_rows(run, "problem", run.invalid)
 
 
-def _print_cut(run: RunSummary) -> None:
-    """Print how many answers were cut off at their maximum length."""
+def _print_incomplete(run: RunSummary) -> None:
+    """Print how many answers are without text, cut off or filtered."""
     from promptls.experiments.history import row_results
 
-    lines = islice(row_results(run), MAX_COUNTED)
-    cut = sum(str(line.get("finish_reason")).lower() in CUT_REASONS for line in lines)
-    if cut:
-        were = "was" if cut == 1 else "were"
-        message = f"{plural(cut, 'answer')} {were} cut off at the longest that is allowed"
-        print(paint(message, "yellow") + ": a larger `max_tokens` lets the model finish")
+    counts = Counter(
+        words
+        for line in islice(row_results(run), MAX_COUNTED)
+        if not line.get("error")
+        for words in shortcomings(line.get("response") or "", str(line.get("finish_reason")))
+    )
+    for words, count in counts.items():
+        remedy = ": a larger value lets the model finish" if "max_tokens" in words else ""
+        print(paint(f"{plural(count, 'answer')} {words}", "yellow") + remedy)
 
 
 def _print_answers(run: RunSummary) -> None:

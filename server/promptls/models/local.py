@@ -30,6 +30,10 @@ QUOTED = 300
 # A small model may never stop by itself, and its answers get worse and differ if tokens are sampled.
 _DEFAULTS: Final[Mapping[str, Any]] = {"max_tokens": 1024, "temperature": 0}
 
+# Without a penalty, the most probable text of a small model is often one sentence over and over. Ollama
+# has the same default. Answers in JSON repeat keys and braces, which their grammar asks for.
+_FREE_TEXT: Final[Mapping[str, Any]] = {"repeat_penalty": 1.1}
+
 
 class LocalModel:
     """A local model; its process is started on the first request and restarted after it has died."""
@@ -60,7 +64,7 @@ class LocalModel:
         """Return the same answer as `complete`; `on_text` receives chunks of its text as they arrive."""
         request = {
             "messages": list(messages),
-            "parameters": {**_DEFAULTS, **parameters},
+            "parameters": {**_DEFAULTS, **({} if json_schema else _FREE_TEXT), **parameters},
             "json_schema": json_schema,
             "stream": on_text is not None,
         }

@@ -59,6 +59,21 @@ _PARTS: Final = {
 """The counts that are parts of another one."""
 
 
+CUT_REASONS: Final = frozenset({"length", "max_tokens"})
+"""The providers' finish reasons for answers that reached `max_tokens`, in lower case."""
+
+
+def shortcomings(response: str, finish_reason: str) -> list[str]:
+    """Return the reasons why an answer is incomplete, in words that follow "an answer"."""
+    reason = finish_reason.lower()
+    found = {
+        "without text": not response.strip(),
+        "cut off at `max_tokens`": reason in CUT_REASONS,
+        "stopped by the provider's content filter": reason == "content_filter",
+    }
+    return [words for words, is_so in found.items() if is_so]
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A model's answer; `seconds` is the duration of the successful request, without retries.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import time
@@ -34,7 +33,10 @@ if TYPE_CHECKING:
 
 TRY_LATER: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """The HTTP statuses after which another attempt may succeed."""
-_MINUTE, _HOUR = 60, 3600
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+# No quota lasts longer than a month; a longer `Retry-After`, in seconds, is a mistake of the server.
+_LONGEST_PAUSE = 31 * _DAY
 
 
 def refusal(server: str, status: int, retry_after: str | None, content: bytes, said: str) -> ModelError:
@@ -56,26 +58,30 @@ def refusal(server: str, status: int, retry_after: str | None, content: bytes, s
 
 
 def _time(seconds: float) -> str:
+    if seconds >= 2 * _DAY:
+        return f"{seconds / _DAY:.0f} days"
     if seconds >= 2 * _HOUR:
         return f"{seconds / _HOUR:.0f} hours"
     return f"{seconds / _MINUTE:.0f} minutes"
 
 
 def seconds_to_wait(value: str | None) -> float | None:
-    """Return the seconds requested by an HTTP `Retry-After` header, which is a number or a date."""
+    """Return the seconds requested by an HTTP `Retry-After` header, which is a number or a date.
+
+    It is None if the header says neither, or asks for longer than a month.
+    """
     if value is None:
         return None
     try:
         seconds = float(value)
-        return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:
-        pass
-    from email.utils import parsedate_to_datetime
+        from email.utils import parsedate_to_datetime
 
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(0.0, seconds) if seconds <= _LONGEST_PAUSE else None  # NaN compares as false
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from promptls.experiments import single_answer
 from promptls.experiments.client import WorkerProgram, run_in_process
 from promptls.experiments.run_protocol import AnswerText, Event, Planned
 from promptls.models.editor_model import AskEditor
+from promptls.models.model import shortcomings
 from promptls.models.testing import digest_of
 from promptls.models.weights import LOCAL_MODELS
 from promptls.preview import preview_wire
@@ -117,7 +118,8 @@ def _models(snapshot: Snapshot, path: str) -> Iterator[preview_wire.ModelChoice]
 
 
 def _wire(answer: dict[str, Any]) -> preview_wire.SingleAnswerJson:
-    """Return an answer with its keys in camelCase."""
-    names = {"input_tokens": "inputTokens", "output_tokens": "outputTokens", "finish_reason": "finishReason"}
+    """Return an answer with its keys in camelCase, and with what it lacks in place of its finish reason."""
+    names = {"input_tokens": "inputTokens", "output_tokens": "outputTokens"}
     found = {names.get(name, name): value for name, value in answer.items()}
+    found["shortcomings"] = shortcomings(answer["response"], found.pop("finish_reason"))
     return cast("preview_wire.SingleAnswerJson", found)

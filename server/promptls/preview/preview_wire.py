@@ -221,7 +221,8 @@ class SingleAnswerJson(TypedDict):
     cost: float | None
     """In US dollars; null if the price is not known."""
     seconds: float
-    finishReason: str
+    shortcomings: list[str]
+    """Why the answer is incomplete, such as "cut off at `max_tokens`"."""
     digest: str
     """The hash of the messages that were sent."""
     date: str

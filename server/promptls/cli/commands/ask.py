@@ -18,6 +18,7 @@ from promptls.cli.arguments import (
     whole_number,
 )
 from promptls.cli.terminal import indent_text, paint, print_failure, print_json, shown_path
+from promptls.models.model import shortcomings
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
 
@@ -147,9 +148,7 @@ def _summary(answer: SingleAnswer) -> str:
     ]
     if answer.cost is not None:
         pieces.insert(3, in_dollars(answer.cost) if answer.cost else "free")
-    if answer.finish_reason.lower() in {"length", "max_tokens"}:
-        pieces.append("cut off at `max_tokens`")
-    return " · ".join(pieces)
+    return " · ".join([*pieces, *shortcomings(answer.response, answer.finish_reason)])
 
 
 def _part(tokens: int | None, what: str) -> str:

@@ -246,14 +246,14 @@ function Answered({ answer, before, digest }: AnsweredProperties) {
 
 /** Tokens, cost and time of an answer, and which model gave it when. */
 function facts(answer: SingleAnswer): string[] {
-  const { model: name, inputTokens, outputTokens, cost, seconds, finishReason, date } = answer;
+  const { model: name, inputTokens, outputTokens, cost, seconds, shortcomings, date } = answer;
   return [
     name,
     `${count(inputTokens ?? 0, "token")} in, ${grouped(outputTokens ?? 0)} out`,
     ...(cost === null ? [] : [cost === 0 ? "free" : money(cost)]),
     `${seconds.toFixed(1)} s`,
     time(date),
-    ...(["length", "max_tokens"].includes(finishReason.toLowerCase()) ? ["cut off at max_tokens"] : []),
+    ...shortcomings,
   ];
 }
 

@@ -225,7 +225,8 @@ export interface SingleAnswer {
   /** In US dollars; null if the price is not known. */
   cost: number | null;
   seconds: number;
-  finishReason: string;
+  /** Why the answer is incomplete, such as "cut off at `max_tokens`". */
+  shortcomings: string[];
   /** The hash of the messages that were sent. */
   digest: string;
   /** ISO 8601. */

@@ -42,7 +42,7 @@ const FIRST: SingleAnswer = {
   outputTokens: 4,
   cost: 0.0012,
   seconds: 1.25,
-  finishReason: "stop",
+  shortcomings: [],
   digest: "d1",
   date: "2026-11-26T10:00:00+00:00",
 };
