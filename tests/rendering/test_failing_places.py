@@ -139,3 +139,35 @@ def test_a_failure_names_its_place_its_turn_and_its_value(
 def test_a_failure_in_an_included_file_names_the_include() -> None:
     found = failure("\n\n{% include 'part' %}", {}, part="- name: {{ missing.x }}")
     assert (found.path, found.line, found.include_line) == (f"{FOLDER}/part", 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "remedy"),
+    [
+        (
+            "{% for m in history %}\n- name: b\n  content: {{ m.text.upper }}\n{% endfor %}\n",
+            {"history": '[{"text": "fine"}]'},
+            (
+                "`history` is a list written as JSON in a text. To read cells of a dataset as JSON, declare "
+                "`history: {type: array}` in `input_keys`."
+            ),
+        ),
+        (
+            "- name: b\n  content: {{ user.name.first }}\n",
+            {"topic": "[1", "user": '{"name": {"first": "Ann"}}'},
+            (
+                "`user` is a mapping written as JSON in a text. To read cells of a dataset as JSON, declare "
+                "`user: {type: object}` in `input_keys`."
+            ),
+        ),
+    ],
+)
+def test_a_failure_because_of_json_in_a_text_names_the_declaration_that_reads_it(
+    text: str, data: dict[str, Any], remedy: str
+) -> None:
+    assert remedy in failure(text, data).message
+
+
+def test_a_failure_because_of_a_text_without_json_does_not() -> None:
+    found = failure("- name: b\n  content: {{ user.name.first }}\n", {"user": "Ann", "other": "{}x"})
+    assert "JSON" not in found.message

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -293,6 +296,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
 
 def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> RenderFailure:
     """Return the failure with the loop iterations in which the template stopped."""
+    failure = _with_json_remedy(failure, error, job)
     iterations = iterations_at(error.__cause__)
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
     if not iterations:
@@ -300,6 +304,36 @@ def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJ
     described, item = describe_iterations(iterations), describe_item(iterations[-1])
     where = [f"in {', '.join(described)}", *([f"where {item}"] if item else [])]
     return replace(_with_location(failure, where), iterations=described, include_line=outside)
+
+
+_DECLARED_AS: Final[dict[type | None, tuple[str, str]]] = {
+    list: ("array", "a list"),
+    dict: ("object", "a mapping"),
+}
+
+
+def _with_json_remedy(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> RenderFailure:
+    """Return the failure; if a text lacks a key and an input is JSON in a text, with the remedy for that."""
+    problem = str(error.__cause__)
+    if not problem.startswith("'str object' has no"):
+        return failure
+    for name, value in job.data.items():
+        declared, meant = _DECLARED_AS.get(_type_in_json(value), ("", ""))
+        if declared:
+            message = (
+                f"{problem}. `{name}` is {meant} written as JSON in a text. To read cells of a dataset as "
+                f"JSON, declare `{name}: {{type: {declared}}}` in `input_keys`."
+            )
+            return replace(failure, message=message)
+    return failure
+
+
+def _type_in_json(value: object) -> type | None:
+    """Return the type of the value that a text contains as JSON."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            return type(json.loads(value))
+    return None
 
 
 def _with_location(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
