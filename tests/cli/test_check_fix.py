@@ -51,6 +51,20 @@ def test_what_cannot_be_fixed_is_reported_of_the_fixed_text(folder: Path, check:
     assert "rolle" not in shown.out
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- name: a\n  content: {{ text }}\n", "promptls: 1 finding has a fix that `--fix` does not apply"),
+        (WRONG_TWICE, ""),
+    ],
+)
+def test_fixes_that_are_a_choice_are_counted(folder: Path, check: Any, text: str, expected: str) -> None:
+    (folder / "a.yml.j2").write_text(text)
+    shown = check("--fix")
+    assert ("does not apply" in shown.err) == bool(expected)
+    assert expected in shown.err
+
+
 @pytest.mark.parametrize("words", [("--ignore", "unknown-role"), ("--select", "unused-input")])
 def test_only_chosen_rules_are_fixed(folder: Path, check: Any, words: tuple[str, str]) -> None:
     (folder / "a.yml.j2").write_text(WRONG_ROLE)

@@ -158,6 +158,20 @@ def test_json_is_the_manifest_and_nothing_else(folder: Path, capsys: pytest.Capt
     assert captured.err == ""
 
 
+def test_rows_that_fail_alike_are_shown_once_and_suggest_no_comparison(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = PROMPT.replace("(text)", "(text.first.letter)")
+    (folder / "ask.yml.j2").write_text(broken, encoding="utf-8")
+    assert main(["run", "ask.yml.j2"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("'str object' has no attribute 'first'") == 2  # in the plan and after the run
+    assert "\n  row 1 (id a, echo) and 1 more: the prompt does not render" in out
+    (folder / "ask.yml.j2").write_text(PROMPT, encoding="utf-8")
+    assert main(["run", "ask.yml.j2"]) == 0
+    assert "is it better?" not in capsys.readouterr().out
+
+
 def test_failed_rows_are_shown_and_make_the_exit_code_1(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

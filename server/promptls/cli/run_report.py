@@ -141,7 +141,7 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
         print(paint("all answers are from the cache: `--fresh` asks the model again", "dim"))
     print(f"table:    {printed_path(run.results)}")
     print(f"manifest: {printed_path(run.manifest)}")
-    if before is not None and before.metrics:
+    if before is not None and any(metric.value is not None for metric in before.metrics):
         print(paint(f"is it better? promptls compare {before.name} {run.name}", "dim"))
     elif (other := _other_version(run)) is not None:
         prompt = printed_path(other.prompt)
@@ -275,13 +275,20 @@ def _print_not_good(run: RunSummary) -> None:
 
 
 def _print_rows(run: RunSummary, column: str, count: int) -> None:
+    """Print the first different texts of a column, each with its first row and the number of others."""
     from promptls.experiments.history import row_results
 
-    found = (line for line in row_results(run) if line.get(column))
-    for line in islice(found, SHOWN_ERRORS):
-        print(f"  row {line['row_number']} (id {line['id']}, {line['model']}): {line[column]}")
-    if count > SHOWN_ERRORS:
-        print(f"  … and {count - SHOWN_ERRORS} more, in the column `{column}` of the table")
+    rows: dict[str, list[str]] = {}
+    for line in islice((line for line in row_results(run) if line.get(column)), MAX_COUNTED):
+        rows.setdefault(line[column], []).append(
+            f"row {line['row_number']} (id {line['id']}, {line['model']})"
+        )
+    shown = dict(islice(rows.items(), SHOWN_ERRORS))
+    for text, (first, *others) in shown.items():
+        print(f"  {first}{f' and {len(others):,} more' if others else ''}: {text}")
+    left = count - sum(map(len, shown.values()))
+    if left:
+        print(f"  … and {left:,} more, in the column `{column}` of the table")
 
 
 def _taken(run: RunSummary) -> str:

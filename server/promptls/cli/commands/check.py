@@ -152,6 +152,8 @@ def execute(arguments: argparse.Namespace) -> int:
         left_out=_left_out(chosen, found),
     )
     _report(checked, arguments)
+    if arguments.fix:
+        _explain_left(checked)
     if checked.left_out is not None and arguments.format != "json":
         print(f"promptls: {checked.left_out}", file=sys.stderr)
     return int(checked.failed())
@@ -301,6 +303,16 @@ def _write_fixed(fixed_files: Sequence[FixedFile], chosen: ChosenFiles, *, to_st
     if written:
         fixes = sum(file.fixes for file in written)
         print(f"{plural(fixes, 'fix')} in {plural(len(written), 'file')}.", file=sys.stderr)
+
+
+def _explain_left(checked: Checked) -> None:
+    """Print how many findings have only fixes that the user has to choose."""
+    fixes = [finding.fixes for file in checked.files for finding in file.findings if finding.fixes]
+    left = sum(not any(fix.preferred for fix in each) for each in fixes)
+    if left:
+        have = "finding has a fix" if left == 1 else "findings have fixes"
+        message = f"{left:,} {have} that `--fix` does not apply, because you have to choose"
+        print(f"promptls: {message}: use an editor, or change the text by hand", file=sys.stderr)
 
 
 def _explain_refusal(file: FixedFile) -> None:
