@@ -30,9 +30,10 @@ QUOTED = 300
 # A small model may never stop by itself, and its answers get worse and differ if tokens are sampled.
 _DEFAULTS: Final[Mapping[str, Any]] = {"max_tokens": 1024, "temperature": 0}
 
-# Without a penalty, the most probable text of a small model is often one sentence over and over. Ollama
-# has the same default. Answers in JSON repeat keys and braces, which their grammar asks for.
-_FREE_TEXT: Final[Mapping[str, Any]] = {"repeat_penalty": 1.1}
+# Without a penalty, the most probable text of a small model is often one sentence over and over. A larger
+# penalty, or the `repeat_penalty` of llama.cpp, makes short answers worse, because it avoids the words of
+# the question. Answers in JSON repeat keys and braces, which their grammar asks for.
+_FREE_TEXT: Final[Mapping[str, Any]] = {"frequency_penalty": 0.3}
 
 
 class LocalModel:
