@@ -132,6 +132,10 @@ WRONG = {
         one("{0: '{question} a', 0: '{question} b'}").replace("GenInferencer", "PPLInferencer"),
         [("invalid-ppl-template", "template"), ("unknown-evaluation-key", "0")],
     ),
+    "labels that are forgotten": (
+        one("{f'{{question}} {x}' for x in 'AB'}").replace("GenInferencer", "PPLInferencer"),
+        [("unknown-evaluation-key", "{f'{{question}} {x}' for x in 'AB'}")],
+    ),
     "a class that is imported under a misspelled name": (
         "from opencompass.openicl.icl_inferencer import GenInferncer, ZeroRetriever\n" + one("'{question}'"),
         [("unknown-evaluation-key", "GenInferncer")],
@@ -555,6 +559,12 @@ a_datasets = [
     dict(abbr='b', type='D', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg=a_eval_cfg),
 ]
 """
+
+
+def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
+    text = VALUES.replace("'A', 'B', 'C', 'D'", "'textA', 'textB', 'textC', 'textD'")
+    assert found(text) == []
+    assert found(text.replace("'ABCD'", "'ABC'")) == [("unknown-evaluation-key", "'ABC'")]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Final
 
@@ -63,7 +62,13 @@ def value_problems(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _tuples(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the commas that make the mapping in a variable a tuple."""
+    """Yield the commas that make the mapping in a variable a tuple, and templates that are sets."""
+    for keyword in tree.keywords:
+        if keyword.arg == "template" and isinstance(keyword.value, ast.Set | ast.SetComp):
+            message = (
+                "without labels, these braces make a set: a template is a text, or labels with their texts"
+            )
+            yield Finding(tree.span(keyword.value), message, severity="error")
     for node in tree.all_of(ast.Assign):
         target, value = node.targets[0], node.value
         if not (isinstance(target, ast.Name) and target.id.endswith("_cfg") and isinstance(value, ast.Tuple)):
@@ -180,9 +185,11 @@ def _patterns(tree: ConfigurationTree) -> Iterator[Finding]:
 
 def _options(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the options of a postprocessor that lack the last ones of the columns `A`, `B`, …."""
-    named = [texts_of(each.value) for each in tree.columns if each.arg == "input_columns"]
-    letters = {"".join(takewhile(set(texts).__contains__, ascii_uppercase)) for texts in named}
-    offered = letters.pop() if len(letters) == 1 else ""
+    named = {tuple(texts_of(each.value)) for each in tree.columns if each.arg == "input_columns"}
+    groups = _option_groups(named.pop()) if len(named) == 1 else {}
+    (group,) = groups.values() if len(groups) == 1 else ([],)
+    letters = "".join(name[-1] for name in group)
+    offered = letters if ascii_uppercase.startswith(letters) else ""
     for keyword in tree.keywords:
         given = values_of(keyword.value) if keyword.arg == "pred_postprocessor" else {}
         kind, options = given.get("type"), given.get("options")
@@ -193,9 +200,18 @@ def _options(tree: ConfigurationTree) -> Iterator[Finding]:
             continue
         if offered.startswith(found) and found != offered:
             missing = in_code(offered[len(found) :])
-            message = f"an answer {missing} is never found: the columns are `A` to `{offered[-1]}`"
+            message = f"an answer {missing} is never found: the columns are `{group[0]}` to `{group[-1]}`"
             fix = Fix(f"Change to `{offered}`", (Edit(tree.span(options), f"'{offered}'"),))
             yield Finding(tree.span(options), message, (fix,), severity="warning")
+
+
+def _option_groups(columns: Iterable[str]) -> dict[str, list[str]]:
+    """Return the columns that are options, by what is in front of their letters."""
+    groups: dict[str, list[str]] = {}
+    for name in columns:
+        if (option := _OPTION.fullmatch(name)) is not None:
+            groups.setdefault(option[1], []).append(name)
+    return groups
 
 
 def hidden_options(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -206,11 +222,7 @@ def hidden_options(tree: ConfigurationTree) -> Iterator[Finding]:
         return  # Fields whose names are computed may be any column.
     fields = [{*_FIELD.findall(text), *_DOUBLED.findall(text)} for _, text in texts]
     shown = set[str]().union(*fields)
-    groups: dict[str, list[str]] = {}
-    for name in named.pop():
-        if (option := _OPTION.fullmatch(name)) is not None:
-            groups.setdefault(option[1], []).append(name)
-    for prefix, group in groups.items():
+    for prefix, group in _option_groups(named.pop()).items():
         hidden = [name for name in group if name not in shown]
         is_complete = "".join(name[-1] for name in group) == ascii_uppercase[: len(group)]
         if not is_complete or not hidden or len(group) - len(hidden) < _MIN_OPTIONS:

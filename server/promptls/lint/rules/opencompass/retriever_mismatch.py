@@ -10,7 +10,9 @@ Reports a retriever of an evaluation prompt that
 - is used with incompatible templates: examples that are dialogues can only be inserted at a separate
   text item of a dialogue (in its `begin`, if there is a meta template), examples that are texts must be
   inside of a turn if the model is behind an API, and examples for messages must be messages;
-- selects examples that show nothing but the columns of the question, and so no answer, as a warning.
+- selects examples that show nothing but the columns of the question, and so no answer, as a warning;
+- compares rows by the reader's `input_columns`, if the column of the answer is one of them, as a warning;
+- names a row twice, as a hint.
 
 ## Why is this bad?
 
@@ -40,6 +42,7 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
@@ -63,6 +66,9 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.text.suggest import is_typo
 
+_COMPARING: Final = frozenset({"BM25Retriever", "MDLRetriever", "TopkRetriever", "VotekRetriever"})
+"""The retrievers that select the examples whose input columns are like those of the question."""
+
 
 @rule(severity="error", kinds=EVALUATION_KINDS)
 @each_chunk
@@ -84,6 +90,8 @@ def retriever_mismatch(chunk: Chunk) -> Iterator[Finding]:
         return
     if kind in RETRIEVER_ARGUMENTS:
         yield from _rows(retriever)
+    if kind in _COMPARING:
+        yield from _compared_answers(evaluation)
     if evaluation.is_open:
         return
     if not evaluation.retrieves:
@@ -105,7 +113,12 @@ def _rows(retriever: Mapping) -> Iterator[Finding]:
     rows = retriever.value("fix_id_list")
     if isinstance(rows, Scalar) and not rows.dynamic and not rows.span.is_empty():
         yield Finding(rows.span, "`fix_id_list` is a list of row numbers")
+    seen: set[str] = set()
     for row in rows.items if isinstance(rows, Sequence) else ():
+        text = scalar_text(row)
+        if text in seen:
+            yield Finding(row.span, f"the row {text} is already in this list", severity="hint")
+        seen |= {text} if text else set()
         if (
             isinstance(row, Scalar)
             and not row.dynamic
@@ -115,6 +128,15 @@ def _rows(retriever: Mapping) -> Iterator[Finding]:
             fix = Fix("Take away the quotes", (Edit(row.span, row.text),), preferred=True)
             fixes = (fix,) if row.text.isdecimal() and row.style in {"'", '"'} else ()
             yield Finding(row.span, "a row is named by its number, which is whole", fixes)
+
+
+def _compared_answers(evaluation: Evaluation) -> Iterator[Finding]:
+    """Yield the column of the answer among those by which the retriever compares rows."""
+    columns = evaluation.reader.value("input_columns") if evaluation.reader else None
+    for item in columns.items if isinstance(columns, Sequence) else ():
+        if evaluation.output_column and scalar_text(item) == evaluation.output_column:
+            message = "the retriever compares rows by these columns, and this is the expected answer"
+            yield Finding(item.span, message, severity="warning")
 
 
 def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
