@@ -3,8 +3,8 @@
 ## What it does
 
 Compares arguments with parameters: too many, too few, unknown or repeated arguments of filters, tests,
-Jinja's functions, macros, functions of the `functions` file, and functions that a Python program passes to
-the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
+Jinja's functions, methods of texts such as `replace`, macros, functions of the `functions` file, and functions
+that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
 numbers and lists that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
 a filter takes a number or a truth value, a separator that is joined by a list, and a call of a variable that is set to a value.
 
@@ -280,19 +280,47 @@ _MAP: Final = Signature(
 """The signature of `map` if no filter is named."""
 
 
+def _method(name: str, *required: str, optional: tuple[str, ...] = ()) -> Signature:
+    """Return the signature of a method without keyword arguments."""
+    needed = [Taken(each, each, "place", is_required=True) for each in required]
+    return Signature(name, (*needed, *(Taken(each, each) for each in optional)))
+
+
+_OF_TEXTS: Final = {
+    "endswith": _method("endswith", "suffix", optional=("start", "end")),
+    "join": _method("join", "list"),
+    "replace": _method("replace", "old", "new", optional=("count",)),
+    "startswith": _method("startswith", "prefix", optional=("start", "end")),
+}
+"""The signatures of methods of texts."""
+
+
+def _is_of_text(call: Call) -> bool:
+    """Return whether a call is one of a known method of a text: that of a literal, or one that takes literals."""
+    match call:
+        case Call(function=Attribute(name=name, target=Constant(value=str()))):
+            return name in _OF_TEXTS
+        case Call(function=Attribute(name="replace"), arguments=[Constant(value=str()), *_]):
+            return True
+    return False
+
+
 @each_chunk
 def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the wrong arguments of filters and tests."""
+    """Yield the wrong arguments of filters, tests and methods of texts."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in FILTERS:
             by_attribute = node.name == "map" and all(isinstance(each, Keyword) for each in node.arguments)
             signature = _MAP if by_attribute else filter_signature(node.name)
         elif isinstance(node, Test) and node.name in TESTS:
             signature = test_signature(node.name)
+        elif isinstance(node, Call) and isinstance(node.function, Attribute) and _is_of_text(node):
+            signature = _OF_TEXTS[node.function.name]
         else:
             continue
         if signature.parameters or node.arguments:
-            found = [*mismatches(signature, node.arguments, node.name_span)]
+            place = node.function.name_span if isinstance(node, Call) else node.name_span
+            found = [*mismatches(signature, node.arguments, place)]
             if not found and isinstance(node, Filter):
                 found = [*_of_wrong_kind(chunk, start, node, signature)]
             if not found or any(
@@ -309,10 +337,18 @@ _NUMBERS: Final = frozenset(
     | {("truncate", "leeway"), ("truncate", "length"), ("wordwrap", "width")}
 )
 """The parameters of filters that are numbers."""
-_FLAGS: Final = frozenset(
-    {("max", "case_sensitive"), ("min", "case_sensitive"), ("sort", "reverse"), ("unique", "case_sensitive")}
-)
-"""The first parameters of filters that are true or false; their `attribute` has a later place."""
+_FLAGS: Final = {
+    ("dictsort", "case_sensitive"): "by",
+    ("max", "case_sensitive"): "attribute",
+    ("min", "case_sensitive"): "attribute",
+    ("sort", "reverse"): "attribute",
+    ("truncate", "killwords"): "end",
+    ("unique", "case_sensitive"): "attribute",
+    ("wordwrap", "break_long_words"): "wrapstring",
+}
+"""The parameters of filters that are true or false, and which later one a text in their place is meant for."""
+_TOLERANT: Final = frozenset({"dictsort", "truncate", "wordwrap"})
+"""The filters that take any text for true."""
 _LETTERS: Final = re.compile(r"\w+")
 
 
@@ -328,12 +364,15 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
         elif isinstance(value, Constant) and isinstance(value.value, str) and (node.name, name) in _FLAGS:
+            meant = _FLAGS[node.name, name]
             message = (
-                f"this is the `{name}` of `{node.name}`, which is true or false; did you mean `attribute`?"
+                f"this is the `{name}` of `{node.name}`, which is true or false; did you mean `{meant}`?"
             )
-            edit = Edit(Span(value.span.start, value.span.start), "attribute=")
-            fixes = (Fix("Make it the `attribute`", (edit,)),) if len(given) == 1 else ()
-            yield Finding(value.span, message, fixes)
+            edit = Edit(Span(value.span.start, value.span.start), f"{meant}=")
+            is_last = positional[-1:] == [value] and meant not in given
+            fixes = (Fix(f"Make it the `{meant}`", (edit,)),) if is_last else ()
+            fails = node.name not in _TOLERANT
+            yield Finding(value.span, message, fixes, severity=None if fails else "warning")
     between = node.target
     text = between.value if isinstance(between, Constant) and node.name == "join" else None
     if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):
