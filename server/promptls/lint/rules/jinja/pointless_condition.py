@@ -4,7 +4,7 @@
 
 Reports
 
-- an `elif` with the condition of an earlier branch; a hint if the condition calls a function;
+- an `elif` with the condition of an earlier branch, alone or with `and`, or with one of its alternatives; a hint if the condition calls a function;
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
@@ -44,7 +44,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from itertools import pairwise
+from typing import Final, Literal
 
 from promptls.lint.rule import (
     JINJA_KINDS,
@@ -178,13 +179,21 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
         if text[keyword.start : keyword.end] not in {"if", "elif"}:
             continue
         condition = _END.sub("", text[keyword.end : tag.end])
-        written = _tokens(condition)
-        if written in seen:
+        options = _divided(_tokens(condition)[:-1], "or")
+        if all(not seen.isdisjoint([each, *_divided(each, "and")]) for each in options):
             start = keyword.end + len(condition) - len(condition.lstrip())
             message = "an earlier branch has this condition, so that this one is never reached"
             severity: Severity | None = "hint" if _CALL.search(condition) else None
             yield Finding(Span(start, keyword.end + len(condition)), message, severity=severity)
-        seen.add(written)
+        seen.update(options)
+
+
+def _divided(tokens: tuple[str, ...], operator: Literal["and", "or"]) -> list[tuple[str, ...]]:
+    """Return the operands of a chain of `and` or `or`, as tokens; only the whole if it may be none."""
+    if any(each in {"(", "[", "{", "if"} for each in tokens):
+        return [tokens]
+    starts = [-1, *(index for index, each in enumerate(tokens) if each == operator), len(tokens)]
+    return [tokens[first + 1 : last] for first, last in pairwise(starts)]
 
 
 _PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
