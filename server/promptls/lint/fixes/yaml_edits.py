@@ -299,8 +299,9 @@ def _replaces_text_with_word(edit: Edit, source: Source) -> bool:
     return is_text and _WORD.fullmatch(edit.text) is not None
 
 
-_KEY_WITHOUT_COLON: Final = re.compile(r"[ ]*(?:- )?([a-z_]+)(?::(?=\S)|[ ]+(?!:))")
-_EQUALS_SIGN: Final = re.compile(r"[ ]*=[ ]*")
+_KEY_WITHOUT_COLON: Final = re.compile(r"[ ]*(?:- )?([a-z_]+)(?::(?=\S)|(?=\uff1a)|[ ]+(?!:))")
+_EQUALS_SIGN: Final = re.compile(r"[ ]*[=\uff1a][ ]*")
+"""A sign in the place of a colon: `=`, or the wide colon of East Asian keyboards."""
 _VALUE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(\S.*?)[ ]*$")
 _QUOTE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(['\"])")
 _PART_KEY: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?(?P<key>[a-z_]+):(?=\s|$)")

@@ -134,6 +134,10 @@ _PLAIN_WORDS: Final[dict[str, tuple[str, ProblemKind]]] = {
         "expected `- ` as for the items above; check the indentation",
         "",
     ),
+    "found unknown escape character": (
+        "in double quotes, a backslash begins an escape: write two of them, or use single quotes",
+        "",
+    ),
     "found unexpected end of stream": ("a quoted value that is not closed", "unclosed-quote"),
     "found unexpected document indicator": ("a quoted value that is not closed", "unclosed-quote"),
     "found character that cannot start any token": (

@@ -295,14 +295,14 @@ _OF_TEXTS: Final = {
 """The signatures of methods of texts."""
 
 
-def _is_of_text(call: Call) -> bool:
-    """Return whether a call is one of a known method of a text: that of a literal, or one that takes literals."""
+def _method_of_text(call: Call) -> Attribute | None:
+    """Return the known method of a text that is called: that of a literal, or one that takes literals."""
     match call:
-        case Call(function=Attribute(name=name, target=Constant(value=str()))):
-            return name in _OF_TEXTS
-        case Call(function=Attribute(name="replace"), arguments=[Constant(value=str()), *_]):
-            return True
-    return False
+        case Call(function=Attribute(name=name, target=Constant(value=str())) as method) if name in _OF_TEXTS:
+            return method
+        case Call(function=Attribute(name="replace") as method, arguments=[Constant(value=str()), *_]):
+            return method
+    return None
 
 
 @each_chunk
@@ -311,15 +311,14 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in FILTERS:
             by_attribute = node.name == "map" and all(isinstance(each, Keyword) for each in node.arguments)
-            signature = _MAP if by_attribute else filter_signature(node.name)
+            signature, place = _MAP if by_attribute else filter_signature(node.name), node.name_span
         elif isinstance(node, Test) and node.name in TESTS:
-            signature = test_signature(node.name)
-        elif isinstance(node, Call) and isinstance(node.function, Attribute) and _is_of_text(node):
-            signature = _OF_TEXTS[node.function.name]
+            signature, place = test_signature(node.name), node.name_span
+        elif isinstance(node, Call) and (method := _method_of_text(node)) is not None:
+            signature, place = _OF_TEXTS[method.name], method.name_span
         else:
             continue
         if signature.parameters or node.arguments:
-            place = node.function.name_span if isinstance(node, Call) else node.name_span
             found = [*mismatches(signature, node.arguments, place)]
             if not found and isinstance(node, Filter):
                 found = [*_of_wrong_kind(chunk, start, node, signature)]

@@ -66,6 +66,7 @@ from promptls.lint.rules.parts.part_keys import (
     preset_tokens,
     unknown_part_key,
 )
+from promptls.lint.rules.parts.syntax_errors import outdented_comment
 from promptls.lint.rules.parts.wrong_part_type import wrong_part_type
 from promptls.lint.rules.whitespace.glued_text import glued_part
 from promptls.lint.rules.whitespace.line_breaks import lost_line_break
@@ -88,13 +89,6 @@ _BLOCK: Final = re.compile(
     r"[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*(?P<before>[ ]*)(?:-[ ]+)?\Z"
 )
 """A block with its first line, and with white space, or a dash, in front of a value on a later line of its own."""
-_COMMENT: Final = re.compile(
-    r"^(?P<key>[ ]*(?:-[ ]+)*)[^\n]*[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*"
-    r"(?:(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*)?"
-    r"(?P<before>[ ]*)(?P<comment>#[^\n]*)\n(?:[ ]*\n)*\Z",
-    re.MULTILINE,
-)
-"""A block, which may be empty, and directly before the YAML error a line on which a comment may begin."""
 _STATIC: Final = (
     content_and_sections,
     empty_content,
@@ -160,20 +154,8 @@ def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
     if failure.path != file.path or failure.line is None:
         return
     before = source.slice(Span(0, source.line_span(failure.line).start))
-    comment = _COMMENT.search(before)
-    indent = (comment["indent"] or " " * (len(comment["key"]) + 2)) if comment is not None else ""
-    is_outside = comment is not None and len(comment["before"]) < (
-        len(indent) if comment["indent"] else len(comment["key"]) + 1
-    )
-    if comment is not None and is_outside:
-        span = Span(*comment.span("comment"))
-        missing = indent[len(comment["before"]) :]
-        yield Finding(
-            span,
-            "this line is indented less than the block, which ends here: YAML takes the line for a comment",
-            (Fix("Indent the line", (Edit(Span(span.start, span.start), missing),), preferred=True),),
-            severity="warning",
-        )
+    if (found := outdented_comment(before)) is not None:
+        yield replace(found, severity="warning")
         return
     if failure.span is not None:
         yield from _leaves_block(file, failure)

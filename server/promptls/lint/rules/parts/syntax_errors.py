@@ -104,6 +104,7 @@ Use instead:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -198,6 +199,33 @@ def _count(template: Template, problem: SyntaxProblem, start: int, end: int) -> 
     )
 
 
+_COMMENT: Final = re.compile(
+    r"^(?P<key>[ ]*(?:-[ ]+)*)[^\n]*[|>][-+1-9]*[ ]*\n(?:[ ]*\n)*"
+    r"(?:(?P<indent>[ ]+)\S[^\n]*\n(?:(?P=indent)[^\n]*\n|[ ]*\n)*)?"
+    r"(?P<before>[ ]*)(?P<comment>#[^\n]*)\n(?:[ ]*\n)*\Z",
+    re.MULTILINE,
+)
+"""A block, which may be empty, and directly before the YAML error a line on which a comment may begin."""
+_LINES_ABOVE: Final = 200
+"""How many lines above a YAML error are searched for the block that a comment ends."""
+
+
+def outdented_comment(before: str) -> Finding | None:
+    """Return the finding for a comment at the end of a text that ends the block above it, ahead of more text."""
+    if not before.rstrip(" \n").rpartition("\n")[2].lstrip(" ").startswith("#"):
+        return None
+    comment = _COMMENT.search(before)
+    if comment is None:
+        return None
+    indent = comment["indent"] or " " * (len(comment["key"]) + 2)
+    if len(comment["before"]) >= (len(indent) if comment["indent"] else len(comment["key"]) + 1):
+        return None
+    span = Span(*comment.span("comment"))
+    edit = Edit(Span(span.start, span.start), indent[len(comment["before"]) :])
+    message = "this line is indented less than the block, which ends here: YAML takes the line for a comment"
+    return Finding(span, message, (Fix("Indent the line", (edit,), preferred=True),))
+
+
 @rule(severity="error", kinds=YAML_KINDS)
 def yaml_syntax(file: File) -> Iterator[Finding]:
     """Yield the YAML errors of the file; `invalid-json` reports those of JSON."""
@@ -205,9 +233,13 @@ def yaml_syntax(file: File) -> Iterator[Finding]:
         return
     source = file.template.source
     for finding in syntax_findings(file, "yaml", yaml_fixes):
-        line = source.line_span(source.line_column(finding.span.start).line)
+        number = source.line_column(finding.span.start).line
+        line = source.line_span(number)
+        above = source.line_span(max(0, number - _LINES_ABOVE)).start
         if CONFLICT.match(source.slice(line)):
             yield Finding(line, CONFLICT_MESSAGE)
+        elif (cause := outdented_comment(source.slice(Span(above, line.start)))) is not None:
+            yield cause.shifted(above)
         else:
             yield finding
 
