@@ -347,12 +347,13 @@ _VIEWS: Final = ("items", "keys", "values")
 
 def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
     """Yield views that are indexed, and typos of a view that the chunk reads of the same value."""
-    nodes = tuple(expressions_in(chunk))
     calls = [
         (start, node.function)
-        for start, node in nodes
+        for start, node in expressions_in(chunk)
         if isinstance(node, Call) and isinstance(node.function, Attribute) and not node.arguments
     ]
+    if not calls:
+        return
     known = {(_path(method.target), method.name) for _, method in calls if method.name in _VIEWS}
     for start, method in calls:
         meant = next((each for each in _VIEWS if is_typo(method.name, each)), "")
@@ -360,7 +361,7 @@ def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
             message = f"a mapping has no method `{method.name}`"
             span = method.name_span.shifted(start)
             yield Finding.suggest(span, message, meant, preferred=True, severity="warning")
-    for start, node in nodes:
+    for start, node in expressions_in(chunk):
         match node:
             case Item(target=Call(function=Attribute(name=name) as method, arguments=()) as call):
                 if name in _VIEWS:
