@@ -18,8 +18,9 @@ from promptls.security.trust import covers_home
 from promptls.security.written_files import replace_file
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.filenames import MAX_BYTES
 from promptls.text.suggest import nearest
-from promptls.workspace.disk import MAX_BYTES, has_prompt_name, program_paths, prompt_paths
+from promptls.workspace.disk import has_prompt_name, program_paths, prompt_paths
 from promptls.workspace.settings import folder_to_trust, project_folder
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace

@@ -27,7 +27,6 @@ JSON_TARGETS: Final = frozenset({"pydantic-prompt", "simple-prompt", "metric"})
 """JSON formats: files that Ragas loads."""
 _MAX_NAMED: Final = 6
 _TAG: Final = re.compile(r"\{[{%]")
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def convert(
@@ -190,7 +189,7 @@ def _data(text: str) -> Any:
     if is_json(text):
         with suppress(ValueError):
             return parse_json(text)
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - this is the safe loader
+    return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 def guess(text: str, path: str) -> str | None:

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from promptls.convert.conversation import RESERVED, Conversation, Converted, Message, MessagePiece
 from promptls.convert.parts_template import flow
-from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS
+from promptls.dialects.opencompass.vocabulary import CHAT_ROLES, DIALOGUE_KEYS
 from promptls.text.errors import UserError
 
-_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 _COLUMN: Final = re.compile(r"\{([^\W\d]\w*)\}")
 
 
@@ -108,7 +107,7 @@ def _turns(turns: list[Any], columns: _Columns, key: str) -> Iterator[Message]:
             role = str(turn.get("role", "HUMAN"))
             text = turn.get(key, "")
             pieces = tuple(columns.pieces(text)) if isinstance(text, str) else ()
-            yield Message(_ROLES.get(role, role.lower()), tuple(piece for piece in pieces if piece.text))
+            yield Message(CHAT_ROLES.get(role, role.lower()), tuple(piece for piece in pieces if piece.text))
 
 
 def _lost(infer: Mapping[str, Any]) -> Iterator[str]:

@@ -28,9 +28,9 @@ from promptls.experiments.store import (
     remedy_of,
     store_exists,
 )
-from promptls.security.files import MAX_BYTES, is_file
+from promptls.security.files import is_file
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.filenames import file_name_problem
+from promptls.text.filenames import MAX_BYTES, file_name_problem
 
 Header: TypeAlias = dict[str, Any]
 """The manifest of a run before its first row, without results."""

@@ -24,13 +24,13 @@ from promptls.workspace.python_functions import functions_in
 from promptls.workspace.settings import (
     LONG_QUOTES,
     TABLE_HEADER,
+    TOML_NAME,
     TomlReader,
     TooLargeTomlError,
     root_of,
 )
 from promptls.workspace.snapshot import Snapshot
 
-_NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
 _WORD: Final = re.compile(r"[\w-]*")
 _IN_STRING: Final = re.compile(r"[^\"'\r\n]*")
 
@@ -65,7 +65,7 @@ def place_in(text: str, offset: int, root: Keys) -> TomlPlace | None:
 
 def names_in(text: str) -> Keys:
     """Return the names in a table's header or a dotted key."""
-    return tuple(next(filter(None, match.groups()), "") for match in _NAME.finditer(text))
+    return tuple(next(filter(None, match.groups()), "") for match in TOML_NAME.finditer(text))
 
 
 def _place_in(text: str, offset: int) -> TomlPlace | None:

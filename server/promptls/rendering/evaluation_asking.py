@@ -33,7 +33,7 @@ from promptls.dialects.opencompass.meta_template import (
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt, PromptList, Row
 from promptls.dialects.opencompass.prompt_templates import PromptTemplate, select_rows
 from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, Vectors
-from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS
+from promptls.dialects.opencompass.vocabulary import CHAT_ROLES, DIALOGUE_KEYS
 from promptls.embeddings import minilm
 from promptls.embeddings.language_model import NAME, embedded_scorer
 from promptls.rendering.job import plain
@@ -176,10 +176,6 @@ def _examples(evaluation: EvaluationConfig) -> int:
 def _labels(evaluation: EvaluationConfig) -> tuple[Any, ...]:
     labels = evaluation.ice.labels if isinstance(evaluation.ice, PromptTemplate) else None
     return () if labels is None or DIALOGUE_KEYS.keys() >= set(labels) else labels
-
-
-CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
-"""The roles of the chat format, by the roles of meta templates for APIs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,6 @@ _MEGABYTE: Final = 1 << 20
 _MAX_JSON_BYTES: Final = 32 * _MEGABYTE
 _MAX_YAML_BYTES: Final = 2 * _MEGABYTE
 """Reading more would cause a noticeable delay while typing."""
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,7 +493,7 @@ def samples_in(file: Path) -> Any:
         if (error := compose(text, Span, lambda _span: False).error) is not None:
             place = FilePlace(file, *line_column(line_starts(text), min(error.offset, len(text))))
             raise UserError(_invalid(error.message), place)
-        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
+        loaded = yaml.load(text, Loader=yaml.CSafeLoader)
         if is_boundless(loaded):
             raise ValueError("a value holds itself through an alias (`*name`)")  # noqa: TRY301  (as above)
         return loaded  # noqa: TRY300  (as above)

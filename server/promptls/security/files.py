@@ -25,13 +25,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, TextIO, TypeAlias, TypeVar, cast
 
 from promptls.facts import Reads, note, repeatable
+from promptls.text.filenames import MAX_BYTES
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
-MAX_BYTES: Final = 20_000_000
-"""The default size limit of `read_bytes` and `read_text`."""
 _MAX_LINKS: Final = 40
 _PIECE: Final = 1 << 18
 _IS_WINDOWS: Final = os.name == "nt"

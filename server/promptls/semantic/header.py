@@ -292,7 +292,6 @@ def example_fact(
 
 
 _BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +401,7 @@ def _read(text: str, begin: int, base: int, end: int, growth: _Growth) -> Declar
         )
         return Declarations(Span(begin, end), problems=(problem,))
     try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506  (it is the safe loader)
+        data = yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         problem = unreadable(error, text, composed.root.span, base)
         return Declarations(Span(begin, end), composed.root, problems=(problem,))

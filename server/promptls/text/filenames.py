@@ -13,7 +13,7 @@ import zlib
 from typing import Final
 
 MAX_BYTES: Final = 20_000_000
-"""The maximum unpacked size of one file."""
+"""The maximum size of a file that is read, packed and unpacked: no prompt is that long."""
 
 
 def is_json_file(path: str) -> bool:

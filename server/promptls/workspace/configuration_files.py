@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from promptls.security.files import current_scope, is_file, join_path, read_text, reading_within, scope_of
-from promptls.workspace.disk import MAX_BYTES
 from promptls.workspace.settings import ProjectFile, find_project
 
 _PYTHON: Final = ".py"
@@ -48,8 +47,8 @@ class ConfigurationFiles:
             if installed is not None:
                 # The user has installed the package, so it may be read even if the workspace is not trusted.
                 with reading_within(lambda: scope_of([installed])):
-                    return read_text(file, "utf-8-sig", limit=MAX_BYTES)
-            return read_text(file, "utf-8-sig", limit=MAX_BYTES)
+                    return read_text(file, "utf-8-sig")
+            return read_text(file, "utf-8-sig")
         except (OSError, ValueError):
             return None
 

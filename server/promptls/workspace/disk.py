@@ -19,8 +19,6 @@ ENDINGS: Final = (".yml.j2", ".yaml.j2")
 _TEMPLATE_ENDINGS: Final = (".j2", ".jinja", ".jinja2")
 MAX_KEPT: Final = 200
 """The maximum number of cached templates that are not open in an editor."""
-MAX_BYTES: Final = 20_000_000
-"""Larger files are ignored: no prompt is that long."""
 SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
 """Folders that are never searched, in addition to hidden ones."""
 
@@ -78,7 +76,7 @@ def text_on_disk(path: str) -> str | None:
     file can be used.
     """
     try:
-        return unpack_file(path, read_bytes(path, MAX_BYTES)).decode("utf-8", errors="replace")
+        return unpack_file(path, read_bytes(path)).decode("utf-8", errors="replace")
     except (OSError, ValueError):  # also for invalid file names
         return None
 
@@ -86,7 +84,7 @@ def text_on_disk(path: str) -> str | None:
 def is_utf8(path: str) -> bool:
     """Return whether the content of a file is UTF-8, as it also counts if it cannot be read at all."""
     try:
-        unpack_file(path, read_bytes(path, MAX_BYTES)).decode("utf-8")
+        unpack_file(path, read_bytes(path)).decode("utf-8")
     except UnicodeDecodeError:
         return False
     except (OSError, ValueError):
@@ -134,7 +132,7 @@ def program_paths(folder: Path) -> Iterator[str]:
     for paths in python_paths_by_folder([str(folder)]):
         for path in paths:
             try:
-                is_program = _CHECKED.search(read_bytes(path, MAX_BYTES)) is not None
+                is_program = _CHECKED.search(read_bytes(path)) is not None
             except (OSError, ValueError):
                 continue
             if is_program:

@@ -19,7 +19,7 @@ from promptls.semantic.types.assignability import (
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import PythonPlaces, argument, last_name, parse_python
 from promptls.text.positions import Span
-from promptls.workspace.disk import MAX_BYTES, python_paths_by_folder
+from promptls.workspace.disk import python_paths_by_folder
 from promptls.workspace.python_data import DataEntry, entries_of
 from promptls.workspace.python_functions import parameters_of
 from promptls.workspace.python_paths import is_get_template, literal_path, loaded_template, value_meant
@@ -96,7 +96,7 @@ def scanned_calls(
 def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
     """Return the calls in the Python file at `path`; none if it cannot be read or parsed."""
     try:
-        content = read_bytes(path, MAX_BYTES)
+        content = read_bytes(path)
     except OSError:
         return ()
     return calls_in_text(content.decode("utf-8", errors="replace"), path)

@@ -43,7 +43,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 TABLE_HEADER: Final = re.compile(r"[ \t]*\[{1,2}([^\]\r\n]*)")
-_NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+TOML_NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
 LONG_QUOTES: Final = ('"' * 3, "'" * 3)
 
 TomlKeys = tuple[str | int, ...]
@@ -93,7 +93,7 @@ def toml_names(text: str) -> Iterator[TomlName]:
 
 
 def _header_names(header: re.Match[str]) -> Iterator[Span]:
-    for levels, match in enumerate(_NAME.finditer(header.string, *header.span(1)), start=1):
+    for levels, match in enumerate(TOML_NAME.finditer(header.string, *header.span(1)), start=1):
         _check_levels(levels, match.start())
         yield Span(*match.span(match.lastindex or 0))
 

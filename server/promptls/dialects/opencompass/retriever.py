@@ -114,7 +114,8 @@ Losses: TypeAlias = Callable[[str, str], float]
 """The mean loss of a language model on the tokens of a text after those of its beginning."""
 
 DEFAULT_MODEL: Final = "all-mpnet-base-v2"
-_PLACE: Final = ("retriever",)
+HERE: Final = ("retriever",)
+"""The place of a retriever in its configuration."""
 
 
 class SentenceModel(NamedTuple):
@@ -173,7 +174,7 @@ def vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel)
             f"`ice_num` is {count}, and there are {len(known)} training rows.",
             cause="ValueError",
             said="Sample larger than population or is negative",
-            at=(*_PLACE, "ice_num"),
+            at=(*HERE, "ice_num"),
         )
     if len(chosen) < count:
         raise OpenCompassError(
@@ -181,7 +182,7 @@ def vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel)
             "at random, so they are unpredictable: lower `ice_num`, or raise `votek_k`.",
             cause="NotImplementedError",
             is_opencompass=False,
-            at=(*_PLACE, "ice_num"),
+            at=(*HERE, "ice_num"),
         )
     return chosen
 
@@ -225,7 +226,7 @@ def _matrix(texts: Sequence[str], model: SentenceModel, np: Any) -> Any:
             "There are no training rows to choose from.",
             cause="ValueError",
             said="need at least one array to stack",
-            at=_PLACE,
+            at=HERE,
         )
     return np.asarray(model.embed(texts), dtype="<f4")
 
@@ -235,7 +236,6 @@ Pick: TypeAlias = Callable[[int], list[int]]
 
 _SEED: Final = 43
 _VOTES: Final = 3
-HERE: Final = ("retriever",)
 
 
 @dataclass(frozen=True, slots=True)

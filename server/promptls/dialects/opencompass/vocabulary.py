@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from promptls.dialects import KeyFact, optional, required_key, table
 
@@ -264,6 +265,9 @@ TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
     ),
 )
 """Keys of `ice_template` and `prompt_template`."""
+
+CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
+"""The roles of the chat format, by the roles of meta templates for APIs."""
 
 DIALOGUE_KEYS: Mapping[str, KeyFact] = table(
     optional("begin", "list of items", "Items before the dialogue, often a system message."),

@@ -9,8 +9,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from promptls.dialects import KeyFact, optional, required_key, table
+
+EXPECTED_KEYS: Final = "expected_template_data_keys"
+"""The key of a part that lists names of the template data."""
 
 PART_KEYS: Mapping[str, KeyFact] = table(
     required_key(
@@ -52,7 +56,7 @@ PART_KEYS: Mapping[str, KeyFact] = table(
         ),
     ),
     optional(
-        "expected_template_data_keys",
+        EXPECTED_KEYS,
         "list of names",
         "Names that the template data must contain. Rendering fails if one is missing.",
     ),

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from promptls.dialects.prompt_poet.vocabulary import EXPECTED_KEYS
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.symbol import Occurrence
 from promptls.security.files import join_path
@@ -287,7 +288,6 @@ def _columns(file: str, text: str) -> Iterator[str]:
 
 PACKED_ENDINGS: Final = (".gz", ".parquet")
 """File name extensions of compressed data, which editors cannot change."""
-_KEY: Final = "expected_template_data_keys"
 
 
 def declared_places(template: Template, path: str, name: str) -> Iterator[Occurrence]:
@@ -333,7 +333,7 @@ def input_names(template: Template) -> frozenset[str]:
     return frozenset(key.name for key in template.declarations.inputs or ()) | template.names.input_names
 
 
-_expects: Final = summary(lambda chunk: _KEY in chunk.text, any)
+_expects: Final = summary(lambda chunk: EXPECTED_KEYS in chunk.text, any)
 """Whether a part of the piece lists the inputs that it expects."""
 
 
@@ -341,7 +341,7 @@ def _in_parts(template: Template, path: str, located: Located, name: str | None)
     if not _expects(located.chunk):
         return
     for part in chunk_items(located.chunk).parts:
-        value = part.value(_KEY)
+        value = part.value(EXPECTED_KEYS)
         for item in value.items if isinstance(value, Sequence) else ():
             text = scalar_text(item)
             if text is not None and name in {None, text}:

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.vocabulary import EXPECTED_KEYS
 from promptls.lint.analysis.declared_types import mismatch
 from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.flow.use import Compared
@@ -36,8 +37,6 @@ from promptls.workspace.contract import calls_to, certain_place, needed_shapes, 
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
-_EXPECTED_KEY: Final = "expected_template_data_keys"
-
 
 def expected_keys(template: Template) -> frozenset[str]:
     """Return the names that parts list under `expected_template_data_keys`."""
@@ -45,12 +44,12 @@ def expected_keys(template: Template) -> frozenset[str]:
 
 
 def _in_chunk(chunk: Chunk) -> frozenset[str]:
-    if _EXPECTED_KEY not in chunk.text:
+    if EXPECTED_KEYS not in chunk.text:
         return frozenset()
     return frozenset(
         text
         for part in chunk_items(chunk).parts
-        if isinstance(node := part.value(_EXPECTED_KEY), Sequence)
+        if isinstance(node := part.value(EXPECTED_KEYS), Sequence)
         for item in node.items
         if (text := scalar_text(item)) is not None
     )

@@ -27,7 +27,8 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import contract_of, names_handed_on, targets
 
-_OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
+OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
+"""The kinds of bindings besides `set`."""
 MIN_LENGTH: Final = 3
 """The minimum length of a name for it to be considered a typo."""
 _ABOUT_PRESENCE: Final = frozenset({"default", "d", "defined", "undefined"})
@@ -146,7 +147,7 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
     These are the namespaces that the file does not pass on as a whole, and that no other file can see.
     """
     names = file.template.names
-    owners = names.bound_names("set") - union([names.bound_names(kind) for kind in _OTHER_BINDINGS])
+    owners = names.bound_names("set") - union([names.bound_names(kind) for kind in OTHER_BINDINGS])
     if not owners or not has_attribute_uses(file.chunks) or file.template.has_broken_tags:
         return
     written_here, read_here, needed_here = (facts(file.chunks) for facts in (_written, _read, _needed))

@@ -115,8 +115,6 @@ class SettingsFindings:
         }
 
 
-log = logging.getLogger(__name__)
-
 ROW_CODE: Final = "failing-row"
 _MAX_ANSWER: Final = 200
 
@@ -246,8 +244,6 @@ class DataFindings:
             "end": {"line": last, "character": width},
         }
 
-
-log = logging.getLogger(__name__)
 
 _ENDING: Final = ".py"
 _PAUSE_SECONDS: Final = 0.3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -90,7 +90,6 @@ def _is_opening(text: str, place: int) -> bool:
     return _BEGINS.search(text, max(place - _MAX_INDENT, 0), place) is not None
 
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH: Final = 100
 """The maximum nesting depth; libyaml crashes the process at about 30,000 levels."""
 _MAX_NODES: Final = 1_000_000
@@ -222,11 +221,11 @@ def is_one_entry(text: str) -> bool:
 def _compose(text: str) -> yaml.Node | None:
     """Return the tree of libyaml, also for JSON with characters escaped as surrogate pairs."""
     try:
-        return yaml.compose(text, Loader=_Loader)
+        return yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         if error.problem != REFUSED_ESCAPE or not is_json(text):
             raise
-    node = yaml.compose(readable_json(text), Loader=_Loader)
+    node = yaml.compose(readable_json(text), Loader=yaml.CSafeLoader)
     join_surrogates(node)
     return node
 

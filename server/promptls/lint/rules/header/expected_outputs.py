@@ -96,6 +96,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
 from typing import Any, Final, NamedTuple
 
+from promptls.dialects.prompt_poet.vocabulary import EXPECTED_KEYS
 from promptls.dialects.ragas.saved_prompt_checks import Keys, keys_in, odd_inner_keys
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.fixes.misspellings import misspelled
@@ -111,8 +112,6 @@ from promptls.text.errors import parse_json
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.contract import contract_of, function_names
-
-_KEY: Final = "expected_template_data_keys"
 
 
 class _Expecting(NamedTuple):
@@ -203,12 +202,12 @@ def _problem_of(file: File, name: str) -> str:
 @chunk_fact
 def _expecting(chunk: Chunk) -> tuple[_Expecting, ...]:
     """Return the parts of a chunk with a literal list of expected keys."""
-    if _KEY not in chunk.text:
+    if EXPECTED_KEYS not in chunk.text:
         return ()
     found = []
     parts = chunk_items(chunk).parts
     for index, part in enumerate(parts):
-        entry = part.entry(_KEY)
+        entry = part.entry(EXPECTED_KEYS)
         node = entry.value if entry else None
         if entry is None or not isinstance(node, Sequence):
             continue
