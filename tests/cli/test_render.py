@@ -99,6 +99,17 @@ def test_a_prompt_that_does_not_render_is_shown_with_its_place(
     assert "\n  at b.yml.j2:3\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["render", "ask", "tokens", "truncate"])
+def test_a_tag_that_nothing_closes_is_named_where_it_opens(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (folder / "b.yml.j2").write_text("- name: a\n  {% if \n  content: |\n    {{ text }}\n  {% endif %}\n")
+    assert main([command, "b.yml.j2"]) == 1
+    shown = capsys.readouterr().err
+    assert "expected `%}`: this tag is opened by `{%` and nothing closes it" in shown
+    assert "at b.yml.j2:2\n" in shown
+
+
 def test_a_function_that_nobody_provides_is_stood_in_for_and_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from promptls.models.openai_compatible import schema_form
 from promptls.preview import preview_wire
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob, plain
-from promptls.rendering.make import job_for
+from promptls.rendering.make import at_syntax_error, job_for
 from promptls.rendering.outcome import PackedMap, RenderedPart, RenderFailure, Rendering, rows_of
 from promptls.rendering.samples import (
     Sample,
@@ -64,7 +64,7 @@ def preview_result(
         "files": files,
         "viewer": viewer_json(made, made.sample),
         "rendering": rendering,
-        "failure": failure_json(made.failure) if made.failure else None,
+        "failure": failure_json(at_syntax_error(snapshot, made.failure)) if made.failure else None,
     }
 
 

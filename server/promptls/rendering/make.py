@@ -215,6 +215,8 @@ async def render_file(
         job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
         job = replace(job, encoding=encoding or job.encoding, counts=encoding != NOT_COUNTED)
         outcome = _at_its_name(await (render or worker.render)(job), job.path)
+        if isinstance(outcome, RenderFailure):
+            outcome = at_syntax_error(snapshot, outcome)
     if encoding == NOT_COUNTED:
         return FileRendering(job, chosen, outcome)
     texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
@@ -250,6 +252,20 @@ _MAX_SECONDS: Final = 3.0
 """The time limit for trying samples; the result covers those tried until then."""
 _MAX_ROWS: Final = 30
 """The maximum number of rows in the ranges of parts."""
+
+
+def at_syntax_error(snapshot: Snapshot, failure: RenderFailure) -> RenderFailure:
+    """Return the failure; in a file whose Jinja has syntax errors, with the first one that is reported there.
+
+    Jinja itself names only what it did not expect, which may be lines below an unclosed tag.
+    """
+    template = snapshot.template(failure.path or "")
+    problems = template.syntax_problems if template is not None else ()
+    first = next((problem for problem in problems if problem.language == "jinja"), None)
+    if template is None or first is None:
+        return failure
+    line = template.source.line_column(first.span.start).line
+    return replace(failure, message=f"{first.message[:1].upper()}{first.message[1:]}.", line=line)
 
 
 async def weigh(
