@@ -41,7 +41,7 @@ async def test_a_fix_is_a_command_after_which_the_server_asks_for_the_edit(
     offered = await actions(wire, uri)
     assert answer["result"]["capabilities"]["codeActionProvider"] is True
     (title,) = (each for each in offered if "Change to" in each)
-    assert "Declare the input `txt`" in offered
+    assert "Add `txt` to `input_keys`" in offered
 
     command = offered[title]
     wire.send(

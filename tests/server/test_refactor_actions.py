@@ -146,3 +146,13 @@ async def test_an_empty_file_can_begin_with_a_prompt(editor: Editor) -> None:
 
 async def test_an_empty_file_of_another_name_is_left_alone(editor: Editor) -> None:
     assert await actions(editor, editor.open("notes.txt", "\n"), "|\n") == []
+
+
+async def test_a_fix_and_a_refactoring_that_do_the_same_are_one_action(editor: Editor) -> None:
+    uri = editor.open("a.yml.j2", "{#---\ninput_keys: [language]\n---#}\n" + PROMPT)
+    await editor.rules(uri, ["undeclared-input"])
+
+    titles = [action.title for action in await actions(editor, uri, "{{ |question")]
+
+    assert titles.count("Add `question` to `input_keys`") == 1
+    assert not [title for title in titles if title.startswith("Declare")]

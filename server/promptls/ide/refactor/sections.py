@@ -401,7 +401,10 @@ def declare_input(place: RefactorSelection) -> Offer | None:
         project = place.snapshot.project(place.path).settings
         context = File(place.snapshot, place.path, template, place.kind, project)
         fixes = added_input(context, name)
-        return Offer(title, "refactor.rewrite", lambda: Change(fixes[0].edits)) if fixes else None
+        if not fixes:
+            return None
+        # The title of the quick fix, so that a finding with this fix is not offered the same change twice.
+        return Offer(fixes[0].title, "refactor.rewrite", lambda: Change(fixes[0].edits))
     if template.header is None:
         if place.kind is not Kind.PARTS:
             return None

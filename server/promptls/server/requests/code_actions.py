@@ -60,7 +60,9 @@ def code_action(
             edit = workspace_edit(context, path, template.source, edits)
             found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
     if only or not by_itself:
-        found += refactor_actions(context, path, within, only)
+        titles = {action.title for action in found}
+        refactorings = refactor_actions(context, path, within, only)
+        found += (action for action in refactorings if action.title not in titles)
     if not (by_itself and params.range.start.line > 0):
         found += _command_actions(context, runs, params.text_document.uri, path, within.start, only)
     return in_form(context, path, found)
