@@ -22,7 +22,6 @@ from promptls.datasets.dataset_files import Row as DatasetRow
 from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
-from promptls.rendering.placeholder_roles import set_roles
 from promptls.security.files import (
     FileTooLargeError,
     cached_by_file,
@@ -33,7 +32,9 @@ from promptls.security.files import (
 )
 from promptls.semantic.evaluation_file import evaluation_of, fields_in, scalars_in
 from promptls.semantic.flow.conditions import compared_values
+from promptls.semantic.flow.paths import Each
 from promptls.semantic.kind import Kind
+from promptls.semantic.printed_inputs import printed_roles
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk
@@ -356,11 +357,32 @@ def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
     }
     for each in map(snapshot.template, snapshot.included(path)):
         if each is not None:
-            set_roles(each, data)
+            _set_roles(each, data)
     if template and template.kind is Kind.EVALUATION:
         for column in columns_of(template):
             data.setdefault(column, placeholder(column, Shape(), {}))
     return Sample(PLACEHOLDERS, source, data, "placeholders")
+
+
+_ROLES: Final = ("user", "assistant")
+
+
+def _set_roles(template: Template, data: dict[str, Any]) -> None:
+    """Replace the texts in `data` that are roles of parts; those in a list alternate, as in a chat."""
+    for _, path in printed_roles(template):
+        _set_role(data, [step.key for step in path], _ROLES[0])
+
+
+def _set_role(value: Any, keys: Sequence[object], role: str) -> None:
+    first, *others = keys
+    if first is Each.ELEMENT and isinstance(value, list) and others:
+        for number, element in enumerate(value):
+            _set_role(element, others, _ROLES[number % len(_ROLES)])
+    elif isinstance(value, dict) and first in value:
+        if others:
+            _set_role(value[first], others, role)
+        elif str(value[first]).startswith("<"):  # not what a declaration says
+            value[first] = role
 
 
 _MAX_BRANCHES: Final = 8

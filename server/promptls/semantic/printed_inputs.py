@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from promptls.semantic.flow.analysis import FlowAnalysis
-from promptls.semantic.flow.paths import SAME_LIST, Each, Step
+from promptls.semantic.flow.paths import SAME_LIST, Each, Path, Step
 from promptls.semantic.flow.read_keys import key_path_of
+from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
 from promptls.semantic.parts import block_indent, chunk_contents, tags_in
 from promptls.semantic.template import Template
@@ -31,6 +33,7 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.yaml.nodes import Scalar
 from promptls.text.positions import Span
 
 _PASSING: Final = frozenset(
@@ -223,6 +226,35 @@ def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
             break
         shape = shape.key(key) if key else element_of(shape)
     return shape.kind if shape is not None else "unknown"
+
+
+def printed_roles(template: Template) -> Iterator[tuple[Span, Path]]:
+    """Yield the paths to the values that the role of a part reads, each with the span of the role."""
+    spans = [
+        value.span.shifted(start)
+        for start, part in template.parts
+        if isinstance(value := part.value("role"), Scalar) and value.dynamic
+    ]
+    if not spans:
+        return
+    starts = [span.start for span in spans]
+    for use in resolved_uses(template):
+        index = bisect_right(starts, use.span.start) - 1
+        if index >= 0 and use.span.end <= spans[index].end:
+            yield spans[index], use.path
+
+
+def values_at(data: Any, path: Path) -> Iterator[Any]:
+    """Yield the values in a sample's data at a path from a variable."""
+    if not path:
+        yield data
+        return
+    key = path[0].key
+    if key in {Each.ELEMENT, Each.INDEX}:
+        for element in data if isinstance(data, list) else ():
+            yield from values_at(element, path[1:])
+    elif isinstance(data, dict) and key in data:
+        yield from values_at(data[key], path[1:])
 
 
 def _printed(chunk: Chunk) -> Iterator[PrintedInput]:

@@ -42,9 +42,9 @@ from promptls.lint.analysis.unmatched_names import declared_names, given_names, 
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import colon_end
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
-from promptls.rendering.placeholder_roles import printed_roles, values_at
 from promptls.semantic.flow.paths import Path, Step
 from promptls.semantic.parts import Part, chunk_items, written_span
+from promptls.semantic.printed_inputs import printed_roles, values_at
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text, scalar_text
