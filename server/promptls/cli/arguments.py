@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -125,33 +126,41 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> frozenset[str]:
-    """Return the names of the rules to report: the selected ones, or all, except the ignored ones.
+@dataclass(frozen=True, slots=True)
+class ChosenRules:
+    """The rules to report: the selected ones, or all if that is None, except the ignored ones."""
 
-    Each argument contains names separated by commas. Raises UsageError for an unknown rule, and if no rules
-    remain.
+    selected: tuple[str, ...] | None
+    ignored: tuple[str, ...]
+
+    def __contains__(self, name: object) -> bool:
+        return (self.selected is None or name in self.selected) and name not in self.ignored
+
+
+def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> ChosenRules:
+    """Return the rules to report; each argument contains names separated by commas.
+
+    Raises UsageError for an unknown rule, and if no rules remain.
     """
-    from promptls.lint.rules import rule_modules
-
-    selected = frozenset(rule_modules()) if select is None else _rule_names("--select", select)
-    left = selected - (_rule_names("--ignore", ignore) if ignore is not None else frozenset())
-    if not left:
+    selected = None if select is None else _rule_names("--select", select)
+    ignored = () if ignore is None else _rule_names("--ignore", ignore)
+    if selected is not None and {*selected} <= {*ignored}:
         raise UsageError("`--ignore` excludes every rule that `--select` names", remedy="name another rule")
-    return left
+    return ChosenRules(selected, ignored)
 
 
-def _rule_names(option: str, values: Iterable[str]) -> frozenset[str]:
-    from promptls.lint.rules import rule_modules
+def _rule_names(option: str, values: Iterable[str]) -> tuple[str, ...]:
+    from promptls.lint.registry import RULES_BY_NAME
 
     names = [name for value in values for part in value.split(",") if (name := part.strip())]
     if not names:
         raise UsageError(f"`{option}` names no rule", remedy="`promptls rules` lists them")
     for name in names:
-        if name not in rule_modules():
-            near = nearest(name, rule_modules())
+        if name not in RULES_BY_NAME:
+            near = nearest(name, RULES_BY_NAME)
             remedy = f"did you mean `{near}`?" if near else "`promptls rules` lists them"
             raise UsageError(f"`{option}` names `{name}`, and there is no such rule", remedy=remedy)
-    return frozenset(names)
+    return tuple(sorted({*names}))
 
 
 def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:

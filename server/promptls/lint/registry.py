@@ -1,17 +1,19 @@
-"""All rules by name, found by scanning the packages of `lint/rules`."""
+"""All rules by name, of the modules in the packages of `lint/rules`."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
-from promptls.lint.rule import Rule
-from promptls.lint.rules import rule_modules
+from promptls.lint import rules
+from promptls.lint.rule import Rule, defined_rules
 
-_LOADED: Final = [rule for name in {*rule_modules().values()} for rule in vars(import_module(name)).values()]
+for _file in Path(rules.__path__[0]).glob("*/[!_]*.py"):
+    import_module(f"{rules.__name__}.{_file.parent.name}.{_file.stem}")
 
-RULES: Final = tuple(sorted({each for each in _LOADED if isinstance(each, Rule)}, key=lambda rule: rule.name))
+RULES_BY_NAME: Final[dict[str, Rule]] = dict(sorted(defined_rules.items()))
+"""All rules by name, sorted."""
+
+RULES: Final = tuple(RULES_BY_NAME.values())
 """All rules, sorted by name."""
-
-RULES_BY_NAME: Final[dict[str, Rule]] = {rule.name: rule for rule in RULES}
-"""All rules by name."""

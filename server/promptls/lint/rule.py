@@ -178,6 +178,10 @@ class Rule:
         return self.page.partition("\n")[0].rstrip(".")
 
 
+defined_rules: Final[dict[str, Rule]] = {}
+"""The rules of the modules that are loaded, by name."""
+
+
 def rule(
     *,
     severity: Severity,
@@ -185,8 +189,14 @@ def rule(
     needs: Literal["rendering", "runs"] | None = None,
     since: str = "0.1.0",
 ) -> Callable[[Check], Rule]:
-    """Make a rule of a function, which `lint.registry` finds by this decorator."""
-    return lambda check: Rule(check, severity, kinds, needs, since)
+    """Make a rule of a function, and add it to `defined_rules`."""
+
+    def decorate(check: Check) -> Rule:
+        made = Rule(check, severity, kinds, needs, since)
+        defined_rules[made.name] = made
+        return made
+
+    return decorate
 
 
 @cache

@@ -19,6 +19,7 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
+    from promptls.cli.arguments import ChosenRules
     from promptls.cli.check_cache import CheckCache
     from promptls.cli.checked import Baseline, BaselineEntry, Checked, CheckedFile, CheckedFiles
     from promptls.cli.chosen_files import ChosenFiles
@@ -159,13 +160,13 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(checked.failed())
 
 
-def _cache(chosen: ChosenFiles, rules: frozenset[str], *, renders: bool) -> CheckCache:
+def _cache(chosen: ChosenFiles, rules: ChosenRules, *, renders: bool) -> CheckCache:
     from promptls.cli.check_cache import CheckCache
 
-    return CheckCache(chosen.snapshot, [*sorted(rules), f"renders: {renders}"])
+    return CheckCache(chosen.snapshot, [str(rules), f"renders: {renders}"])
 
 
-def _fixed(chosen: ChosenFiles, found: CheckedFiles, rules: frozenset[str]) -> list[FixedFile]:
+def _fixed(chosen: ChosenFiles, found: CheckedFiles, rules: ChosenRules) -> list[FixedFile]:
     """Return the files with the fixes of the rules applied."""
     # These import much that a check without fixes does not need.
     from promptls.ide.code_actions import fix_file

@@ -36,8 +36,7 @@ from typing import Final
 
 from promptls.lint.analysis.suppression import LISTED_NAME, chunk_suppressions
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, each_chunk, rule
-from promptls.lint.rules import rule_modules
+from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, defined_rules, each_chunk, rule
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk
 from promptls.text.positions import Span
@@ -73,11 +72,10 @@ def invalid_suppression(chunk: Chunk) -> Iterator[Finding]:
 
 def _unknown(listed: str, start: int) -> Iterator[Finding]:
     """Yield the unknown rule names in a list that begins at `start`."""
-    known = rule_modules()
     for name in LISTED_NAME.finditer(listed):
-        if name.group() not in known:
+        if name.group() not in defined_rules:
             span = Span(*name.span()).shifted(start)
-            yield misspelled(span, f"there is no rule `{name.group()}`", name.group(), known)
+            yield misspelled(span, f"there is no rule `{name.group()}`", name.group(), defined_rules)
 
 
 def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
