@@ -64,8 +64,6 @@ _MARKS: Final = (
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _MODEL_KEYS: Final = ("type", "meta_template", "batch_size", "max_out_len", "max_seq_len", "run_cfg")
 """The keys of a model whose values are checked."""
-_ABOUT_KEYS: Final = frozenset({unknown_evaluation_key.name, invalid_evaluation_prompt.name})
-"""The rules that report the keys of a prompt."""
 _MAX_PROMPTS: Final = 400
 _MAX_EVALUATORS: Final = 4
 """How deep evaluators contain others."""
@@ -94,28 +92,38 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     positions = PositionMap(tree.places, module)
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
-    found = dict.fromkeys(_found_in_prompts(prompts, interpreter, positions, project))
-    spans = {each.span for each in found if each.rule == unknown_field.name}
-    blind = [each for each in _blind_judges(names, positions) if each.span not in spans]
-    found.update(_of(unknown_field, blind, project))
-    spans = {each.span for each in found if each.rule in _ABOUT_KEYS}
-    problems = [each for each in program_problems(tree, names, interpreter) if each.span not in spans]
-    # One report for a place: the first is the most specific one.
-    wrong = [*{each.span: each for each in reversed(problems)}.values()]
-    if not any(each.rule == invalid_ppl_template.name for each in found):
+    in_prompts = [*_found_in_prompts(prompts, interpreter, positions, project)]
+    judges = _of(unknown_field, _blind_judges(names, positions), project)
+    in_prompts += _elsewhere(judges, _spans(in_prompts, unknown_field))
+    in_program = [*program_problems(tree, names, interpreter), *class_problems(tree, files)]
+    if not _spans(in_prompts, invalid_ppl_template):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
-        wrong += hidden_options(tree)
-    spans = {each.span for each in wrong}
-    wrong += [each for each in class_problems(tree, files) if each.span not in spans]
-    _drop_consequences(found, wrong, text)
+        in_program += hidden_options(tree)
+    keys = _spans(in_prompts, unknown_evaluation_key, invalid_evaluation_prompt)
+    in_program = [*_elsewhere(in_program, keys)]
     absent = [*absent_names(interpreter, tree), *absent_classes(tree, files)]
-    if not prompts and not interpreter.missing and not wrong and not absent:
+    if not (prompts or interpreter.missing or in_program or absent):
         return None
-    found.update(_of(unknown_evaluation_key, wrong, project))
     is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
-    missing = [*absent, *missing_imports(interpreter, tree, is_empty=is_empty)]
-    found.update(_of(unresolved_import, missing, project))
-    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+    imports = [*absent, *missing_imports(interpreter, tree, is_empty=is_empty)]
+    found = (
+        *_without_consequences(in_prompts, in_program, text),
+        *_of(unknown_evaluation_key, in_program, project),
+        *_of(unresolved_import, imports, project),
+    )
+    return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.span, finding.rule)))
+
+
+def _spans(findings: Iterable[Finding], *rules: Rule) -> set[Span]:
+    """Return the spans of the findings of the rules."""
+    names = {rule.name for rule in rules}
+    return {each.span for each in findings if each.rule in names}
+
+
+def _elsewhere(findings: Iterable[Finding], reported: set[Span]) -> Iterable[Finding]:
+    """Return the first finding at each span that is not `reported`; it is the most specific one."""
+    first = {each.span: each for each in reversed([*findings]) if each.span not in reported}
+    return reversed(first.values())
 
 
 def _read(text: str, interpreter: Interpreter) -> tuple[ast.Module, Names] | None:
@@ -131,12 +139,10 @@ def _read(text: str, interpreter: Interpreter) -> tuple[ast.Module, Names] | Non
             return None
 
 
-def _of(rule: Rule, findings: Iterable[Finding], project: Project) -> dict[Finding, None]:
+def _of(rule: Rule, findings: Iterable[Finding], project: Project) -> list[Finding]:
     """Return the findings as those of a rule; nothing if the project's settings disable it."""
     severity = severity_of(rule, project)
-    if severity is None:
-        return {}
-    return {each.of(rule.name, each.severity or severity): None for each in findings}
+    return [each.of(rule.name, each.severity or severity) for each in findings] if severity else []
 
 
 def _found_in_prompts(
@@ -157,23 +163,28 @@ def _found_in_prompts(
             yield from _found(written, project, positions)
 
 
-def _drop_consequences(found: dict[Finding, None], wrong: list[Finding], text: str) -> None:
-    """Remove the findings at the key of a wrong value, and about fields that another finding explains.
+def _without_consequences(
+    in_prompts: Iterable[Finding], in_program: Iterable[Finding], text: str
+) -> Iterator[Finding]:
+    """Yield the findings in prompts that no finding in the program explains.
 
-    It is about the text of a field, which lacks its `f`, or about its column, which lacks a comma.
+    One explains those at the key of its value, and those about a field inside of its text, which lacks an
+    `f`, or about a column that it names, behind which a comma is missing.
     """
-    starts = {each.span.start for each in wrong}
-    for finding in [*found]:
-        span = finding.span
-        is_at_key = span.end + len("=") in starts
-        name = text[span.start : span.end].strip("{}")
-        is_field = finding.rule == unknown_field.name and any(
-            (each.span.start < span.start and span.end < each.span.end)
-            or re.search(rf"[\"']{re.escape(name)}[\"']", text[each.span.start : each.span.end])
-            for each in wrong
+    spans = [each.span for each in in_program]
+    values = {span.start for span in spans}
+    for finding in in_prompts:
+        start, end = finding.span
+        quoted = re.compile(rf"[\"']{re.escape(text[start:end].strip('{}'))}[\"']")
+        is_explained = end + len("=") in values or (
+            finding.rule == unknown_field.name
+            and any(
+                (span.start < start and end < span.end) or quoted.search(text, span.start, span.end)
+                for span in spans
+            )
         )
-        if is_at_key or is_field:
-            del found[finding]
+        if not is_explained:
+            yield finding
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
