@@ -76,8 +76,10 @@ _MIN_DATASET_KEYS: Final = 2
 def program_problems(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
     """Yield wrong and repeated keys, missing commas, undefined names, and values of the wrong kind."""
     yield from _wrong_keys(tree)
-    yield from _in_parts(tree)
+    yield from _foreign_roles(tree)
+    yield from _models_without_class(tree)
     yield from _repeated_keys(tree)
+    yield from _repeated_labels(tree)
     yield from _joined_texts(tree)
     yield from _undefined_names(tree, names, interpreter)
     missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
@@ -97,27 +99,27 @@ def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
     named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
     evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
     inferences = _inferences(tree, variables)
-    typed = {id(keyword.value): keyword.arg for keyword in tree.keywords}
-    tables = {id(each) for node in tree.all_of(ast.Dict) for each in node.values}
+    owners = {id(keyword.value): keyword.arg for keyword in tree.keywords}
+    # The values of a table become datasets in a loop, which may add keys.
+    in_tables = {id(each) for node in tree.all_of(ast.Dict) for each in node.values}
     for node in tree.mappings:
         keys = {keyword.arg for keyword in node.keywords}
-        is_dataset = len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS
-        if is_dataset or id(node) in evaluations:
-            what, known = ("a dataset", DATASET_KEYS) if is_dataset else ("an evaluation", OF_EVALUATION)
-            typos = [*_typos(node, what, known, tree.places)]
+        what, known = "", tuple[str, ...]()
+        if len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS:
+            what, known = "a dataset", DATASET_KEYS
+        elif id(node) in evaluations:
+            what, known = "an evaluation", OF_EVALUATION
         elif id(node) in inferences:
-            typos = [*_typos(node, "an `infer_cfg`", ("inferencer",), tree.places)]
-        else:
-            typos = []
-        typos = typos or [*_misspelled_keys(node, tree.places)]
+            what, known = "an `infer_cfg`", ("inferencer",)
+        typos = [*_typos(node, what, known, tree.places)] or [*_misspelled_keys(node, tree.places)]
         yield from typos
-        if typos or None in keys or id(node) in tables:
-            continue  # The values of a table become datasets in a loop, which may add keys.
-        missing = _missing_key(
-            keys, typed.get(id(node)), is_inference=id(node) in inferences, is_excerpt=tree.is_excerpt
-        )
-        if missing is not None and missing[0] not in tree.keys_set_later:
-            yield Finding(tree.span(node.func), missing[1], severity="error")
+        if not typos and None not in keys and id(node) not in in_tables:
+            is_inference = id(node) in inferences
+            missing = _missing_key(
+                keys, owners.get(id(node)), is_inference=is_inference, is_excerpt=tree.is_excerpt
+            )
+            if missing is not None and missing[0] not in tree.keys_set_later:
+                yield Finding(tree.span(node.func), missing[1], severity="error")
 
 
 def _missing_key(
@@ -168,25 +170,30 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
             yield Finding.suggest(places.span(keyword), message, meant[0], preferred=True, severity=severity)
 
 
-def _in_parts(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield models without a class, and foreign roles."""
+def _foreign_roles(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the `pred_role` of other libraries, and typos of `BOT`."""
+    if "RawPromptTemplate" in tree.text:
+        return  # Messages have roles such as `assistant`.
     texts = Counter(text.upper() for node in tree.all_of(ast.Constant) if (text := text_of(node)) is not None)
-    is_whole = any((node.module or "").startswith("opencompass.") for node in tree.imports)
-    has_messages = "RawPromptTemplate" in tree.text  # with roles such as `assistant`
     for name, value in tree.named_values:
-        if name == "pred_role" and not has_messages and isinstance(value, ast.Constant):
-            role = str(value.value).upper()
-            is_meant = ROLE_SYNONYMS.get(role) == "BOT" or (role != "BOT" and is_typo(role, "BOT"))
-            if is_meant and texts[role] == 1:
-                message = f"answers are in the turns of `BOT`, and `{value.value!s}` is no role of dialogues"
-                fix = Fix("Change to `BOT`", (Edit(tree.span(value), '"BOT"'),), preferred=True)
-                yield Finding(tree.span(value), message, (fix,), severity="warning")
-        models = value.elts if name == "models" and isinstance(value, ast.List) else []
-        for model in models if is_whole and "type" not in tree.keys_set_later else ():
+        role = str(value.value) if name == "pred_role" and isinstance(value, ast.Constant) else "BOT"
+        known = role.upper()
+        is_meant = ROLE_SYNONYMS.get(known) == "BOT" or is_typo(known, "BOT")
+        if known != "BOT" and is_meant and texts[known] == 1:
+            message = f"answers are in the turns of `BOT`, and `{role}` is no role of dialogues"
+            fix = Fix("Change to `BOT`", (Edit(tree.span(value), '"BOT"'),), preferred=True)
+            yield Finding(tree.span(value), message, (fix,), severity="warning")
+
+
+def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:
+    is_whole = any((node.module or "").startswith("opencompass.") for node in tree.imports)
+    if not is_whole or "type" in tree.keys_set_later:
+        return
+    for name, value in tree.named_values:
+        for model in value.elts if name == "models" and isinstance(value, ast.List) else ():
             keys = {each.arg for each in model.keywords} if isinstance(model, ast.Call) else {None}
-            if isinstance(model, ast.Call) and is_mapping(model) and not keys & {"type", None}:
-                message = "a model needs a `type`, its class"
-                yield Finding(tree.span(model.func), message, severity="error")
+            if isinstance(model, ast.Call) and is_mapping(model) and keys.isdisjoint({"type", None}):
+                yield Finding(tree.span(model.func), "a model needs a `type`, its class", severity="error")
 
 
 def _inferences(tree: ConfigurationTree, variables: Mapping[str, ast.expr]) -> set[int]:
@@ -215,24 +222,28 @@ def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlac
 
 
 def _repeated_keys(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the repeated keys of a call, and repeated labels of a template, of which the last one counts."""
-    for node in tree.nodes:
-        if isinstance(node, ast.Call):
-            times = Counter(keyword.arg for keyword in node.keywords if keyword.arg is not None)
-            for keyword in node.keywords:
-                if keyword.arg is not None and times[keyword.arg] > 1:
-                    times[keyword.arg] = 0
-                    is_literal = tree.text.startswith("{", tree.span(node).start)
-                    why = "and the first value is lost" if is_literal else "which Python refuses"
-                    message = f"`{keyword.arg}` is there twice, {why}"
-                    yield Finding(tree.span(keyword), message, severity="error")
-        labels = node.value if isinstance(node, ast.keyword) and node.arg == "template" else None
+    """Yield the first of the repeated keys of a call, of which the last one counts."""
+    for node in tree.all_of(ast.Call):
+        times = Counter(keyword.arg for keyword in node.keywords)
+        for keyword in node.keywords:
+            if keyword.arg is not None and times.pop(keyword.arg, 0) > 1:
+                is_literal = tree.text.startswith("{", tree.span(node).start)
+                why = "and the first value is lost" if is_literal else "which Python refuses"
+                message = f"`{keyword.arg}` is there twice, {why}"
+                yield Finding(tree.span(keyword), message, severity="error")
+
+
+def _repeated_labels(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the repeated labels of a template, of which the last one counts."""
+    for keyword in tree.keywords:
+        labels = keyword.value if keyword.arg == "template" else None
         seen = set()
         for key in labels.keys if isinstance(labels, ast.Dict) else ():
-            if isinstance(key, ast.Constant) and key.value in seen:
-                message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
-                yield Finding(tree.span(key), message, severity="error")
-            seen.add(key.value if isinstance(key, ast.Constant) else None)
+            if isinstance(key, ast.Constant):
+                if key.value in seen:
+                    message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
+                    yield Finding(tree.span(key), message, severity="error")
+                seen.add(key.value)
 
 
 def _joined_texts(tree: ConfigurationTree) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ _OLD_NAMES: Final[Mapping[str, str]] = {
 _SCORES: Final = frozenset({"single_turn_score", "single_turn_ascore"})
 _CHANGES: Final = frozenset({"extend", "insert", "update", "setdefault", "pop", "remove", "clear"})
 _UNKNOWN: Final = object()
-"""Stands for a value that only running the program would reveal."""
+"""A value that only running the program would reveal."""
 
 
 def findings_in_samples(program: Program) -> Iterator[Finding]:
@@ -345,36 +345,47 @@ class _Samples:
         arguments = dict(zip(("dataset", "metrics"), call.args, strict=False))
         arguments.update({each.arg: each.value for each in call.keywords if each.arg})
         if isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES:
-            sample = arguments.get("sample") or arguments.get("dataset")
-            metrics, rows = [call.func.value], [self._resolved(sample)]
+            rows = [self._resolved(arguments.get("sample") or arguments.get("dataset"))]
+            yield from self._unmet([call.func.value], rows, self._names(rows), self._stored)
+            return
+        listed = self._resolved(arguments.get("metrics"))
+        yield from self._no_list(listed)
+        metrics = listed.elts if isinstance(listed, ast.List) else []
+        if table := self._table(arguments.get("dataset")):
+            yield from self._unmet(metrics, [], table, set())
         else:
-            dataset, listed = (
-                self._resolved(arguments.get("dataset")),
-                self._resolved(arguments.get("metrics")),
-            )
-            made = dataset.func if isinstance(dataset, ast.Call) else None
-            owner = made.value if isinstance(made, ast.Attribute) else made
-            metrics = listed.elts if isinstance(listed, ast.List) else []
-            rows = []
-            if isinstance(dataset, ast.Call) and owner and self._program.library_name(owner) == _DATASET:
-                rows += self.rows(dataset) or ()
-            yield from self._no_list(listed)
-        table = self._table(arguments.get("dataset"))
-        columns = table or self._names(rows)
-        elsewhere = set[str | None]() if table else self._mentioned
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES:
-            elsewhere = self._stored
-        yield from (found for metric in metrics for found in self._class(metric))
+            rows = [*self._rows_of_dataset(arguments.get("dataset"))]
+            yield from self._unmet(metrics, rows, self._names(rows), self._mentioned)
+
+    def _rows_of_dataset(self, node: ast.expr | None) -> list[ast.expr]:
+        """Return the rows of an `EvaluationDataset`; nothing if they are not all known."""
+        dataset = self._resolved(node)
+        if not isinstance(dataset, ast.Call):
+            return []
+        owner = dataset.func.value if isinstance(dataset.func, ast.Attribute) else dataset.func
+        return (self.rows(dataset) or []) if self._program.library_name(owner) == _DATASET else []
+
+    def _unmet(
+        self,
+        metrics: list[ast.expr],
+        rows: list[ast.expr | None],
+        columns: set[str | None],
+        elsewhere: set[str | None],
+    ) -> Iterator[Finding]:
+        """Yield what is no metric, and what needs a column that no row, or one of the rows, has."""
         for metric in metrics:
+            yield from self._class(metric)
             if text_of(metric) is not None:
                 yield Finding(self._program.span(metric), "a metric is an object, and not its name")
-        for metric in metrics if columns else ():
+        if not columns:
+            return
+        needed = {each: metric for metric in metrics for each in self._needed(metric)}
+        for metric in metrics:
             missing = [each for each in self._needed(metric) if each not in columns | elsewhere]
             if missing:
                 message = f"`{ast.unparse(metric)}` needs {in_code(missing)}, and no sample here has it"
                 yield Finding(self._program.span(metric), message)
-        needed = {each: metric for metric in metrics for each in self._needed(metric)}
-        for row in rows if columns else ():
+        for row in rows:
             given = self._names([row])
             lacked = [each for each in needed if each in columns - given - self._program.stored_keys]
             if lacked and isinstance(row, ast.Dict) and given <= _model(_SAMPLES[0]).model_fields.keys():
