@@ -213,7 +213,7 @@ def _tables(heading: str, schema: dict[str, Any], known: Mapping[str, Any] | Non
     tables = [_table(heading, schema, definitions)]
     tables += [
         _table(
-            f"## {_list_places(at)}\n\n{definitions[name].get('description', name).rstrip('.')}.",
+            f"## {in_code(at)}\n\n{definitions[name].get('description', name).rstrip('.')}.",
             definitions[name],
             definitions,
             f"{at[0]}.",
@@ -243,10 +243,6 @@ def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str
         yield from _references(place, choice)
     if isinstance(declared.get("additionalProperties"), dict):
         yield from _references(f"{place}.<name>", declared["additionalProperties"])
-
-
-def _list_places(places: tuple[str, ...]) -> str:
-    return in_code(places)
 
 
 def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any], above: str = "") -> str:

@@ -97,9 +97,7 @@ def _round(rows: int) -> str:
 class MetricComparison:
     """The comparison of a metric in two runs; `message` describes the difference.
 
-    `p_value` is corrected for the number of differences that were tested
-    together, `compared`. The spreads are standard deviations of a row's repeats from the row's
-    mean; None without repeats.
+    `p_value` is corrected for the number of differences that were tested together, `compared`.
     """
 
     metric: str
@@ -108,8 +106,6 @@ class MetricComparison:
     difference: Difference
     p_value: float
     compared: int
-    before_spread: float | None
-    after_spread: float | None
     message: str
 
 
@@ -143,7 +139,6 @@ class _Measured:
 
     metric: MetricSummary
     difference: Difference
-    spreads: tuple[float | None, float | None]
 
 
 def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
@@ -200,13 +195,12 @@ def _measure(before: RunSummary, after: RunSummary) -> tuple[Comparison, list[_M
         if not pairs:
             notes.append(f"{metric.name}: no row has a score in both runs")
             continue
-        spreads = columns[0].spread(), columns[1].spread()
         difference = _difference(metric, [old for _, old, _ in pairs], [new for _, _, new in pairs])
-        metrics.append(_Measured(metric, difference, spreads))
+        metrics.append(_Measured(metric, difference))
         changes += _changes(metric, columns, pairs, common)
         if len(pairs) < len(common):
             unscored[plural(len(common) - len(pairs), "row")].append(metric.name)
-        notes += _notes_on_spread(metric, names, spreads)
+        notes += _notes_on_spread(metric, names, columns)
     notes += [
         f"{', '.join(metrics_of)}: {without} left out, because there is no score"
         for without, metrics_of in unscored.items()
@@ -228,10 +222,10 @@ def _changes(
 
 
 def _notes_on_spread(
-    metric: MetricSummary, names: Sequence[str], spreads: Sequence[float | None]
+    metric: MetricSummary, names: Sequence[str], columns: Sequence[_Column]
 ) -> Iterator[str]:
-    for name, spread in zip(names, spreads, strict=True):
-        if spread:
+    for name, column in zip(names, columns, strict=True):
+        if spread := column.spread():
             yield (
                 f"{metric.name}: asked again about the same row, {name} differs from its mean by "
                 f"{amount(metric.kind, spread)}{unit_of(metric.kind)} (standard deviation)"
@@ -324,7 +318,7 @@ class _Column:
         return "/".join(dict.fromkeys(cell for place in places if (cell := self._cells[place])))
 
     def spread(self) -> float | None:
-        """Return the standard deviation of repeats from their row's mean."""
+        """Return the standard deviation of repeats from their row's mean; None without repeats."""
         if all(len(each) == 1 for each in self._places):
             return None
         return pooled_spread([self._values(each) for each in self._places])
@@ -358,9 +352,7 @@ def _judge(measured: _Measured, p_value: float, compared: int, name: str) -> Met
     if is_clear(p_value):
         verdict = "better" if (found.difference > 0) is not metric.lower_is_better else "worse"
     message = describe_difference(metric.kind, verdict, found, Chance(p_value, compared), name)
-    return MetricComparison(
-        metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, message
-    )
+    return MetricComparison(metric.name, metric.kind, verdict, found, p_value, compared, message)
 
 
 def _names(before: RunSummary, after: RunSummary) -> tuple[str, str]:

@@ -68,6 +68,15 @@ async def run_plan(
     return await run_job(PromptJob(plan, continued), on_event, now)
 
 
+class Question(NamedTuple):
+    """What is asked once in a run: the prompt of a row, for the `repeat`th time, to a model."""
+
+    row: Row
+    rendered: RenderedRow
+    model: ModelReference
+    repeat: int
+
+
 class PromptJob(Job):
     """The run of a plan."""
 
@@ -116,29 +125,16 @@ class PromptJob(Job):
             for model in experiment.models:
                 for repeat in range(1, experiment.repeats + 1):
                     if not run.has_answer(row.number, model.name, repeat):
-                        yield self._task(run, asker, row, rendered, model, repeat)
+                        yield self._task(run, asker, Question(row, rendered, model, repeat))
 
-    def _task(
-        self,
-        run: UnfinishedRun,
-        asker: RowAsker,
-        row: Row,
-        rendered: RenderedRow,
-        model: ModelReference,
-        repeat: int,
-    ) -> Task[RowOutcome]:
+    def _task(self, run: UnfinishedRun, asker: RowAsker, question: Question) -> Task[RowOutcome]:
+        row, _, model, repeat = question
         if (row.number, model.name, repeat) in self._left:
-            return Task(partial(asker.left, row, rendered, model, repeat))
+            return Task(partial(asker.left, question))
         prior = run.unscored(row.number, model.name, repeat)
         if prior is not None:
             return Task(partial(asker.score_again, row, prior), asker.expected_again)
-
-        def expected() -> ExpectedUsage | None:
-            if asker.is_there(rendered, model, repeat):
-                return None
-            return asker.expected(rendered, model, repeat)
-
-        return Task(partial(asker.ask, row, rendered, model, repeat), expected)
+        return Task(partial(asker.ask, question), partial(asker.expected, question))
 
 
 class AnswerCheck:
@@ -305,13 +301,15 @@ class RowAsker:
         self._judge_calls = sum(asks.calls for asks in plan.asks.values())
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
-    def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> ExpectedUsage:
-        """Return the estimated usage of requesting and scoring the answer to a row."""
-        # Without judges, rows with cached answers cost nothing.
-        if self._plan.asks and self._is_cached(rendered, reference, repeat):
-            return self.expected_again()
-        price = self._models[reference.name].price
-        longest = parameters_of(self._plan.experiment, reference, 1).get("max_tokens")
+    def expected(self, question: Question) -> ExpectedUsage | None:
+        """Return the estimated usage of requesting and scoring the answer to a row; None without a call."""
+        rendered, model = question.rendered, question.model
+        if rendered.error is not None:
+            return None
+        if self._answers.has(self._key(question)):
+            return self.expected_again() if self._plan.asks else None
+        price = self._models[model.name].price
+        longest = parameters_of(self._plan.experiment, model, 1).get("max_tokens")
         answer = longest if isinstance(longest, int) else 0
         cost = (price.cost(rendered.tokens, answer) if price else None) or 0.0
         tokens = rendered.tokens + answer + self._judge_tokens
@@ -321,42 +319,30 @@ class RowAsker:
         """Return the maximum estimated usage of scoring a response."""
         return ExpectedUsage(self._judge_tokens, calls=self._judge_calls)
 
-    def is_there(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
-        """Return whether the row needs no call: it fails to render, or its answer is cached and unjudged."""
-        if rendered.error is not None:
-            return True
-        return not self._plan.asks and self._is_cached(rendered, reference, repeat)
+    def _key(self, question: Question) -> bytes | None:
+        keys = self._keys.get(question.model.name)
+        return None if keys is None else keys.key(question.rendered, question.repeat)
 
-    def _is_cached(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
-        return self._answers.has(self._key(rendered, reference, repeat))
-
-    def _key(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bytes | None:
-        keys = self._keys.get(reference.name)
-        return None if keys is None else keys.key(rendered, repeat)
-
-    async def ask(
-        self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
-    ) -> RowOutcome:
+    async def ask(self, question: Question) -> RowOutcome:
         """Request and score the answer to a row; any failure of the row is the result's `error`."""
+        row, rendered, model, repeat = question
         if rendered.error is not None:
-            failed = self._failed(row, reference, repeat, rendered, rendered.error)
-            return RowOutcome(failed)
-        opened = self._models[reference.name]
+            return RowOutcome(self._failed(question, rendered.error))
+        opened = self._models[model.name]
         try:
-            completion, cached = await self._answer(opened, row, rendered, repeat)
+            completion, cached = await self._answer(opened, question)
         except ModelError as error:
-            failed = self._failed(row, reference, repeat, rendered, error.message)
-            return RowOutcome(failed, error, calls=1)
+            return RowOutcome(self._failed(question, error.message), error, calls=1)
         cost = cost_of(completion, opened.price)
         counts = (completion.input_tokens, completion.output_tokens)
         answer = _known(completion.seconds, counts, cost, self._plan.experiment.json_schema)
-        note = answer_cache.call_note(self._note, row.number, reference.name, repeat)
+        note = answer_cache.call_note(self._note, row.number, model.name, repeat)
         scored = await self._scorer.score(row, completion.text, answer, repeat, note)
         result = RowResult(
             id=row.id,
             number=row.number,
             line=row.line,
-            model=reference.name,
+            model=model.name,
             repeat=repeat,
             values=row.values,
             response=completion.text,
@@ -378,12 +364,9 @@ class RowAsker:
         tokens = (completion.input_tokens or rendered.tokens) + (completion.output_tokens or 0)
         return scored.outcome(result) if cached else scored.outcome(result, 1, tokens, cost or 0.0)
 
-    async def left(
-        self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
-    ) -> RowOutcome:
+    async def left(self, question: Question) -> RowOutcome:
         """Return the error result of a row whose call may have been charged and is not repeated."""
-        failed = self._failed(row, reference, repeat, rendered, answer_cache.SKIPPED_ERROR)
-        return RowOutcome(failed)
+        return RowOutcome(self._failed(question, answer_cache.SKIPPED_ERROR))
 
     async def score_again(self, row: Row, prior: RowResult) -> RowOutcome:
         """Return an earlier result with its missing scores added; its model is not called."""
@@ -408,12 +391,11 @@ class RowAsker:
         )
         return scored.outcome(result)
 
-    async def _answer(
-        self, opened: OpenModel, row: Row, rendered: RenderedRow, repeat: int
-    ) -> tuple[Completion, bool]:
+    async def _answer(self, opened: OpenModel, question: Question) -> tuple[Completion, bool]:
         """Return the model's answer, and whether it was cached."""
         experiment, reference = self._plan.experiment, opened.reference
-        key = self._key(rendered, reference, repeat)
+        row, rendered, _, repeat = question
+        key = self._key(question)
         note = answer_cache.call_note(self._note, row.number, reference.name, repeat)
 
         async def complete() -> Completion:
@@ -427,14 +409,13 @@ class RowAsker:
 
         return await self._answers.answer(key, rendered.messages, complete)
 
-    def _failed(
-        self, row: Row, reference: ModelReference, repeat: int, rendered: RenderedRow, error: str
-    ) -> RowResult:
+    def _failed(self, question: Question, error: str) -> RowResult:
+        row, rendered, model, repeat = question
         return RowResult(
             row.id,
             row.number,
             row.line,
-            reference.name,
+            model.name,
             repeat,
             row.values,
             error=self._mask.mask(error),
@@ -448,7 +429,7 @@ def _known(
     cost: float | None,
     output_schema: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return an answer's properties that metrics can use; see `metrics.binding.ANSWER_NAMES`."""
+    """Return an answer's properties that metrics can use; see `metrics/metric_loading.py`."""
     known = [count for count in counts if count is not None]
     return {
         "seconds": seconds,
@@ -469,7 +450,7 @@ def _answer_keys(plan: Plan) -> dict[str, AnswerKeys]:
 
 @asynccontextmanager
 async def opened_models(plan: Plan, note: answer_cache.ResultCallNote) -> AsyncIterator[RowAsker]:
-    """Open the plan's models and yield an `RowAsker`; closes them at the end of the block.
+    """Open the plan's models and yield a `RowAsker`; close them at the end of the block.
 
     `note` is called immediately before each call that may cost money.
     """

@@ -234,7 +234,7 @@ PYTHON_COLUMNS: Final = ("error", "model", "repeat", "row_number", "row_hash", "
 def write_python_table(path: Path, run: UnfinishedRun, experiment: str) -> None:
     """Write the table of the run atomically; raises OSError.
 
-    The columns are those of all rows in the order in which they first appear, then `OWN_COLUMNS`. The
+    The columns are those of all rows in the order in which they first appear, then `PYTHON_COLUMNS`. The
     results are read twice, one at a time.
     """
     columns = dict.fromkeys(name for result in run.results() for name in result.values)

@@ -353,8 +353,7 @@ def _fixed(retriever: Retriever, rows: int) -> Pick:
 
 
 def _random(retriever: Retriever, rows: int) -> Pick:
-    choice = LegacyChoice(int(retriever.arguments.get("seed", _SEED)))
-    drawn: list[list[int]] = []
+    draws = drawn_rows(int(retriever.arguments.get("seed", _SEED)), rows, retriever.count, 1)
 
     def pick(index: int) -> list[int]:
         if retriever.count > rows:
@@ -364,9 +363,7 @@ def _random(retriever: Retriever, rows: int) -> Pick:
                 said="Cannot take a larger sample than population when replace is False",
                 at=(*HERE, "ice_num"),
             )
-        while len(drawn) <= index:
-            drawn.append(choice.draw(rows, retriever.count))
-        return drawn[index]
+        return draws(index)[0]
 
     return pick
 
