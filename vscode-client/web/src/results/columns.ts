@@ -30,12 +30,13 @@ const NUMBERS = new Set([
   "seconds",
 ]);
 
-/** The columns of the table, where the reader has not chosen others: id, scores, then what the row holds. */
+/** The columns of the table, where the reader has not chosen others: id, scores, answer, then the rest. */
 export function usualColumns(run: Run): string[] {
   const scores = run.metrics.map(({ name }) => name).filter((name) => run.columns.includes(name));
   const rest = run.columns.filter(
     (column) =>
       column !== "id" &&
+      column !== "response" &&
       !scores.includes(column) &&
       !ASIDE.has(column) &&
       !isReason(column, run.metrics) &&
@@ -43,7 +44,8 @@ export function usualColumns(run: Run): string[] {
       !(column === "error" && run.failed === 0) &&
       !(column === "problem" && run.invalid === 0),
   );
-  return [...run.columns.filter((column) => column === "id"), ...scores, ...rest];
+  const those = (name: string): string[] => run.columns.filter((column) => column === name);
+  return [...those("id"), ...scores, ...those("response"), ...rest];
 }
 
 /** The column that says why a metric scored as it did: its name is the metric's and the word. */

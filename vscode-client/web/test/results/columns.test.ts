@@ -16,13 +16,13 @@ const run = {
 } as unknown as Run;
 
 describe("columns", () => {
-  it("shows the id and the scores first, and leaves aside what says nothing", () => {
-    expect(usualColumns(run)).toEqual(["id", "match", "text", "response"]);
+  it("shows the id, the scores and the answer first, and leaves aside what says nothing", () => {
+    expect(usualColumns(run)).toEqual(["id", "match", "response", "text"]);
     expect(usualColumns({ ...run, failed: 1, models: ["one", "two"] })).toEqual([
       "id",
       "match",
-      "text",
       "response",
+      "text",
       "error",
       "model",
     ]);
