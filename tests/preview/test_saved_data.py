@@ -98,6 +98,27 @@ def test_an_example_has_the_data_and_the_answer(tmp_path: Path, examples: str) -
     assert len(declarations.data["examples"]) == (2 if examples else 1)
 
 
+def test_a_first_example_declares_the_output_key_that_its_answer_needs(tmp_path: Path) -> None:
+    made = prompt(tmp_path, "input_keys: [text]\n")
+
+    (text,) = saved(made, "example", response="Hello.").texts.values()
+
+    declarations = header_of(text).declarations
+    assert declarations.problems == ()
+    assert declarations.settings.output_key == "answer"
+    assert declarations.data["examples"] == [{**DATA, "answer": "Hello."}]
+
+
+def test_an_example_beside_others_without_answers_says_that_it_has_none(tmp_path: Path) -> None:
+    made = prompt(tmp_path, "input_keys: [text]\nexamples:\n  - text: One\n")
+
+    found = saved(made, "example", response="Hello.")
+
+    (text,) = found.texts.values()
+    assert header_of(text).declarations.data["examples"] == [{"text": "One"}, DATA]
+    assert found.message.endswith(", without the answer, because the header has no `output_key`.")
+
+
 def test_an_answer_in_json_is_an_object_in_the_example(tmp_path: Path) -> None:
     made = prompt(tmp_path, "input_keys: [text]\noutput_key: answer\n")
 

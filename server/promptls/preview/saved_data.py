@@ -38,6 +38,8 @@ PLACES: Final = ("sample", "example", "dataset")
 _JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 _EXPECTED: Final = ("expected", "reference", "answer", "label", "output")
 """Columns that usually contain the expected answer, for prompts without an `output_key`."""
+_OUTPUT_KEYS: Final = ("answer", "response", "output")
+"""Names for the answers in the examples of a prompt that has no `output_key` yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +144,24 @@ class _Target:
         if form_of(declarations.data) is not None or self.snapshot.kind(self.path) is Kind.EVALUATION:
             raise UsageError("examples of this kind of prompt are added by hand", FilePlace(self.path))
         output = declarations.settings.output_key
+        entry = declarations.tree.entry("examples") if declarations.tree else None
+        message = f"Added as an example to {Path(self.path).name}."
+        new_key = ""
+        if not output and response is not None:
+            if entry is None:
+                output = next((name for name in _OUTPUT_KEYS if name not in data), None)
+                new_key = f"output_key: {output}\n" if output else ""
+            else:
+                message = f"{message[:-1]}, without the answer, because the header has no `output_key`."
         example = dict(data)
         if output and response is not None:
             example[output] = _parse(response)
-        entry = declarations.tree.entry("examples") if declarations.tree else None
-        message = f"Added as an example to {Path(self.path).name}."
         keys = [f"{flow(str(key))}: {flow(value)}" for key, value in example.items()] or ["{}"]
         if entry is None or not isinstance(entry.value, Sequence) or not entry.value.items:
             if entry is not None:
                 raise UsageError("`examples` is not a list with items", FilePlace(self.path), "add one first")
-            written = "\n".join(["examples:", f"  - {keys[0]}", *(f"    {key}" for key in keys[1:])])
+            lines = ["examples:", f"  - {keys[0]}", *(f"    {key}" for key in keys[1:])]
+            written = new_key + "\n".join(lines)
             return SavedData({self.path: self._with_key(written)}, message)
         text, last = self.template.source.text, entry.value.items[-1]
         if is_flow(text, entry.value.span):
