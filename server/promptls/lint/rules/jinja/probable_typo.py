@@ -14,6 +14,7 @@ In a file that declares no inputs, reports
   or is a misspelling of a common one such as `content`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
 
+In every file, reports a name in quotes that a tag prints alone, as a hint if the file has it nowhere else.
 In every file with samples, reports a key that no sample has and, as an information, a text that a value is
 compared with, if it is a typo of one that the samples have. In every file, reports a key of one mapping of a
 list that the file writes, if it is a typo of a key that all other mappings of the list have.
@@ -83,7 +84,7 @@ from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Se
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
-from promptls.syntax.jinja.nodes import Call, Collection, Name, Operation
+from promptls.syntax.jinja.nodes import Call, Collection, Constant, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import typos_among
@@ -110,6 +111,7 @@ def _typos(file: File) -> Iterator[Finding]:
     yield from typos_of_attributes(file)
     yield from _unsampled(file)
     yield from _odd(file)
+    yield from _quoted(file)
     if declared_names(file) is None:
         yield from _names(file)
         yield from _singulars(file)
@@ -140,6 +142,34 @@ def _odd(file: File) -> Iterator[Finding]:
             message = f"every other mapping of the list has `{each.meant}`"
             fix = Fix.change_to(each.span, each.meant)
             yield Finding(each.span, message, (fix,)).shifted(located.start)
+
+
+_NAME: Final = re.compile(r"[a-z]\w*")
+
+
+@chunk_fact
+def _quoted_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the texts that a tag prints alone and that may be names."""
+    found = []
+    for tag in chunk.tags:
+        expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
+        match expressions:
+            case (Constant(value=str() as text, span=span),) if _NAME.fullmatch(text):
+                found.append((text, span.shifted(tag.span.start)))
+    return tuple(found)
+
+
+def _quoted(file: File) -> Iterator[Finding]:
+    """Yield the names in quotes that a tag prints, as a hint if nothing else has that name."""
+    quoted = [(located.start, each) for located, each in items_in(file.chunks, _quoted_names)]
+    names = file.template.names
+    known = names.read_names | names.all_bound_names | given_names(file) if quoted else frozenset()
+    known |= declared_names(file) or frozenset() if quoted else frozenset()
+    for start, (name, span) in quoted:
+        if name in known or "_" in name:
+            severity: Severity | None = None if name in known else "hint"
+            message = "the quotes make this a text: the model gets the name"
+            yield Finding.suggest(span.shifted(start), message, name, severity=severity)
 
 
 def _names(file: File) -> Iterator[Finding]:
@@ -237,9 +267,10 @@ def _singulars(file: File) -> Iterator[Finding]:
     The file does not read the plural that it sets, or reads attributes of both.
     """
     names = file.template.names
-    variables = names.bound_names("set")
-    unread = variables - names.read_names
-    owners = {each.owner for each in uses_in(file)}
+    uses = [*uses_in(file)]
+    unread = names.bound_names("set") - names.read_names
+    owners = {each.owner for each in uses}
+    variables = names.bound_names("set") | {each.owner for each in uses if each.is_set}
     looped = looped_names(file.chunks)
     suspicious = {
         name

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports `{name}`, `${name}`, `%(name)s` and `name }}` in the text of a content if the file prints or binds a variable of
+Reports `{name}`, `${name}`, `%(name)s`, `[[ name ]]` and `name }}` in the text of a content if the file prints or binds a variable of
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
@@ -58,6 +58,7 @@ from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{\\])(?<!\$\$)\$?\{[ ]?([A-Za-z_][\w.]*)[ ]?\}(?!\})")
+_BRACKETS: Final = re.compile(r"(?<!\[)\[\[[ ]?([A-Za-z_][\w.]*)[ ]?\]\](?![\](])")
 _PERCENT: Final = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)s\b")
 """A name as in the formatting of Python with `%`."""
 _FILTERED: Final = re.compile(
@@ -102,7 +103,7 @@ def _has_braces(chunk: Chunk) -> bool:
 @chunk_fact
 def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names in single braces in the texts of contents, with their attributes."""
-    if not _has_braces(chunk) and "%(" not in chunk.text:
+    if not _has_braces(chunk) and "%(" not in chunk.text and "[[" not in chunk.text:
         return ()
     found: list[tuple[str, Span]] = []
     for content in chunk_contents(chunk):
@@ -111,6 +112,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
             *_FIELD.finditer(chunk.text, begin, end),
             *_FILTERED.finditer(chunk.text, begin, end),
             *_PERCENT.finditer(chunk.text, begin, end),
+            *_BRACKETS.finditer(chunk.text, begin, end),
             *(match for pattern in _CLOSED for match in pattern.finditer(chunk.text, begin, end)),
         ]
         found += [
@@ -170,7 +172,9 @@ def _in_raw(file: File) -> Iterator[Finding]:
 
 _whole_names: Final = summary(
     lambda chunk: frozenset(
-        _root(name) for name, span in _fields(chunk) if not chunk.text.startswith("}}", span.end - 2)
+        _root(name)
+        for name, span in _fields(chunk)
+        if not chunk.text.startswith("}}", span.end - 2) and chunk.text[span.start] != "["
     ),
     union,
 )
@@ -238,10 +242,11 @@ def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterato
     """Yield the finding for a name in single braces that is probably meant as a tag."""
     text = located.chunk.text
     is_percent = text[span.start] == "%"
-    inside = name if is_percent else text[span.start : span.end].strip("${} ")
+    is_bracket = text[span.start] == "["
+    inside = name if is_percent else text[span.start : span.end].strip("${}[] ")
     _, bar, filtered = inside.partition("|")
     is_known = _root(name) in names.known
-    is_key = not is_known and inside in names.keys
+    is_key = not is_known and not is_bracket and inside in names.keys
     is_half = text[span.start] == "{" and text[span.end - 2] == "}"
     is_filtered = bool(bar) and _FIRST_WORD.findall(filtered)[0] in FILTERS
     is_dollar = text[span.start] == "$"
@@ -249,13 +254,14 @@ def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterato
         is_guess = is_key or (inside == names.in_dollars and inside.islower())
         is_guess = is_guess and f"{inside}=" not in text
     else:
-        is_guess = is_key or inside == names.guessed
+        is_guess = is_key or (inside == names.guessed and not is_bracket)
     if not (is_guess or is_half or is_known or is_filtered):
         return
     meant = f"{{{{ {inside} }}}}"
     message = f"Jinja leaves this as it is; did you mean `{meant}`?"
-    # `${name}` may be a shell's or a price, and another name one for the model to fill in.
-    severity: Severity | None = "hint" if is_dollar or is_percent or (is_guess and not is_half) else None
+    # `${name}` may be a shell's or a price, `[[name]]` a link, and another name one for the model to fill in.
+    is_ambiguous = is_dollar or is_percent or is_bracket or (is_guess and not is_half)
+    severity: Severity | None = "hint" if is_ambiguous else None
     fixes = () if is_key else (Fix.change_to(span, meant),)
     yield Finding(span, message, fixes, severity=severity).shifted(located.start)
 

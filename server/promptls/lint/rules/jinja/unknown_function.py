@@ -8,7 +8,7 @@ file that declares no inputs itself is checked against the files that include it
 the `functions` file cannot be read, or if every call is under a condition that tests for the function.
 In every file, reports calls of a macro without the name of the imported module that has it, or without its alias.
 In a file that declares nothing, calls of functions of Python and PHP that Jinja lacks, and, as a hint, of a filter
-or test as if it were a function.
+or test as if it were a function, or of a function that other programs add to Jinja, such as `now`.
 
 ## Why is this bad?
 
@@ -162,6 +162,16 @@ PYTHON_FUNCTIONS = {
 _PHP_TESTS: Final = {"empty": "not", "is_null": "is none", "isset": "is defined"}
 """Functions of PHP, and what Jinja writes instead."""
 
+_OF_OTHERS: Final = {
+    "lookup": "Ansible",
+    "now": "Ansible and Home Assistant",
+    "raise_exception": "chat templates",
+    "strftime_now": "chat templates",
+    "url_for": "Flask",
+    "utcnow": "Home Assistant",
+}
+"""Functions that other programs add to Jinja."""
+
 
 def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding]:
     """Yield the calls of Python functions in a file that declares no inputs."""
@@ -179,6 +189,12 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
             yield replace(_filter(file, reference, reference.name), severity="hint")
         elif reference.name == "defined":
             message = "`defined` is a test: Jinja writes `is defined`"
+            yield Finding(reference.span, message, severity="hint")
+        elif reference.name in _OF_OTHERS:
+            message = (
+                f"`{reference.name}` is a function of {_OF_OTHERS[reference.name]}: Prompt Poet has it only if the "
+                "data does"
+            )
             yield Finding(reference.span, message, severity="hint")
         elif (meant := _typo_of_function(file, reference.name)) is not None:
             yield Finding.suggest(reference.span, f"nothing else is named `{reference.name}`", meant)

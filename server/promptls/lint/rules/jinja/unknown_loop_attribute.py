@@ -4,7 +4,8 @@
 
 Reports attributes of `loop` that Jinja does not have, such as `loop.count` and `loop.parent`. Outside of
 a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`. In a
-loop, also reports a misspelling of `loop` itself: `lop.index`, `loop_index`.
+loop, also reports a misspelling of `loop` itself: `lop.index`, `loop_index`, and `documents[loop.index]` in a loop
+over `documents`, unless the loop considers that the last one is followed by nothing.
 
 ## Why is this bad?
 
@@ -34,6 +35,7 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -43,9 +45,10 @@ from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk
 from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 
@@ -54,6 +57,7 @@ from promptls.text.suggest import is_typo, nearest
 def unknown_loop_attribute(file: File) -> Iterator[Finding]:
     """Yield unknown attributes of `loop`, only typos outside of the loops of this file, and called values."""
     yield from _called(file)
+    yield from _late_elements(file)
     yield from _misspelled_loops(file)
     root = file.template.source.root
     if not _unknown(root):
@@ -82,6 +86,42 @@ def _called(chunk: Chunk) -> Iterator[Finding]:
                 brackets = Span(called.end, node.span.end).shifted(start)
                 fix = Fix("Remove the brackets", (Edit(brackets, ""),))
                 yield Finding(node.span.shifted(start), f"`loop.{name}` is a value, not a function", (fix,))
+
+
+_BEYOND: Final = re.compile(r"\bloop\.(?:last|length|nextitem|revindex)|\bdefined\b|\bdefault\b|\|\s*d\(")
+"""What a loop reads that considers the element behind the last one."""
+
+
+@each_chunk
+def _late_elements(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the elements of a loop's own list at `loop.index`, which is one too late, and none in the end."""
+    for start, node in expressions_in(chunk) if "[loop.index]" in chunk.text else ():
+        match node:
+            case Item(target=target, key=Attribute(target=Name(name="loop"), name="index", name_span=span)):
+                pair = _loop_around(chunk, start)
+                opening = chunk.tags[pair.opening] if pair is not None else None
+                source = tag_tree(opening).statement.expressions[:1] if opening is not None else ()
+            case _:
+                continue
+        if pair is None or opening is None or not source:
+            continue
+        written = [chunk.text[start + target.span.start : start + target.span.end]]
+        written.append(opening.text[source[0].span.start : source[0].span.end])
+        body = chunk.text[opening.span.start : chunk.tags[pair.closing].span.start]
+        if written[0] == written[1] and not _BEYOND.search(body):
+            message = "`loop.index` counts from 1, and the elements of the list from 0"
+            yield Finding.suggest(span.shifted(start), message, "index0")
+
+
+def _loop_around(chunk: Chunk, offset: int) -> Pair | None:
+    """Return the innermost loop inside the chunk around a tag."""
+    around = (
+        pair
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword == "for"
+        and chunk.tags[pair.opening].span.start < offset < chunk.tags[pair.closing].span.start
+    )
+    return max(around, key=lambda pair: pair.opening, default=None)
 
 
 @chunk_fact

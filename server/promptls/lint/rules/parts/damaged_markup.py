@@ -39,8 +39,8 @@ Tag or code fence in a text that nothing closes.
 
 Reports in the contents of a prompt
 
-- a closing tag such as `</contxt>` that no tag opens, if a similar one is not closed, and a tag that is opened
-  twice where the second one should close it; if the tags of the text are otherwise closed, one that is not is a hint;
+- a closing tag such as `</contxt>` that no tag opens, or one too many, if a similar one is not closed, and a tag
+  that is opened twice, or written as `<context/>`, where the second one should close it; if the tags of the text are otherwise closed, one that is not is a hint;
 - a code fence that nothing closes, unless it is the last line, where the model continues it; if any of several
   fences may lack its end, it is a hint at the last one.
 
@@ -114,8 +114,10 @@ def _is_in_comment(chunk: Chunk, span: Span) -> bool:
 
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")
-_CUT: Final = re.compile(r"</(?P<name>[A-Za-z][\w-]{2,40})[ ]*$", re.MULTILINE)
-"""A closing tag without its last sign."""
+_CUT: Final = re.compile(
+    r"</(?P<name>[A-Za-z][\w-]{2,40})[ ]*$|<(?P<alone>[A-Za-z][\w-]{2,40})[ ]?/>", re.MULTILINE
+)
+"""A closing tag without its last sign, or with its slash in the place of an empty tag."""
 _CODE: Final = re.compile(r"(```|~~~)[\w-]*\s+<[^<>\n]*>\s+\1|`[^`\n]*`")
 """Inline code, and a code block with nothing but a placeholder."""
 _PAIR: Final = 2
@@ -187,13 +189,23 @@ def broken_markup(file: File) -> Iterator[Finding]:
 
 @each_chunk
 def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the closing tags at the end of a line that lack their `>`."""
-    for content in chunk_contents(chunk) if "</" in chunk.text else ():
+    """Yield the closing tags at the end of a line that lack their `>`, and those with their slash behind the name."""
+    for content in chunk_contents(chunk) if "</" in chunk.text or "/>" in chunk.text else ():
         text = text_with_digits(chunk, content)
         for match in _CUT.finditer(text):
-            if f"<{match['name']}>" in text[: match.start()]:
-                span = Span(match.start(), match.end("name")).shifted(content.value.span.start)
-                yield Finding.suggest(span, "this tag is not closed", f"</{match['name']}>")
+            name = match["name"] or match["alone"]
+            if f"<{name}>" not in text[: match.start()] or name.lower() in _SEPARATORS:
+                continue
+            if match["name"]:
+                span, message = Span(match.start(), match.end("name")), "this tag is not closed"
+            elif f"</{name}>" not in text:
+                span, message = (
+                    Span(*match.span()),
+                    f"nothing closes `<{name}>`, and this is a tag of its own",
+                )
+            else:
+                continue
+            yield Finding.suggest(span.shifted(content.value.span.start), message, f"</{name}>")
 
 
 def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
@@ -204,18 +216,30 @@ def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
     ]
     unopened = [mark for mark in marks if mark.closes and not re.search(rf"<{mark.name}[\s>]", text)]
     known: set[Span] = set()
-    for finding, reported in (*_misspelled(text, unclosed, unopened), *_opened_twice(text, unclosed)):
+    surplus = _surplus(text, marks) if unclosed else []
+    for finding, reported in (
+        *_misspelled(text, unclosed, unopened, surplus),
+        *_opened_twice(text, unclosed),
+    ):
         known |= {mark.span for mark in reported}
         yield finding
     if not file.template.references and not file.snapshot.includers(file.path):
         yield from _alone(marks, [mark for mark in (*unclosed, *unopened) if mark.span not in known])
 
 
+def _surplus(text: str, marks: list[_Mark]) -> list[_Mark]:
+    """Return the last closing tag of each name that is opened, but less often than it is closed."""
+    last = {mark.name: mark for mark in marks if mark.closes}
+    opened = Counter(re.findall(r"<([A-Za-z][\w-]{2,40})[\s>]", text))
+    closed = Counter(mark.name for mark in marks if mark.closes)
+    return [mark for name, mark in last.items() if 0 < opened[name] < closed[name]]
+
+
 def _misspelled(
-    text: str, unclosed: list[_Mark], unopened: list[_Mark]
+    text: str, unclosed: list[_Mark], unopened: list[_Mark], surplus: list[_Mark]
 ) -> Iterator[tuple[Finding, list[_Mark]]]:
     """Yield the closing tags with a name like that of one open tag, with all tags that this explains."""
-    for mark in unopened:
+    for mark in (*unopened, *surplus):
         similar = {
             each.name
             for each in unclosed
@@ -226,7 +250,12 @@ def _misspelled(
         (other,) = similar
         opening = [each for each in unclosed if each.name == other]
         message = f"`</{mark.name}>` closes nothing, and `<{other}>` is not closed"
-        if len(opening) == 1 and _words(text, mark.name) > _words(text, other):
+        if mark in surplus:
+            if len(opening) > 1:
+                continue
+            message = f"`{mark.name}` is closed more often than it is opened, and `<{other}>` is not closed"
+            finding = Finding.suggest(mark.span, message, f"</{other}>")
+        elif len(opening) == 1 and _words(text, mark.name) > _words(text, other):
             finding = Finding.suggest(opening[0].span, message, f"<{mark.name}>")
         else:
             finding = Finding.suggest(mark.span, message, f"</{other}>")

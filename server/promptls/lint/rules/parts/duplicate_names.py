@@ -40,7 +40,7 @@ Two parts, or two sections of a part, with the same name.
 ## What it does
 
 Reports a part whose literal name an earlier part already has, and a section with the name of an earlier one of
-the same part. Parts in branches that exclude each other
+the same part, or a name that a loop gives one of its parts by `loop.index`. Parts in branches that exclude each other
 are not duplicates, and neither are parts in two `if` blocks, whose conditions may exclude each other.
 
 ## Why is this bad?
@@ -92,7 +92,7 @@ from promptls.lint.rules.header.example_entries import meant_by_repeated_input
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import OpenBlock, chunk_branches, chunk_items, part_names
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import placed_items, summary
+from promptls.syntax.facts import placed_items, summary, union
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.file_blocks import block_at
 from promptls.syntax.source import Layout, Source
@@ -380,6 +380,7 @@ _names: Final = summary(_of_chunk, _join)
 def duplicate_part_name(file: File) -> Iterator[Finding]:
     """Yield the names that an earlier part, or section of the part, of the same rendering has."""
     yield from _sections(file)
+    yield from _numbered_as_in_loops(file)
     root = file.template.source.root
     names = _names(root)
     if not names.repeated:
@@ -414,6 +415,52 @@ def _sections(chunk: Chunk) -> Iterator[Finding]:
             earlier = seen.setdefault(name, value.span)
             if earlier != value.span and branches.come_together(earlier.start, value.span.start):
                 yield Finding(value.span, f"an earlier section of this part is already named `{name}`")
+
+
+_COUNTED: Final = re.compile(r"""["']?([^{}"']*)\{\{[-+]?\s*loop\.index0?\s*[-+]?\}\}([^{}"']*)["']?""")
+"""A name with the number of an iteration."""
+_NUMBERED: Final = re.compile(r"(.*?)\d+(\D*)")
+
+
+@chunk_fact
+def _counted_names(chunk: Chunk) -> dict[tuple[str, str], Span]:
+    """Return the names with the number of an iteration: what is around it, and where each is first."""
+    spans = [value.span for part in chunk_items(chunk).parts if (value := part.value("name")) is not None]
+    found = ((_COUNTED.fullmatch(chunk.text, *span), span) for span in reversed(spans))
+    return {(match[1], match[2]): span for match, span in found if match is not None}
+
+
+@chunk_fact
+def _numbered_names(chunk: Chunk) -> dict[tuple[str, str], list[Span]]:
+    """Return the places of literal names with a number, by what is around it."""
+    found: dict[tuple[str, str], list[Span]] = {}
+    for name, span in part_names(chunk):
+        if (match := _NUMBERED.fullmatch(name)) is not None:
+            found.setdefault((match[1], match[2]), []).append(span)
+    return found
+
+
+_counted: Final = summary(lambda chunk: frozenset(_counted_names(chunk)), union)
+_numbered: Final = summary(lambda chunk: frozenset(_numbered_names(chunk)), union)
+
+
+def _numbered_as_in_loops(file: File) -> Iterator[Finding]:
+    """Yield the parts with a number in their names that a part of a loop gets, too."""
+    both = _counted(file.chunks) & _numbered(file.chunks)
+    of_loops = {
+        around: span.shifted(located.start)
+        for located in (file.chunks.where(lambda piece: not both.isdisjoint(_counted(piece))) if both else ())
+        for around, span in _counted_names(located.chunk).items()
+    }
+    for located in file.chunks.where(lambda piece: not both.isdisjoint(_numbered(piece))) if both else ():
+        for around, places in _numbered_names(located.chunk).items():
+            loop = of_loops.get(around)
+            for span in (place.shifted(located.start) for place in places if loop is not None):
+                branches = file.template.branches
+                if loop is not None and _may_meet(branches.at(loop.start), branches.at(span.start)):
+                    related = RelatedInformation(file.path, loop, "the part of the loop is named here")
+                    name = file.template.source.slice(span)
+                    yield Finding(span, f"a loop names one of its parts `{name}`", related=(related,))
 
 
 def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:

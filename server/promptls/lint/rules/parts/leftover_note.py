@@ -1,0 +1,67 @@
+"""Note of the author in a text for the model.
+
+## What it does
+
+Reports a line of a content that begins like a comment with `TODO`, `FIXME` or `XXX`, as in `# TODO: …`,
+`// FIXME …` and `<!-- TODO …`. Lines in a code fence may be an example, and are not reported.
+
+## Why is this bad?
+
+In a text, neither YAML nor Jinja takes such a line for a comment: the model gets it. A comment of Jinja,
+`{# … #}`, is not rendered.
+
+## Example
+
+```yaml
+- name: instructions
+  role: system
+  content: |
+    Answer in one sentence.
+    # TODO: add examples
+    ^^^^^^^^^^^^^^^^^^^^ leftover-note: this line is text: the model gets it
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: |
+    Answer in one sentence.
+    {#- TODO: add examples #}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, each_chunk, rule
+from promptls.semantic.parts import FENCE, chunk_contents, text_with_digits
+from promptls.syntax.chunk import Chunk
+from promptls.text.positions import Span
+
+_NOTE: Final = re.compile(
+    r"^[ ]*(?P<line>(?:#+|//+|<!--+)[ ]?(?P<note>(?:TODO|FIXME|XXX)\b(?:\([^)\n]*\))?(?::|[ ]+[a-z]).*?)(?:[ ]*--+>)?)[ ]*$",
+    re.MULTILINE,
+)
+
+
+@rule(severity="hint", kinds=PARTS_KINDS)
+@each_chunk
+def leftover_note(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the lines of contents that are notes of the author."""
+    for content in chunk_contents(chunk) if _NOTE.search(chunk.text) else ():
+        text, start = text_with_digits(chunk, content), content.value.span.start
+        for match in _NOTE.finditer(text) if content.is_block else ():
+            if len(FENCE.findall(text, 0, match.start())) % 2:
+                continue
+            span = Span(*match.span("line")).shifted(start)
+            note = chunk.text[start + match.start("note") : start + match.end("note")]
+            # The sign in the comment strips the line break before it, which must not be that of the block's mark.
+            is_plain = not chunk.tags_at(span) and text[: match.start()].partition("\n")[2].strip()
+            fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{#- {note} #}}"),))
+            fixes = (fix,) if is_plain else ()
+            yield Finding(span, "this line is text: the model gets it", fixes)
