@@ -58,11 +58,13 @@ _MIN_LENGTH: Final = 3
 class UseProblem(NamedTuple):
     """What is wrong with a use of a value.
 
-    `is_of_keys` is whether the variable of a loop over a mapping is used like a value of it.
+    `is_of_keys` is whether the variable of a loop over a mapping is used like a value of it. With `may_be_there`, the
+    value may have the key, although the declaration does not name it.
     """
 
     message: str
     is_of_keys: bool = False
+    may_be_there: bool = False
 
 
 def wrong_use(schema: Any, use: Use) -> UseProblem | None:
@@ -79,6 +81,9 @@ def wrong_use(schema: Any, use: Use) -> UseProblem | None:
             if not _has_key(schema, types, step.key):
                 is_reported = any(each.key in _ELEMENTS for each in inside)  # at the start of the loop
                 return None if is_reported else _without_key(above, types, schema, step.key)
+            if types == {"object"} and is_undeclared(schema, step.key):
+                message = f"the declaration of `{path_text(above)}` has no property `{step.key}`"
+                return UseProblem(message, may_be_there=True)
         elif step.key is Each.ELEMENT and types == {"object"} and _is_key_of_text(inside):
             message = f"{declared_as(above, types)}: a loop over it gives its keys, which are texts"
             return UseProblem(message, is_of_keys=True)
@@ -212,6 +217,14 @@ def lacks_property(schema: Mapping[str, Any], key: str) -> bool:
         return False
     is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
     return is_closed or typo_of(schema, key) is not None
+
+
+def is_undeclared(schema: Mapping[str, Any], key: str) -> bool:
+    """Return whether the properties of a mapping are declared, but not this one, which is no method either."""
+    properties = schema.get("properties")
+    is_open = not {"additionalProperties", "patternProperties"}.isdisjoint(schema)
+    is_named = not isinstance(properties, Mapping) or not properties or key in properties
+    return not is_named and not is_open and not hasattr(dict, key)
 
 
 def typo_of(schema: Any, key: str) -> str | None:

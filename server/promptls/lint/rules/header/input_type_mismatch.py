@@ -5,7 +5,8 @@
 Compares the JSON Schemas of `input_keys` with how the file uses the inputs, their parts, and the
 elements of lists: a loop over a number, an attribute that a text does not have, a call of something that
 is not a function, arithmetic with a text, or `escape_special_characters` of anything but a text. Also
-reports comparisons with a value that is not in the input's `enum` or has a different type. Inputs
+reports comparisons with a value that is not in the input's `enum` or has a different type, and, as a hint, keys
+that are not among the declared `properties`, unless `additionalProperties` is there. Inputs
 without a `type` or an `enum`, and inputs whose type the template itself tests, are not checked. An
 included file is checked against the declarations of the templates that include it.
 
@@ -48,6 +49,7 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from promptls.lint.analysis.declared_types import (
+    is_undeclared,
     lacks_property,
     may_differ,
     meant_key,
@@ -55,7 +57,7 @@ from promptls.lint.analysis.declared_types import (
     schema_at,
     wrong_use,
 )
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
 from promptls.semantic.flow.paths import MacroParameter, Path, Step, callee_name, is_no_input, parameter_of
 from promptls.semantic.flow.shapes import flow_of, resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
@@ -144,6 +146,7 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[_Mis
         return
     uses = [use for use in resolved_uses(file.template) if use.path[0].key in suspicious]
     tested = {_keys(use.path) for use in uses if use.shape.kind == "any" or use.shape.tested}
+    optional = {_keys(use.path) for use in uses if any(step.optional for step in use.path)}
     for use in uses:
         if any(_keys(use.path)[: len(other)] == other for other in tested):
             continue
@@ -151,8 +154,11 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[_Mis
         named = use._replace(path=(use.path[0]._replace(key=key.name), *use.path[1:]))
         if use.compared:
             yield from (_Mismatch(key, found) for found in never_equal(key.schema, named))
-        elif (wrong := wrong_use(key.schema, named)) is not None:
-            finding = Finding(use.span, wrong.message, _fixes(file, key.schema, named))
+        elif (wrong := wrong_use(key.schema, named)) is not None and not (
+            wrong.may_be_there and _keys(use.path) in optional
+        ):
+            severity: Severity | None = "hint" if wrong.may_be_there else None
+            finding = Finding(use.span, wrong.message, _fixes(file, key.schema, named), severity=severity)
             yield _Mismatch(key, finding, wrong.is_of_keys)
 
 
@@ -184,7 +190,7 @@ def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
         return True
     for name, below in used.keys:
         own = declared.key(name)
-        if own is None and lacks_property(schema, name):
+        if own is None and (lacks_property(schema, name) or is_undeclared(schema, name)):
             return True
         properties = schema.get("properties")
         inner = properties.get(name) if isinstance(properties, Mapping) else None
