@@ -51,7 +51,8 @@ Example outputs with different structures.
 Reports an example whose output has a different type than that of the first example, or is a mapping with
 different keys. Inside of outputs, and for outputs that are JSON, reports a single number in quotes among
 numbers without; any other text among three or more numbers is a hint, and so is a text where other outputs
-have a list. There, it also reports a key that is a typo of one that all others have.
+have a list. A `yes` or `no` that YAML reads as a boolean, and a value behind `#` that it reads as a comment, are
+reported if other outputs have a text in that place. There, it also reports a key that is a typo of one that all others have.
 
 ## Why is this bad?
 
@@ -261,6 +262,7 @@ def inconsistent_example_outputs(file: File) -> Iterator[Finding]:
             yield Finding(entry.value.span, message)
     if not has_schema:
         yield from _odd_texts(file, output, is_json=is_json)
+        yield from _misread_texts(file, output, is_json=is_json)
         yield from _odd_keys(file, output)
 
 
@@ -303,6 +305,37 @@ def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
         message = f"`{named}` is a text here, and a {'list' if lists else 'number'} in all other outputs"
         is_sure = is_number or lists >= _MIN_OTHERS
         yield Finding(_node_in(entry.value, leaf.path).span, message, severity=None if is_sure else "hint")
+
+
+_HASHTAG: Final = re.compile(r"[ \t]*(#\S.*)")
+
+
+def _misread_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
+    """Yield what YAML takes for a boolean or a comment where other outputs have a text."""
+    examples = file.template.declarations.examples
+    texts = {
+        leaf.place
+        for example in examples
+        for leaf in _leaves_of_output(example, output, is_json)
+        if isinstance(leaf.value, str)
+    }
+    for example in examples if texts else ():
+        for path in _constants_of_output(example, output):
+            entry = next(entry for entry in example.entries if key_text(entry) == output)
+            node = _node_in(entry.value, path)
+            place = tuple(key if isinstance(key, str) else None for key in path)
+            if place not in texts or not isinstance(node, Scalar):
+                continue
+            end = file.template.source.line_span(file.template.source.line_column(node.span.end).line).end
+            hashtag = _HASHTAG.match(file.template.source.slice(Span(node.span.end, end)))
+            if node.tag == "bool" and node.text.lower() not in {"true", "false"}:
+                fix = Fix("Quote it", (Edit(node.span, f'"{node.text}"'),), preferred=True)
+                message = f"YAML reads `{node.text}` as a boolean, and other outputs have a text here"
+                yield Finding(node.span, message, (fix,))
+            elif node.span.is_empty() and hashtag is not None:
+                span = Span(*hashtag.span(1)).shifted(node.span.end)
+                message = "YAML reads this as a comment, and other outputs have a text here"
+                yield Finding(span, message, (Fix("Quote it", (Edit(span, f'"{hashtag[1].rstrip()}"'),)),))
 
 
 def _odd_number(leaves: list[tuple[Example, _Leaf]], output: str) -> Iterator[Finding]:
@@ -366,6 +399,23 @@ def _leaves_of_output(example: Example, output: str, is_json: bool) -> tuple[_Le
     if isinstance(value, dict | list):
         return tuple(each for each in _leaves(value, (), ()) if each.path)
     return tuple(_leaves(value, (), ())) if is_json else ()
+
+
+@example_fact
+def _constants_of_output(example: Example, output: str) -> tuple[tuple[str | int, ...], ...]:
+    """Return the paths of the booleans and nulls inside of the example's output; none if it contains Jinja."""
+    value = () if example.is_printed(output) else example.data.get(output)
+    return tuple(_constants(value, ()))
+
+
+def _constants(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items if len(path) < _MAX_DEPTH else ():
+        step = key if isinstance(value, list) else str(key)
+        if inner is None or isinstance(inner, bool):
+            yield (*path, step)
+        else:
+            yield from _constants(inner, (*path, step))
 
 
 def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Leaf]:
