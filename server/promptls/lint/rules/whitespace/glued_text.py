@@ -47,7 +47,8 @@ Part joined to the previous text by white space control.
 Renders the prompt, and reports a tag with `-%}` (or `-#}`) that trims the only line break before a part:
 the part's `- name:` is then on the last line of the preceding text or, in a loop, of the previous
 iteration. It is a warning if the preceding text is a value, which may be empty or end with a line break.
-Also reports a loop that begins in the text of a part and ends behind the next part.
+Also reports a loop that begins in the text of a part and ends behind the next part, and an include of parts that is
+joined to the include before it: Jinja drops the last line break of a file.
 
 ## Why is this bad?
 
@@ -88,6 +89,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
@@ -229,6 +231,50 @@ def glued_part(file: File) -> Iterator[Finding]:
             found[tag.span] = _part_finding(file, tag, _HOW["joined part"], severity)
     yield from found.values()
     yield from _loops_over_parts(file)
+    yield from _glued_includes(file)
+
+
+_INCLUDE: Final = re.compile(r"\{%[-+]?\s*include\b")
+
+
+def _glued_includes(file: File) -> Iterator[Finding]:
+    """Yield the includes of parts that are directly behind another one, whose last line break Jinja drops."""
+    source = file.template.source
+    for first, second in pairwise(file.template.references):
+        before, tag = _tag_before(file, second.span.start), _tag_at(file, second.span.start)
+        if before is None or tag is None or not before.span.contains(first.span.start):
+            continue
+        between = source.slice(Span(before.span.end, tag.start))
+        if between.strip() or not all(_INCLUDE.match(source.slice(each)) for each in (before.span, tag)):
+            continue
+        signs = [Span(before.span.end - 3, before.span.end - 2)] if before.trims_after else []
+        signs += [Span(tag.start + 2, tag.start + 3)] if source.slice(tag).startswith("{%-") else []
+        if "\n" in between and not signs:
+            continue
+        if not _meet(*(_text_of(file, file.snapshot.resolve(file.path, each)) for each in (first, second))):
+            continue
+        edits = tuple(Edit(sign, "") for sign in signs)
+        fixes = (Fix("Keep the line break", edits, preferred=True),) if "\n" in between else ()
+        message = "without a line break before it, the first part of this file continues the last line of the one before"
+        yield Finding(tag, message, fixes)
+
+
+def _tag_at(file: File, place: int) -> Span | None:
+    """Return the span of the tag around a place."""
+    located = file.template.source.located(place)
+    tags = located.chunk.tags_at(Span(place - located.start, place - located.start + 1))
+    return tags[0].span.shifted(located.start) if tags else None
+
+
+def _text_of(file: File, path: str | None) -> str:
+    """Return the text of a file of parts, or an empty text."""
+    template = file.snapshot.template(path) if path is not None else None
+    return template.source.text if template is not None and template.parts else ""
+
+
+def _meet(first: str, second: str) -> bool:
+    """Return whether the first text ends in a line with the beginning of the second, which is a part."""
+    return bool(first) and not first.removesuffix("\n").endswith("\n") and second.startswith("- ")
 
 
 def _loops_over_parts(file: File) -> Iterator[Finding]:
