@@ -25,6 +25,7 @@ from promptls.programs.templates import (
     findings_in_template,
     halved_braces,
     inside,
+    related_in_program,
     written_templates,
 )
 from promptls.semantic.kind import Kind
@@ -161,7 +162,7 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
         explained: set[Span] = set()
         for call in written.calls:
             for finding in _found(*made, call, text, typos, written):
-                placed = _placed(finding, path, made[1], written)
+                placed = replace(finding, related=related_in_program(finding, path, made[1], written))
                 found[placed.of(missing_template_data.name, placed.severity or own)] = None
                 explained |= {each.span for each in placed.related}
         found = {
@@ -170,15 +171,6 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
             if each.rule != unescaped_multiline_input.name or each.span not in explained
         }
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
-
-
-def _placed(finding: Finding, path: str, virtual: str, written: WrittenTemplate) -> Finding:
-    """Return the finding with its related places in the template mapped to the program."""
-    related = tuple(
-        RelatedInformation(path, written.span(each.span), each.message) if each.path == virtual else each
-        for each in finding.related
-    )
-    return replace(finding, related=related)
 
 
 def _found(

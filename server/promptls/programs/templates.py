@@ -286,11 +286,18 @@ def _sample(template: ProgramTemplate) -> Sample:
     return template.sample(default_sample(template.snapshot, template.path))
 
 
-def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:
-    related = tuple(
+def related_in_program(
+    finding: Finding, path: str, virtual: str, written: WrittenTemplate
+) -> tuple[RelatedInformation, ...]:
+    """Return the related places of a finding, with those in the template `virtual` mapped to the program."""
+    return tuple(
         RelatedInformation(path, written.span(each.span), each.message) if each.path == virtual else each
         for each in finding.related
     )
+
+
+def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:
+    related = related_in_program(finding, path, virtual, written)
     fixes = tuple(mapped for fix in finding.fixes if (mapped := _fix(fix, path, text, written)) is not None)
     span = written.span(finding.span)
     return replace(finding, span=span, related=related, fixes=fixes)

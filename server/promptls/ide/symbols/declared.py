@@ -53,12 +53,9 @@ class NamedValue(NamedTuple):
 def named_values(template: Template) -> Iterator[NamedValue]:
     """Yield the values of the file's declarations that name something, in no particular order."""
     settings = template.declarations.settings
-    for kind, name in (
-        ("samples", settings.samples),
-        ("functions", settings.functions),
-        ("encoding", settings.encoding),
-    ):
-        yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds are above
+    yield from _named(template, "samples", settings.samples, ("samples",))
+    yield from _named(template, "functions", settings.functions, ("functions",))
+    yield from _named(template, "encoding", settings.encoding, ("encoding",))
     if template.kind is Kind.EVALUATION:
         rows = template.declarations.data.get("path")
         if isinstance(rows, str) and rows.endswith(SUFFIXES):  # others are folders or hub datasets

@@ -17,7 +17,7 @@ from promptls.semantic.object_data import holds_printed, plain_data
 from promptls.semantic.types.schemas import invalid_schema, schema_fault
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import summary, union
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, node_at, scalar_text
 from promptls.text.positions import NOWHERE, Span
@@ -150,8 +150,7 @@ def mismatch(name: str, value: Any, schema: Mapping[str, Any]) -> str:
     """
     types = declared_types(schema)
     if types is not None and value is not None and not is_of_type(value, types):
-        kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
-        return f"`{name}` is {_shown(value)}, and not {kinds}"
+        return f"`{name}` is {_shown(value)}, and not {_type_names(types)}"
     allowed = schema.get("enum")
     if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
         return f"`{name}` is `{value}`, and not one of {', '.join(f'`{each}`' for each in allowed)}"
@@ -258,8 +257,11 @@ def path_text(path: Path) -> str:
 
 def declared_as(path: Path, types: frozenset[str]) -> str:
     """Return the beginning of a message: the declared types of the value at a path."""
-    kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
-    return f"`{path_text(path)}` is declared as {kinds}"
+    return f"`{path_text(path)}` is declared as {_type_names(types)}"
+
+
+def _type_names(types: frozenset[str]) -> str:
+    return " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
 
 
 def plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -478,7 +480,7 @@ def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
 def may_differ(file: File, typed: Mapping[str, DeclaredInput]) -> bool:
     """Return whether a comparison in the file may contradict a declaration, without analyzing the file."""
     bound: frozenset[str] | None = None
-    below: list[tuple[str, Any]] | None = None
+    nested: list[tuple[str, Any]] | None = None
     for path, value in _compared(file.template.source.root):
         name = str(path[0].key)
         bound = file.template.names.all_bound_names if bound is None else bound
@@ -488,10 +490,10 @@ def may_differ(file: File, typed: Mapping[str, DeclaredInput]) -> bool:
                 return True
             continue
         # The name is bound to something else, so any declared property named like the last key may be meant.
-        below = _all_below(typed) if below is None else below
+        nested = _all_below(typed) if nested is None else nested
         last = path[-1].key if len(path) > 1 else None
         if any(
-            _is_refused(schema, value) for key, schema in below if not isinstance(last, str) or key == last
+            _is_refused(schema, value) for key, schema in nested if not isinstance(last, str) or key == last
         ):
             return True
     return False
@@ -530,8 +532,4 @@ def _values(chunk: Chunk) -> _Comparisons:
     )
 
 
-def _all_values(pieces: list[_Comparisons]) -> _Comparisons:
-    return frozenset[tuple[Path, object]]().union(*pieces)
-
-
-_compared: Final = summary(_values, _all_values)
+_compared: Final = summary(_values, union)

@@ -229,39 +229,45 @@ def _copied(block: FileBlock, chunk: Chunk) -> Iterator[Finding]:
 @each_chunk
 def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
     conditions = {
-        tag.span.start
+        tag.span.start: statement.expressions
         for tag in chunk.tags
-        if tag.kind == "statement" and tag_tree(tag).statement.keyword in {"if", "elif"}
+        if tag.kind == "statement" and (statement := tag_tree(tag).statement).keyword in {"if", "elif"}
     }
-    for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.span.start in conditions else None
-        condition = statement.expressions[0] if statement is not None and statement.expressions else None
-        if isinstance(condition, Collection) and condition.kind == "tuple" and len(condition.items) > 1:
-            message = "a comma makes this a tuple, which is always true; the options of `in` are in brackets"
-            yield Finding(condition.span.shifted(tag.span.start), message)
+    for start, expressions in conditions.items():
+        match expressions:
+            case (Collection(kind="tuple", items=(_, _, *_)) as condition, *_):
+                message = (
+                    "a comma makes this a tuple, which is always true; the options of `in` are in brackets"
+                )
+                yield Finding(condition.span.shifted(start), message)
     for start, node in expressions_in(chunk):
-        if isinstance(node, Operation) and node.operators[0] in {"and", "or"}:
-            last = node.operands[-1]
-            is_text = isinstance(last, Constant) and last.value and isinstance(last.value, str)
-            if is_text and start in conditions:
-                yield from _always_true(chunk, start, node.operands[-2], last)
-            before = [
-                each for operand in node.operands[:-1] for each in _operands(operand, node.operators[0])
-            ]
-            if _written(chunk, start, last) in {_written(chunk, start, each) for each in before}:
-                message = f"this `{node.operators[0]}` already has this operand"
-                yield Finding(last.span.shifted(start), message)
-            yield from _opposed(chunk, start, node, before)
-            yield from _not_none(chunk, start, node.operands[-2], last)
-        elif isinstance(node, Operation) and node.operators[0] in {"in", "not in"}:
-            options = node.operands[1]
-            if isinstance(options, Collection) and options.kind != "dict":
-                yield from _twice(chunk, start, options.items, "in this list")
-            yield from _in_text(chunk, start, node.operands[0], options)
-        elif isinstance(node, Filter) and node.name in {"default", "d"}:
-            yield from _late_default(node, start)
-        elif isinstance(node, Collection) and node.kind == "dict":
-            yield from _twice(chunk, start, node.items[::2], "a key of this mapping")
+        match node:
+            case Operation(operators=("and" | "or", *_)):
+                yield from _joined(chunk, start, node, is_condition=start in conditions)
+            case Operation(operators=("in" | "not in", *_), operands=(value, options, *_)):
+                if isinstance(options, Collection) and options.kind != "dict":
+                    yield from _twice(chunk, start, options.items, "in this list")
+                yield from _in_text(chunk, start, value, options)
+            case Filter(name="default" | "d"):
+                yield from _late_default(node, start)
+            case Collection(kind="dict"):
+                yield from _twice(chunk, start, node.items[::2], "a key of this mapping")
+
+
+def _joined(chunk: Chunk, start: int, node: Operation, *, is_condition: bool) -> Iterator[Finding]:
+    """Yield what is wrong with the last operand of `and` or `or`, beside those before it."""
+    operator, last = node.operators[0], node.operands[-1]
+    before = [each for operand in node.operands[:-1] for each in _operands(operand, operator)]
+    if is_condition and isinstance(last, Constant) and isinstance(last.value, str) and last.value:
+        yield from _always_true(chunk, start, node.operands[-2], last)
+    if _written(chunk, start, last) in {_written(chunk, start, each) for each in before}:
+        yield Finding(last.span.shifted(start), f"this `{operator}` already has this operand")
+    sign, when, meant = _OPPOSED[operator]
+    *earlier, compared = (_compared(chunk, start, each, sign) for each in (*before, last))
+    if compared and any(each and each[0] == compared[0] and each[1] != compared[1] for each in earlier):
+        message = f"with the comparison before it, this is {when} true; did you mean `{meant}`?"
+        yield Finding(last.span.shifted(start), message)
+    yield from _not_none(chunk, start, node.operands[-2], last)
 
 
 _FILLING: Final = frozenset(
@@ -293,30 +299,19 @@ def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression)
         yield Finding.suggest(span, "a text is always true", meant)
 
 
-_OPPOSED: Final = {"and": ("==", "never"), "or": ("!=", "always")}
-"""The comparisons with two values that contradict each other under an operator, and when they are true."""
-
-
-def _opposed(chunk: Chunk, start: int, node: Operation, before: list[Expression]) -> Iterator[Finding]:
-    """Yield the comparison whose value an earlier operand rules out, or makes irrelevant."""
-    sign, when = _OPPOSED[node.operators[0]]
-    last = _compared(chunk, start, node.operands[-1], sign)
-    earlier = [found for each in before if (found := _compared(chunk, start, each, sign)) is not None]
-    if last is not None and any(each[0] == last[0] and each[1] != last[1] for each in earlier):
-        meant = "or" if when == "never" else "and"
-        message = f"with the comparison before it, this is {when} true; did you mean `{meant}`?"
-        yield Finding(node.operands[-1].span.shifted(start), message)
+_OPPOSED: Final = {"and": ("==", "never", "or"), "or": ("!=", "always", "and")}
+"""The comparisons with two values that contradict each other, when both are true, and what may be meant."""
 
 
 def _compared(chunk: Chunk, start: int, node: Expression, sign: str) -> tuple[tuple[str, ...], str] | None:
     """Return what a comparison compares with which constant; None for any other expression."""
-    if not isinstance(node, Operation) or node.operators != (sign,):
-        return None
-    value, constant = node.operands
-    is_path = isinstance(value, Name | Attribute | Item)
-    if not is_path or not isinstance(constant, Constant) or not isinstance(constant.value, str | int):
-        return None
-    return _written(chunk, start, value), repr(constant.value)
+    match node:
+        case Operation(
+            operators=(operator,),
+            operands=(Name() | Attribute() | Item() as value, Constant(value=str() | int() as constant)),
+        ) if operator == sign:
+            return _written(chunk, start, value), repr(constant)
+    return None
 
 
 def _not_none(chunk: Chunk, start: int, before: Expression, node: Expression) -> Iterator[Finding]:

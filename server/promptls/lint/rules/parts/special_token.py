@@ -46,7 +46,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_contents
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import items_in, summary
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.nodes import Constant, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
@@ -145,7 +145,7 @@ def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-_names: Final = summary(_printing, lambda pieces: frozenset[tuple[str, str]]().union(*pieces))
+_names: Final = summary(_printing, union)
 
 
 def reaching_markers(file: File) -> Iterator[Marked]:

@@ -322,9 +322,7 @@ def _tag_before(file: File, start: int) -> _Tag | None:
     before = tags[index - 1] if index else None
     statement = tag_tree(tag).statement if tag.kind == "statement" else None
     is_silent = tag.kind == "comment" or (
-        statement is not None
-        and statement.keyword in _BETWEEN_PARTS
-        and not (statement.keyword == "set" and statement.opens_block)
+        statement is not None and statement.keyword in _BETWEEN_PARTS and not _captures(statement)
     )
     return _Tag(
         tag.span.shifted(located.start),
