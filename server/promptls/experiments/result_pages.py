@@ -7,18 +7,19 @@ import math
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from promptls.experiments.answer_cache import reading_answers
 from promptls.experiments.history import RunSummary
 from promptls.security.files import Stamp, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError
 
+_Answer = TypeVar("_Answer")
 _MAX_COLUMNS: Final = 1_900
 """Maximum number of columns; SQLite's limit is 2,000. Further columns are not shown."""
 
@@ -37,6 +38,30 @@ def stamp_of_table(run: RunSummary) -> Stamp:
     if stamp is None:
         raise _gone(run)
     return stamp
+
+
+_MAX_CACHED: Final = 32
+"""Maximum number of cached answers of a function."""
+
+
+def cached_by_tables(
+    answer: Callable[[Sequence[RunSummary]], _Answer],
+) -> Callable[[Sequence[RunSummary]], _Answer]:
+    """Cache the results of `answer` for the same runs until a table changes.
+
+    Raises `UsageError` if a table is missing.
+    """
+    known: dict[tuple[tuple[Path, Stamp], ...], _Answer] = {}
+
+    def cached(runs: Sequence[RunSummary]) -> _Answer:
+        key = tuple((run.results, stamp_of_table(run)) for run in runs)
+        if key not in known:
+            while len(known) >= _MAX_CACHED:
+                known.pop(next(iter(known)), None)
+            known[key] = answer(runs)
+        return known[key]
+
+    return cached
 
 
 def _gone(run: RunSummary) -> UsageError:
@@ -139,8 +164,8 @@ def _table(path: Path, stamp: Stamp) -> ResultTable:  # noqa: ARG001 - part of t
 
 Kind = Literal["all", "good", "failing", "error", "problem"]
 
-# Maximum number of rows per page.
 LARGEST_PAGE = 1000
+"""Maximum number of rows per page."""
 
 
 @dataclass(frozen=True, slots=True)

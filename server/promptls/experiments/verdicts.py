@@ -18,11 +18,12 @@ from promptls.experiments.history import (
     last_runs,
     row_results,
 )
+from promptls.experiments.result_pages import cached_by_tables
 from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, python_cells
 from promptls.experiments.row_choice import RowChoice, chosen_rows, is_of_examples, numbered_rows
 from promptls.experiments.scores import RowResult
 from promptls.experiments.unfinished import RunFollower
-from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
+from promptls.security.files import cached_by_file, open_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import junit_text, shorten_line, xml_text
 from promptls.text.suggest import did_you_mean
@@ -49,21 +50,17 @@ class FailedRow(NamedTuple):
 def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
     """Return the first 200 results of the run that are not good, in table order.
 
-    Empty if the table no longer exists.
+    Empty if the table no longer exists, or is damaged.
     """
-    stamp = stamp_of(run.results)
-    if stamp is None:
+    try:
+        return _failed_rows([run])
+    except (UserError, OSError, ValueError):
         return ()
-    key = (run.results, stamp)
-    known = _KNOWN.get(key)
-    if known is None:
-        if len(_KNOWN) >= _MAX_KNOWN:
-            _KNOWN.pop(next(iter(_KNOWN)))
-        try:
-            known = _KNOWN[key] = tuple(islice(_failed(run, _MAX_ROWS), _MAX_FAILED))
-        except (UserError, OSError, ValueError):
-            known = _KNOWN[key] = ()
-    return known
+
+
+@cached_by_tables
+def _failed_rows(runs: Sequence[RunSummary]) -> tuple[FailedRow, ...]:
+    return tuple(islice(_failed(runs[0], _MAX_ROWS), _MAX_FAILED))
 
 
 def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, FailedRow]]:
@@ -107,11 +104,6 @@ def _numbers(table: Path) -> frozenset[int]:
             )
     except (UnicodeDecodeError, csv.Error):
         return frozenset()
-
-
-_MAX_KNOWN: Final = 32
-_KNOWN: Final[dict[tuple[Path, Stamp], tuple[FailedRow, ...]]] = {}
-"""Cached failed rows of tables, by path and stamp."""
 
 
 def unchanged_dataset(run: RunSummary) -> Path | None:
@@ -359,8 +351,8 @@ def check_thresholds(thresholds: Iterable[Threshold], metrics: list[str]) -> Non
             )
 
 
-# Maximum length of an answer in a failed case.
 SHOWN = 2000
+"""Maximum length of an answer in a failed case."""
 
 
 def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:

@@ -5,52 +5,25 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, cast
 
 from promptls.experiments.classification import classifications, pairs_of
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
-from promptls.experiments.result_pages import paired_places, run_json, scored_columns, stamp_of_table
+from promptls.experiments.result_pages import cached_by_tables, paired_places, run_json, scored_columns
 from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.run_list import KnownRun, known_runs
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of
-from promptls.security.files import Stamp
 from promptls.text.errors import UserError
 
-Answer = TypeVar("Answer")
-
-# The number of cached responses for each request.
-_MAX: Final = 32
-
-
-def cached_by_tables(
-    answer: Callable[[Sequence[RunSummary]], Answer],
-) -> Callable[[Sequence[RunSummary]], Answer]:
-    """Cache the results of `answer` for the same runs until a table changes.
-
-    Raises `UsageError` if a table is missing.
-    """
-    known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
-
-    def cached(runs: Sequence[RunSummary]) -> Answer:
-        key = tuple((run.results, stamp_of_table(run)) for run in runs)
-        if key not in known:
-            while len(known) >= _MAX:
-                known.pop(next(iter(known)), None)
-            known[key] = answer(runs)
-        return known[key]
-
-    return cached
-
-
-# The number of bars in a distribution.
 BARS = 20
+"""The number of bars in a distribution."""
 # Up to this number of distinct values, each has its own bar.
 FEW_VALUES = 12
 # The quantile of the normal distribution for an interval of 95 %.
@@ -165,8 +138,8 @@ def _bars(metric: MetricSummary, values: Sequence[float]) -> list[results_wire.B
     ]
 
 
-# The maximum number of distinct points in a chart; of more, an evenly spaced selection is shown.
 MAX_POINTS = 2000
+"""The maximum number of distinct points in a chart; of more, an evenly spaced selection is shown."""
 
 
 @cached_by_tables
@@ -273,10 +246,9 @@ def _spread(counts: Counter[tuple[float, float]]) -> list[tuple[float, float, in
     return points[::step]
 
 
-# The number of runs in the history chart of an experiment.
 MAX_HISTORY = 60
+"""The number of runs in the history chart of an experiment."""
 
-# Common names of dataset columns with the whole response, the most reliable first.
 _EXPECTED = (
     "expected",
     "expected_answer",
@@ -289,6 +261,7 @@ _EXPECTED = (
     "label",
     "output",
 )
+"""Common names of dataset columns with the whole response, the most reliable first."""
 
 
 def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> results_wire.ResultsView:

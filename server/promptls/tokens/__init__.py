@@ -282,19 +282,21 @@ def count(text: str, encoding: str) -> int:
 
 def count_strictly(text: str, encoding: str) -> int:
     """Like `count`, but raise SpecialTokenError where tiktoken's `encode`, and so Prompt Poet, fails."""
-    for token in load(encoding).special_tokens_set:
-        if token in text:
-            raise SpecialTokenError(token)
+    _refuse_special_tokens(text, load(encoding))
     return count(text, encoding)
 
 
 def token_ids(text: str, encoding: str) -> list[int]:
     """Return the token ids of `text`; raises SpecialTokenError as `count_strictly` does."""
     loaded = load(encoding)
+    _refuse_special_tokens(text, loaded)
+    return loaded.encode_ordinary(text)
+
+
+def _refuse_special_tokens(text: str, loaded: Encoding | FileTokenizer) -> None:
     for token in loaded.special_tokens_set:
         if token in text:
             raise SpecialTokenError(token)
-    return loaded.encode_ordinary(text)
 
 
 MAX_CHARACTERS: Final = 400_000

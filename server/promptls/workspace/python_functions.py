@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -144,7 +145,7 @@ def plain_names(path: str) -> frozenset[str]:
     if tree is None:
         return frozenset()
     try:
-        bound = [*_bound(tree.body)]
+        times = Counter(_bound(tree.body))
     except RecursionError:
         return frozenset()
     found = set()
@@ -153,7 +154,7 @@ def plain_names(path: str) -> frozenset[str]:
             found.add(node.name)
         elif isinstance(node, ast.Assign) and isinstance(node.value, _DATA):
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return frozenset(name for name in found if bound.count(name) == 1)
+    return frozenset(name for name in found if times[name] == 1)
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
