@@ -23,11 +23,11 @@ from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import paint, printed_path
 from promptls.experiments.run_protocol import Event, RowFinished, Started, Stopped
 
-# Fractions of a run after which a line is written if there is no terminal.
 LINES = 4
+"""Fractions of a run after which a line is written if there is no terminal."""
 
-# The rate in rows per second from which on no decimals are shown.
 MANY = 20
+"""The rate in rows per second from which on no decimals are shown."""
 
 
 @contextmanager

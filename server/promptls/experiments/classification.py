@@ -23,8 +23,8 @@ NO_ANSWER = "(no answer)"
 OTHER = "(other)"
 """The label for the remaining classes that are never expected."""
 
-# How many classes that are never expected get their own line: a model may answer anything.
 MAX_UNEXPECTED = 20
+"""How many classes that are never expected get their own line: a model may answer anything."""
 
 
 @dataclass(frozen=True, slots=True)

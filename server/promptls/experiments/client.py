@@ -42,17 +42,17 @@ class WorkerProgram(NamedTuple):
 
 RUNS: Final = WorkerProgram("promptls.experiments.process", requested_access)
 
-# Timeout in seconds for a cancelled process to report where its finished rows are.
 CANCEL_SECONDS = 1.0
+"""Timeout in seconds for a cancelled process to report where its finished rows are."""
 
-# Timeout in seconds for a process to exit after its last event: a thread of a metric may never end.
 END_SECONDS = 0.5
+"""Timeout in seconds for a process to exit after its last event: a thread of a metric may never end."""
 
-# Maximum size of an event in bytes; the last event contains the manifest.
 LONGEST_EVENT = 256 * 1024 * 1024
+"""Maximum size of an event in bytes; the last event contains the manifest."""
 
-# Maximum number of characters of a dead process's error output that an error quotes.
 QUOTED = 500
+"""Maximum number of characters of a dead process's error output that an error quotes."""
 
 
 async def plan_in_process(

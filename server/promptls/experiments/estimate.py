@@ -62,8 +62,8 @@ MAX_ROWS: Final = 24
 
 _UNKNOWN_RESPONSE: Final = "This stands for a response of some sentences. " * 8
 
-# Length of made-up lists: two, so that requests per item occur more than once.
 _ITEMS: Final = 2
+"""Length of made-up lists: two, so that requests per item occur more than once."""
 
 Count = Callable[[Sequence[str]], Awaitable[Sequence[int]]]
 """Counts the tokens of each text."""

@@ -32,8 +32,8 @@ from promptls.truncation.lab_report import MeasuredCacheJson
 
 STABLE_NANOSECONDS = 1_000_000_000
 
-# Maximum number of runs that are searched for a complete one.
 LOOKED_BACK = 100
+"""Maximum number of runs that are searched for a complete one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ MAX_ROWS = 256
 MAX_CHARACTERS = 200_000
 FIRST_ROWS = 8
 
-# Target duration of a batch in seconds: runs are cancelled between batches.
 BATCH_SECONDS = 0.1
+"""Target duration of a batch in seconds: runs are cancelled between batches."""
 
 
 @dataclass(frozen=True, slots=True)

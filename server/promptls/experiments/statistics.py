@@ -23,11 +23,11 @@ RESAMPLES = 10_000
 # approximation.
 MANY = 2_000
 
-# Maximum number of resampled values in memory.
 _BATCH = 2_000_000
+"""Maximum number of resampled values in memory."""
 
-# Up to this number of differences, all 2 ** n sign combinations are enumerated.
 _EXACT = int(math.log2(RESAMPLES - 1))
+"""Up to this number of differences, all 2 ** n sign combinations are enumerated."""
 
 # A fixed seed, so that comparing the same runs gives the same interval and p-value.
 _SEED = 20260101

@@ -47,11 +47,11 @@ class Embedder(Protocol):
         """Return a vector for each text, in order; raises `UserError` if the model does not answer."""
 
 
-# Maximum number of verdicts per score.
 MAX_REPEATS = 25
+"""Maximum number of verdicts per score."""
 
-# Offset of sample numbers for second attempts, so that they are not answered from the cache.
 _SECOND_TRY = 1000
+"""Offset of sample numbers for second attempts, so that they are not answered from the cache."""
 
 _QUOTED = 120
 

@@ -18,14 +18,14 @@ from promptls.models.model import Completion, Messages, ModelError, PromptScore
 from promptls.models.weights import weights_file
 from promptls.security.processes import start_module
 
-# Timeout in seconds for loading the weights, sufficient for slow disks.
 LOAD_TIMEOUT = 120.0
+"""Timeout in seconds for loading the weights, sufficient for slow disks."""
 
-# Maximum size of an answer's line in bytes.
 LONGEST_LINE = 64 * 1024 * 1024
+"""Maximum size of an answer's line in bytes."""
 
-# Maximum number of characters of the process's error output that an error quotes.
 QUOTED = 300
+"""Maximum number of characters of the process's error output that an error quotes."""
 
 # A small model may never stop by itself, and its answers get worse and differ if tokens are sampled.
 _DEFAULTS: Final[Mapping[str, Any]] = {"max_tokens": 1024, "temperature": 0}

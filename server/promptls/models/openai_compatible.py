@@ -119,8 +119,8 @@ _COMPLETION_TOKENS: Final = {"max_tokens": "max_completion_tokens"}
 PLAIN: Final = ApiDialect()
 OPENAI: Final = ApiDialect(renamed=_COMPLETION_TOKENS)
 
-# Maximum nesting depth of the message in an error.
 _DEEPEST_WORDS: Final = 6
+"""Maximum nesting depth of the message in an error."""
 
 _OWN: Final[dict[str, ApiDialect]] = {
     "azure": ApiDialect("api-key", "", renamed=_COMPLETION_TOKENS),
@@ -219,11 +219,11 @@ OPENAI_KEY_ENV = "OPENAI_API_KEY"
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 600.0
 
-# Maximum size of an answer in bytes.
 LONGEST_ANSWER = 32 * 1024 * 1024
+"""Maximum size of an answer in bytes."""
 
-# Maximum number of characters of the server's message that an error quotes.
 QUOTED = 300
+"""Maximum number of characters of the server's message that an error quotes."""
 
 
 class OpenAiCompatible:

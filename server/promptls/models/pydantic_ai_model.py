@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.usage import RequestUsage
 
-# Parameters that pydantic-ai supports for every provider; others are sent unchanged.
 KNOWN_PARAMETERS = frozenset(
     {
         "max_tokens",
@@ -38,9 +37,10 @@ KNOWN_PARAMETERS = frozenset(
         "service_tier",
     }
 )
+"""Parameters that pydantic-ai supports for every provider; others are sent unchanged."""
 
-# Maximum number of characters of the provider's message that an error quotes.
 QUOTED = 300
+"""Maximum number of characters of the provider's message that an error quotes."""
 
 
 class PydanticAiModel:

@@ -89,20 +89,20 @@ async def _outcome(answer: Awaitable[_Answer]) -> _Answer | ModelError:
         return ModelError(f"{type(error).__name__}: {error}")
 
 
-# Timeout in seconds for a node to start a process and load promptls.
 START_SECONDS = 120.0
+"""Timeout in seconds for a node to start a process and load promptls."""
 
-# Timeout in seconds for connecting to the head of a cluster.
 REACH_SECONDS = 5.0
+"""Timeout in seconds for connecting to the head of a cluster."""
 
-# Size in bytes of the object store of a cluster started here: rows and answers are small messages.
 OBJECT_BYTES = 80 * 1024 * 1024
+"""Size in bytes of the object store of a cluster started here: rows and answers are small messages."""
 
-# Timeout in seconds for the models of a worker to close.
 END_SECONDS = 0.3
+"""Timeout in seconds for the models of a worker to close."""
 
-# Maximum number of concurrent calls of a worker.
 MAX_CALLS = 10_000
+"""Maximum number of concurrent calls of a worker."""
 
 # Ray's keywords for the cluster running on this machine, and for a new one.
 _WORDS = ("auto", "local")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MINUTE = 60.0
 
-# Burst size as a fraction of the limit per minute: providers also enforce limits over shorter periods.
 BURST = 20
+"""Burst size as a fraction of the limit per minute: providers also enforce limits over shorter periods."""
 
 
 class RateLimiter:
@@ -76,8 +76,8 @@ MAX_ATTEMPTS = 5
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
 
-# Approximate characters per token, for rate limiting only.
 CHARACTERS_A_TOKEN = 4
+"""Approximate characters per token, for rate limiting only."""
 
 
 _Answer = TypeVar("_Answer")

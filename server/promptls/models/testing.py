@@ -14,8 +14,8 @@ from typing import Any
 from promptls.models.model import Completion, Messages, ModelError, ModelWithoutResources
 from promptls.security.files import open_text
 
-# Length of truncated hashes: sufficient to distinguish the rows of a run.
 HASH_LENGTH = 16
+"""Length of truncated hashes: sufficient to distinguish the rows of a run."""
 
 
 def digest_of(messages: Messages) -> str:

@@ -19,8 +19,8 @@ from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 FORMAT = 1
 SUFFIX = ".notes.json"
 
-# The maximum number of characters of a note.
 LONGEST = 20_000
+"""The maximum number of characters of a note."""
 
 
 @dataclass(frozen=True, slots=True)

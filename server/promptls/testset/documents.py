@@ -90,8 +90,8 @@ _UNDERLINE: Final = re.compile(r"^([=\-~^*+])\1{2,}\s*$")
 _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 _SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。\uff01\uff1f])")
 
-# The levels of headings by the character of their underline; others are deeper.
 _LEVELS: Final = {"=": 1, "-": 2}
+"""The levels of headings by the character of their underline; others are deeper."""
 
 
 class Pieces(NamedTuple):

@@ -22,8 +22,8 @@ from promptls.testset.synthesizers.base_query import DEFAULT_TRIES, QuerySynthes
 from promptls.testset.transforms.model_extractors import Asker
 from promptls.text.errors import FilePlace, UsageError
 
-# Proportion of common words above which two queries are duplicates.
 _ALIKE: Final = 0.85
+"""Proportion of common words above which two queries are duplicates."""
 
 _WORD: Final = re.compile(r"\w+")
 

@@ -54,8 +54,8 @@ examples:
 
 exit codes: 0 all queries were written, 1 some were left out, 2 usage error"""
 
-# The maximum number of reasons shown for omitted queries.
 SHOWN_REASONS = 5
+"""The maximum number of reasons shown for omitted queries."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

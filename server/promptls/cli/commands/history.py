@@ -27,11 +27,11 @@ examples:
 
 exit codes: 0 listed, 1 nothing found, 2 usage error"""
 
-# The default number of runs shown.
 SHOWN = 20
+"""The default number of runs shown."""
 
-# The number of characters shown of a commit hash.
 COMMIT = 8
+"""The number of characters shown of a commit hash."""
 
 _COLORS: dict[str, Color] = {"running": "cyan", "stopped": "yellow"}
 

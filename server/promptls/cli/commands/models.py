@@ -34,8 +34,8 @@ examples:
 
 exit codes: 0 all models are ready, 1 a named or tested one is not, 2 usage error"""
 
-# The number of characters shown of an answer.
 SHOWN = 40
+"""The number of characters shown of an answer."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 RowCall: TypeAlias = Callable[[Any, int], Awaitable[FunctionOutcome]]
 """Calls the function with a row and a repeat."""
 
-# How often a row is retried on a different node if its node is lost.
 _MAX_TRIES: Final = 3
+"""How often a row is retried on a different node if its node is lost."""
 
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b")
 

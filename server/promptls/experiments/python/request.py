@@ -25,11 +25,11 @@ from promptls.workspace import python_experiments
 from promptls.workspace.disk import source_of, text_on_disk
 from promptls.workspace.settings import ProjectFile, find_project
 
-# Maximum number of files and folders that are searched without a project.
 _MAX_STEPS = 1000
+"""Maximum number of files and folders that are searched without a project."""
 
-# Maximum number of experiments that are listed to choose from.
 _SHOWN = 4
+"""Maximum number of experiments that are listed to choose from."""
 
 
 class PythonRequest(NamedTuple):

@@ -13,8 +13,8 @@ from promptls.testset.transforms.relationship_builders.traditional import SHARED
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
 
-# Maximum number of themes per node, so that long nodes do not dominate.
 _THEMES: Final = 6
+"""Maximum number of themes per node, so that long nodes do not dominate."""
 
 
 def _single_specific(graph: KnowledgeGraph) -> list[Group]:

@@ -37,8 +37,8 @@ _MARKS: Final = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _ENDS: Final = re.compile(r"(?<=[.!?])[\"\u201d)\u2019]*\s+|(?<=[。\uff01\uff1f])|\n+")
 _WORD: Final = re.compile(r"[^\W\d_](?:[\w'\u2019-]*\w)?")
 
-# Minimum length of a sentence in characters.
 _SHORTEST: Final = 20
+"""Minimum length of a sentence in characters."""
 
 
 def prose(text: str) -> str:

@@ -28,8 +28,8 @@ class Asker(Protocol):
 
 _FOUND: Final = "found"
 
-# Maximum number of items of a list: small models may not stop by themselves.
 _MAX_ITEMS: Final = 12
+"""Maximum number of items of a list: small models may not stop by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ def model_summary(asker: Asker) -> ModelExtractor:
 # Digits of stored numbers: sufficient for comparisons, and readable in files.
 _DIGITS: Final = 5
 
-# Maximum number of texts per request.
 _BATCH: Final = 16
+"""Maximum number of texts per request."""
 
 
 class TextEmbedder(Protocol):
