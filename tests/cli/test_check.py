@@ -316,6 +316,37 @@ def test_a_mistake_in_a_samples_file_is_reported_in_it_with_its_prompts(
     assert count == "1 warning in 1 data file."
 
 
+def test_a_value_inside_of_a_sample_is_reported_at_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _with_samples(folder, "first:\n  text: Hello.\n  turns:\n    - {role: user}\n    - {role: bot}\n")
+    prompt = WITH_SAMPLES.replace(
+        "{text: {type: string}}",
+        "{text: {type: string}, turns: {type: array, items: {properties: {role: {enum: [user]}}}}}",
+    )
+    (folder / "a.yml.j2").write_text(prompt.replace("(text)", "(text) }} {{ turns | tojson"))
+    assert main(["check", "samples/tickets.yml"]) == 1
+    assert capsys.readouterr().out.startswith("samples/tickets.yml:5:8: warning invalid-sample: ")
+
+
+def test_an_expected_value_that_no_answer_has_is_reported_in_its_dataset(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "promptls.toml").write_text("")
+    (folder / "t.csv").write_text("text,expected_mood\na,good\nb,bad\nc,bda\n")
+    (folder / "metrics.py").write_text("def right(response, expected_mood):\n    return 1\n")
+    (folder / "a.yml.j2").write_text(
+        "{#---\ninput_keys: [text]\noutput_key: response\noutput_type: json\n"
+        "output_schema: {properties: {mood: {enum: [good, bad]}}}\n"
+        "experiments:\n  e: {dataset: t.csv, metrics: ['metrics.py:right']}\n---#}\n"
+        "- name: a\n  content: |\n    {{ escape_special_characters(text) }}\n"
+    )
+    assert main(["check", "t.csv"]) == 1
+    assert capsys.readouterr().out.startswith(
+        "t.csv:4:1: warning invalid-example-output: row 3 of `t.csv` expects `bda`"
+    )
+
+
 def test_a_sound_samples_file_has_no_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _with_samples(folder, "first:\n  text: Hello.\n")
     assert main(["check", "samples/tickets.yml"]) == 0

@@ -56,6 +56,11 @@ def test_an_unknown_rule_of_the_editor_has_no_place(tmp_path: Path) -> None:
             3,
             "`temperature` is a number, and not",
         ),
+        (
+            "token_limit = 100\ntruncation_step = 200",
+            1,
+            "each truncation removes 200 tokens or more, and only",
+        ),
         ("[meta_templates.a]\nrounds = []", 1, "OpenCompass ignores `rounds`; did you mean `round`?"),
         ("[meta_templates.a]\nbegin = []", 0, "meta template `a`: A meta template needs a `round`."),
         (

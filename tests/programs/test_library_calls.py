@@ -58,6 +58,11 @@ WRONG = {
         METRIC.replace('"good" if', 'values="good" if').replace('"it', 'reason="it'),
         "values",
     ),
+    "a misspelled name of promptls": (METRIC + "from promptls import MetricResults", "MetricResults"),
+    "a misspelled name of a module of promptls": (
+        METRIC + "from promptls.prompt import PydanticPromt",
+        "PydanticPromt",
+    ),
     "a result without a value": ("MetricResult(reason='b')", "MetricResult"),
     "a range from the maximum": (
         "@numeric_metric(allowed_values=(5, 1))\ndef f(response): return 1",

@@ -266,6 +266,9 @@ def _metrics(experiment: Experiment, dataset: DatasetFile) -> tuple[Metric, ...]
     metrics = tuple(
         load_metric(name, experiment.base, experiment.named_metrics) for name in experiment.metrics
     )
+    names = [metric.name for metric in metrics]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"two metrics are named `{twice}`", remedy="rename one of them, or leave it out")
     try:
         for metric in metrics:
             check_binding(metric, dataset.columns, experiment.output_key)

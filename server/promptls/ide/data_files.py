@@ -12,12 +12,15 @@ from promptls.datasets.dataset_files import SUFFIXES
 from promptls.lint.rule import Finding, RelatedInformation
 from promptls.lint.rules.experiments.named_datasets import missing_dataset_column, unknown_dataset
 from promptls.lint.rules.header.data_for_inputs import invalid_sample
+from promptls.lint.rules.header.example_values import invalid_example_output
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
 DATA_SUFFIXES: Final = frozenset({".json", ".yml", ".yaml", *SUFFIXES})
-_RULES: Final = frozenset({invalid_sample.name, unknown_dataset.name, missing_dataset_column.name})
+_RULES: Final = frozenset(
+    rule.name for rule in (invalid_sample, invalid_example_output, unknown_dataset, missing_dataset_column)
+)
 
 
 def findings_in_data(snapshot: Snapshot, path: str) -> tuple[Finding, ...] | None:

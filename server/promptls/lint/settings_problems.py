@@ -37,6 +37,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     named = chain(
         _unknown_rules(project),
         _unknown_encoding(project),
+        _large_step(project),
         _missing_functions(project),
         _missing_template_paths(project),
         _unknown_in_experiments(project),
@@ -88,6 +89,13 @@ def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
             place_of_setting(project, ("encoding",)),
             f"`encoding`: {explanation[:1].lower()}{explanation[1:]}",
         )
+
+
+def _large_step(project: ProjectFile) -> Iterator[SettingsProblem]:
+    limit, step = project.settings.token_limit, project.settings.truncation_step
+    if limit is not None and step is not None and 0 < limit < step:
+        message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
+        yield SettingsProblem(place_of_setting(project, ("truncation_step",)), message)
 
 
 def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:

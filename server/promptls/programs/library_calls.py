@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import promptls
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -310,8 +311,12 @@ _OLD_METRICS: Final = frozenset({"ContextRelevancy", "context_relevancy"})
 @lru_cache(maxsize=8)
 def _names_of(module: str) -> frozenset[str]:
     """Return the known names of a module; more may exist in some release."""
+    if module == "promptls":
+        return frozenset(promptls.__all__)
     from promptls.metrics.ragas_metrics import RAGAS_METRICS
 
+    if module.startswith("promptls."):  # the modules of Ragas have the same names there
+        module = f"ragas.{module.removeprefix('promptls.')}"
     if module == COLLECTIONS:
         return frozenset(each.kind for each in RAGAS_METRICS)
     if module == "ragas.metrics":

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from promptls.security.files import cached_by_file
 from promptls.syntax.jinja.builtins import Taken, TakenKind
-from promptls.syntax.python_places import argument, last_name, parse_python, text_of
+from promptls.syntax.python_places import NOT_PYTHON, argument, last_name, parse_python, text_of
 from promptls.workspace.disk import text_on_disk
 
 
@@ -51,6 +51,19 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
         PythonFunction(name, "", "", 0) for name in exported if name not in {each.name for each in found}
     ]
     return tuple(function for function in found if not function.name.startswith("_"))
+
+
+@cached_by_file(64)
+def syntax_error_in(path: str) -> tuple[str, int] | None:
+    """Return the message and the zero-based line of the error of a file that is not Python, or None."""
+    text = text_on_disk(path)
+    try:
+        ast.parse((text or "").removeprefix("\ufeff"))
+    except SyntaxError as error:
+        return error.msg, (error.lineno or 1) - 1
+    except NOT_PYTHON:
+        pass  # too deep, or with null characters
+    return None
 
 
 def _tree_of(path: str) -> ast.Module | None:

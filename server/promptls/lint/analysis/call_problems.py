@@ -142,9 +142,9 @@ def _mismatches(
     for key in template.declarations.inputs or ():
         value = passed.get(key.name)
         if isinstance(value, KnownValue) and key.name not in mismatches:
-            message = mismatch(key.name, value.value, key.schema)
-            if message:
-                yield key.name, Mismatch(message), key.span
+            declared = mismatch((key.name,), value.value, key.schema)
+            if declared is not None:
+                yield key.name, Mismatch(declared.message), key.span
 
 
 def _unequal(

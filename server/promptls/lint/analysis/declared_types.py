@@ -143,35 +143,52 @@ def is_of_type(value: Any, types: frozenset[str]) -> bool:
     return any(isinstance(value, python) for kind in types - {"boolean"} for python in _PYTHON[kind])
 
 
-def mismatch(name: str, value: Any, schema: Mapping[str, Any]) -> str:
-    """Return how the value of an input differs from its declared type or `enum`; empty if it may fit.
+class ValueProblem(NamedTuple):
+    """What is wrong with a value, and its place: the name of the input, and keys and indexes below it."""
+
+    message: str
+    path: tuple[str | int, ...]
+
+
+def mismatch(path: tuple[str | int, ...], value: Any, schema: Mapping[str, Any]) -> ValueProblem | None:
+    """Return how the value of an input differs from its declared type or `enum`; None if it may fit.
 
     Items and properties are compared with their schemas too.
     """
     types = declared_types(schema)
     if types is not None and value is not None and not is_of_type(value, types):
-        return f"`{name}` is {_shown(value)}, and not {_type_names(types)}"
+        return ValueProblem(f"`{_place_text(path)}` is {_shown(value)}, and not {_type_names(types)}", path)
     allowed = schema.get("enum")
     if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
-        return f"`{name}` is `{value}`, and not one of {', '.join(f'`{each}`' for each in allowed)}"
-    return next(filter(None, _mismatches_below(name, value, schema)), "")
+        options = ", ".join(f"`{each}`" for each in allowed)
+        return ValueProblem(f"`{_place_text(path)}` is `{value}`, and not one of {options}", path)
+    return next(filter(None, _mismatches_below(path, value, schema)), None)
 
 
-def _mismatches_below(name: str, value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the problem of each item and property of a value; empty for those that may fit."""
+def _mismatches_below(
+    path: tuple[str | int, ...], value: Any, schema: Mapping[str, Any]
+) -> Iterator[ValueProblem | None]:
+    """Yield the problem of each item and property of a value; None for those that may fit."""
     items, properties = schema.get("items"), schema.get("properties")
     if isinstance(value, list) and isinstance(items, Mapping):
         for index, item in enumerate(value):
-            yield mismatch(f"{name}[{index}]", item, items)
+            yield mismatch((*path, index), item, items)
     if isinstance(value, dict) and isinstance(properties, Mapping):
         for key, inner in value.items():
             own = properties.get(key)
             if isinstance(own, Mapping):
-                yield mismatch(f"{name}.{key}", inner, own)
+                yield mismatch((*path, str(key)), inner, own)
             elif key not in properties:
                 meant = typo_of(schema, str(key)) or _only_other(properties, value, str(key))
                 if meant and meant not in value:
-                    yield f"`{name}` has `{key}`, and no `{meant}`"
+                    message = f"`{_place_text(path)}` has `{key}`, and no `{meant}`"
+                    yield ValueProblem(message, (*path, str(key)))
+
+
+def _place_text(path: tuple[str | int, ...]) -> str:
+    """Return a place in readable form: `history[1].role`."""
+    below = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
+    return f"{path[0]}{''.join(below)}"
 
 
 def _only_other(properties: Mapping[str, Any], value: Mapping[str, Any], key: str) -> str | None:

@@ -213,10 +213,10 @@ def texts_used_as_mappings(file: File, columns: Iterable[str]) -> Iterator[tuple
 
 
 class SampleProblem(NamedTuple):
-    """A problem of a sample, and the key in the sample that it is about; empty for the sample itself."""
+    """A problem of a sample, and its place in the sample: keys and indexes; empty for the sample itself."""
 
     message: str
-    key: str = ""
+    path: tuple[str | int, ...] = ()
 
 
 def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
@@ -226,10 +226,12 @@ def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
     for name in needed_inputs(file, known):
         meant = nearest(name, known - declared.keys())
         suggestion = f"; it has `{meant}`" if meant else ""
-        yield SampleProblem(f"the sample `{sample.name}` lacks `{name}`{suggestion}", meant or "")
+        yield SampleProblem(
+            f"the sample `{sample.name}` lacks `{name}`{suggestion}", (meant,) if meant else ()
+        )
     for name, schema in declared.items():
-        if problem := mismatch(name, sample.data.get(name), schema):
-            yield SampleProblem(f"the sample `{sample.name}`: {problem}", name)
+        if problem := mismatch((name,), sample.data.get(name), schema):
+            yield SampleProblem(f"the sample `{sample.name}`: {problem.message}", problem.path)
     if not declared:
         shapes = needed_shapes(file.snapshot, file.path)
         values = {str(name): given_value(value) for name, value in sample.data.items()}
@@ -240,4 +242,4 @@ def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
         shapes = needed_shapes(file.snapshot, file.path) if untyped else {}
         values = {str(name): given_value(value) for name, value in sample.data.items() if name in untyped}
     for name, found in mismatch_by_name(shapes, values):
-        yield SampleProblem(f"the sample `{sample.name}`: {found.message}", name)
+        yield SampleProblem(f"the sample `{sample.name}`: {found.message}", (name,))

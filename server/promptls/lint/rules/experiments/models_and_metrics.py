@@ -185,19 +185,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.analysis.declared_experiments import (
+    DeclaredExperiment,
     NameProblem,
     declared_experiments,
     named_metrics,
+    place_in_data,
     wrong_options,
     wrong_thresholds,
 )
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, rule
 from promptls.security.files import current_scope, is_file, names_in
 from promptls.syntax.yaml.nodes import Mapping
-from promptls.text.errors import UsageError
+from promptls.text.errors import FilePlace, UsageError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
-from promptls.workspace.python_functions import functions_in, names_of_module, plain_names
+from promptls.workspace.python_functions import functions_in, names_of_module, plain_names, syntax_error_in
 
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
@@ -364,6 +366,7 @@ def _unknown_metrics(file: File) -> Iterator[Finding]:
                 # If nothing uses the declared name, the typo may be in the declaration.
                 is_sure = problem.meant not in named or problem.meant in used
                 yield problem._replace(is_sure=is_sure).finding(file, span)
+        yield from _same_names(file, experiment, named) if are_there else ()
         for threshold, wrong in wrong_thresholds(experiment.declared, folder, named) if are_there else ():
             span = _key_span(file, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
@@ -375,6 +378,28 @@ def _unknown_metrics(file: File) -> Iterator[Finding]:
         if span is not None and meant is not None and name not in used:
             problem = NameProblem(f"no experiment uses `{name}`", meant, is_sure=False)
             yield replace(problem.finding(file, span), severity="warning")
+
+
+def _same_names(file: File, experiment: DeclaredExperiment, named: Iterable[str]) -> Iterator[Finding]:
+    """Yield the metrics whose results have the name of an earlier metric of the experiment."""
+    first: dict[str, str] = {}
+    for index, metric in enumerate(experiment.declared.metrics):
+        name = metric if metric in named else _name_of_results(metric, Path(file.path).parent)
+        span = experiment.span(file, "metrics", index)
+        if name in first and span is not None:
+            other = (
+                "the experiment has it twice" if first[name] == metric else f"so are those of `{first[name]}`"
+            )
+            yield Finding(span, f"the results of `{metric}` are named `{name}`, and {other}")
+        first.setdefault(name, metric)
+
+
+def _name_of_results(metric: str, folder: Path) -> str:
+    """Return the name that a metric's decorator gives, or that of its function."""
+    file, _, attribute = metric.rpartition(":")
+    functions = functions_in(str(folder / file)) if file.endswith(".py") else None
+    given = (each.metric_name for each in functions or () if each.name == attribute)
+    return next(filter(None, given), attribute)
 
 
 def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
@@ -435,16 +460,23 @@ def metric_problem(name: str, folder: Path, owner: str, named: Iterable[str] = (
         return NameProblem.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
     if not attribute:
         return NameProblem(f"`{name}` names no function: a custom metric is `file.py:function`")
+    return _problem_in_file(folder, file, attribute, owner) if current_scope().allows(folder / file) else None
+
+
+def _problem_in_file(folder: Path, file: str, attribute: str, owner: str) -> NameProblem | None:
+    """Return the problem of a metric `attribute` in a Python file, or None."""
     path = folder / file
-    if not current_scope().allows(path):
-        return None
     if not is_file(path) and "\\" in file and is_file(folder / file.replace("\\", "/")):
         slashes = f"{file.replace(_BACKSLASH, '/')}:{attribute}"
         return NameProblem(f"there is no file `{file}` next to {owner}", slashes)
     if not is_file(path):
         others = [other for other in names_in(path.parent) if other.endswith(".py")]
         names = [f"{(Path(file).parent / other).as_posix()}:{attribute}" for other in others]
-        return NameProblem.near(f"there is no file `{file}` next to {owner}", name, names)
+        return NameProblem.near(f"there is no file `{file}` next to {owner}", f"{file}:{attribute}", names)
+    if (error := syntax_error_in(str(path))) is not None:
+        message, line = error
+        place = place_in_data(path, FilePlace(path, line), "the error")
+        return NameProblem(f"`{file}` is not Python in line {line + 1}: {message}", related=(place,))
     functions = {
         function.metric_name or function.name: function.name for function in functions_in(str(path)) or ()
     }

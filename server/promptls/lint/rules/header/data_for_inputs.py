@@ -109,7 +109,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.declared_experiments import NameProblem, place_in_data
@@ -118,6 +118,7 @@ from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
 from promptls.security.files import current_scope, is_file, is_folder, read_text
+from promptls.semantic.header import node_at
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.yaml.compose import compose
@@ -126,6 +127,9 @@ from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains, needs_of
+
+if TYPE_CHECKING:
+    from promptls.rendering.samples import Sample
 
 
 @rule(severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
@@ -158,12 +162,17 @@ def invalid_sample(file: File) -> Iterator[Finding]:
             message = f"the samples file has `{name}` twice, and the first one is ignored"
             yield Finding(span, message, related=_related(named_file, places))
         first.setdefault(name, entry.key.span)
+    if beside := next(_beside_samples(file, samples), None):
+        message = f"`{beside}` is beside the names of samples: indent it below the name of its sample"
+        places = [(first.get(beside, Span(0, 0)), "the key")]
+        yield Finding(span, message, related=_related(named_file, places))
+        return
     for sample in samples:
         own = written.value(sample.name)
         for problem in sample_problems(file, sample):
-            found = own.entry(problem.key) if isinstance(own, Mapping) else written.entry(problem.key)
-            found = found or written.entry(sample.name)
-            places = [(found.key.span if found else Span(0, 0), f"the sample `{sample.name}`")]
+            place = _place(own if isinstance(own, Mapping) else written, problem.path)
+            place = place or first.get(sample.name) or Span(0, 0)
+            places = [(place, f"the sample `{sample.name}`")]
             yield Finding(span, problem.message, related=_related(named_file, places))
 
 
@@ -174,6 +183,26 @@ def _written(path: Path) -> Mapping:
     except (OSError, ValueError):
         root = None
     return root if isinstance(root, Mapping) else Mapping(Span(0, 0), ())
+
+
+def _beside_samples(file: File, samples: Iterable[Sample]) -> Iterator[str]:
+    """Yield the inputs that are beside the names of samples, for which all of the file is one sample."""
+    declared = {key.name for key in file.template.declarations.inputs or ()}
+    inputs = declared or {*file.template.names.input_names}
+    for sample in samples:
+        others = [value for name, value in sample.data.items() if name not in inputs]
+        if any(isinstance(value, dict) and value and value.keys() <= inputs for value in others):
+            yield from (str(name) for name in sample.data if name in inputs)
+
+
+def _place(written: Mapping, path: tuple[str | int, ...]) -> Span | None:
+    """Return the span of the last key on a path, or of the item of a list."""
+    above = node_at(written, path[:-1])
+    if path and isinstance(above, Mapping):
+        entry = above.entry(str(path[-1]))
+        return entry.key.span if entry else None
+    node = node_at(written, path) if path else None
+    return node.span if node else None
 
 
 def _related(path: Path, places: Iterable[tuple[Span, str]]) -> tuple[RelatedInformation, ...]:
