@@ -20,6 +20,7 @@ from promptls.facts import recording
 from promptls.security.files import current_scope
 from promptls.security.processes import end_with_owner
 from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_code
 from promptls.text.positions import line_column, line_end, line_starts
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ _REMEDY: Final = "remove the file, and create it again with `--write-baseline`"
 def _entry(path: Path, number: int, entry: Any) -> BaselineEntry:
     fields = BaselineEntry._fields
     if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in fields):
-        keys = ", ".join(f"`{key}`" for key in fields)
+        keys = in_code(fields)
         raise UsageError(f"entry {number + 1} of the baseline lacks one of {keys}", FilePlace(path), _REMEDY)
     return BaselineEntry(*(entry[key] for key in fields))
 

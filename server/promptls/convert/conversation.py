@@ -341,7 +341,7 @@ def jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[MessagePiece]:
         if any(re.search(rf"\b{name}\b", tag.text) for name in RESERVED):
             lost.append("an input that is called as one of Prompt Poet's own names: rename it")
         if tag.kind == "raw":
-            yield MessagePiece("text", chunk.text[tag.body.start : tag.body.end])
+            yield MessagePiece("text", chunk.slice(tag.body))
         else:
             yield _tag_piece(tag)
     if position < len(chunk.text):

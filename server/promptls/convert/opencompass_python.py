@@ -9,6 +9,7 @@ from typing import Any, Final
 from promptls.convert.python_interpreter import Files, Interpreter, Names, parse_configuration
 from promptls.convert.python_values import as_data
 from promptls.text.errors import UserError
+from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean
 
 _DATASET_KEYS: Final = ("abbr", "name", "path", "reader_cfg", "infer_cfg", "eval_cfg")
@@ -35,9 +36,8 @@ class Configuration:
         if name is None:
             return self.datasets[0]
         if name not in names:
-            listed = ", ".join(f"`{each}`" for each in names)
             message = f"the file configures no dataset `{name}`{did_you_mean(name, names)}"
-            raise UserError(message, remedy=f"choose one of {listed}")
+            raise UserError(message, remedy=f"choose one of {in_code(names)}")
         return self.datasets[names.index(name)]
 
     def names(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from promptls.datasets import csv_file, json_file, jsonl_file, parquet_file
 from promptls.datasets.cells import text_cell
 from promptls.security.files import cached_by_file, stamp_of
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import in_code
 from promptls.text.suggest import is_typo
 
 
@@ -94,7 +95,7 @@ def open_dataset(path: Path | str) -> DatasetFile:
     file = Path(path)
     found = format_of(file)
     if found is None:
-        listed = ", ".join(f"`{suffix}`" for suffix in SUFFIXES)
+        listed = in_code(SUFFIXES)
         raise UsageError(
             f"a dataset cannot end in `{file.suffix}`", FilePlace(file), f"save it as one of {listed}"
         )

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from promptls.datasets.backends import MissingData, UniformBackend
 from promptls.datasets.cells import RowData, flat_row, json_line
 from promptls.text.errors import UserError
+from promptls.text.format import in_code
 
 _SCOPE: Final = "https://www.googleapis.com/auth/drive.file"
 _FOLDER: Final = "application/vnd.google-apps.folder"
@@ -51,7 +52,7 @@ class GoogleDrive(UniformBackend):
     def _load(self, name: str, kind: str) -> list[RowData]:
         files = self._files(kind)
         if name not in files:
-            listed = ", ".join(f"`{each}`" for each in sorted(files)[:10]) or "nothing"
+            listed = in_code(sorted(files)[:10]) or "nothing"
             raise MissingData(
                 f"`{name}` is not in the folder `{kind}` of Google Drive", remedy=f"there is {listed}"
             )

@@ -23,7 +23,7 @@ from promptls.experiments.statistics import (
 )
 from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 
 Verdict: TypeAlias = Literal["better", "worse", "inconclusive"]
 _SMALLEST: Final = 0.001
@@ -367,7 +367,7 @@ def _names(before: RunSummary, after: RunSummary) -> tuple[str, str]:
 
 
 def _listed(run: RunSummary) -> str:
-    return ", ".join(f"`{metric.name}`" for metric in run.metrics) or "none"
+    return in_code(metric.name for metric in run.metrics) or "none"
 
 
 def _notes(

@@ -24,6 +24,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey, Header, NamedMetric
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import in_code
 from promptls.text.positions import line_column, line_starts
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import source_of
@@ -191,11 +192,10 @@ def _declared(prompt: Path, name: str | None, header: Header, project: ProjectFi
     if name in shared:
         return _Declared(name, shared[name], project.root)
     known = [*own, *shared]
-    listed = ", ".join(f"`{each}`" for each in known)
     raise UsageError(
         f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
         FilePlace(prompt),
-        f"its experiments are {listed}" if known else HOW_TO_DECLARE,
+        f"its experiments are {in_code(known)}" if known else HOW_TO_DECLARE,
     )
 
 

@@ -28,6 +28,7 @@ from promptls.models.model import ModelReference
 from promptls.models.opening import check_model
 from promptls.models.ray_cluster import check_cluster
 from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean
 
 IsThere = Callable[[int, str, int, str], bool]
@@ -312,7 +313,7 @@ def _no_rows(dataset: DatasetFile, choice: RowChoice) -> UsageError:
 def _check_columns(experiment: Experiment, dataset: DatasetFile) -> None:
     for name in experiment.input_keys:
         if name not in dataset.columns and name not in experiment.input_defaults:
-            listed = ", ".join(f"`{column}`" for column in dataset.columns)
+            listed = in_code(dataset.columns)
             (first, *others) = dataset.columns
             if not others and name in re.split(r"[;\t|]", first):
                 raise UsageError(

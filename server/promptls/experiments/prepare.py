@@ -33,7 +33,7 @@ from promptls.models.providers import is_paid, price_of
 from promptls.security.files import current_scope, join_path
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.format import in_dollars
+from promptls.text.format import in_code, in_dollars
 from promptls.workspace.settings import find_project
 
 
@@ -238,7 +238,7 @@ def _question(plan: Plan, cost: float | None) -> str | None:
     unpriced = [each for each in plan.estimates if each.paid and each.prompt_cost is None]
     unknown = sum(each.calls for each in unpriced)
     if unknown > experiment.ask_above_calls:
-        names = " and ".join(f"`{each.model}`" for each in unpriced)
+        names = in_code((each.model for each in unpriced), " and ")
         return f"The run makes {unknown:,} calls of {names}, whose price is not known. Run it?"
     return None
 

@@ -22,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from promptls.datasets.dataset_files import Row
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 
 _FILTERS: Final = """
 abs capitalize count d default dictsort first float int items last length list lower map max min reject
@@ -225,10 +225,9 @@ def _condition(expression: str) -> Callable[[Row], bool]:
         try:
             return bool(condition(**{"row": dict(row.values), "row_number": row.number, **row.values}))
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-            listed = ", ".join(f"`{column}`" for column in row.values)
             raise UsageError(
                 f"`{expression}` cannot be answered for row {row.number}: {error}",
-                remedy=f"the columns are {listed}; {remedy}",
+                remedy=f"the columns are {in_code(row.values)}; {remedy}",
             ) from None
 
     return fits

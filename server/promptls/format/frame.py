@@ -257,7 +257,7 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
     pending = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
     text_end = gap.end
     if is_last:
-        text_end = gap.start + len(chunk.text[gap.start : gap.end].rstrip())
+        text_end = gap.start + len(chunk.slice(gap).rstrip())
     blank_before = 0
     for match in _LINE.finditer(chunk.text, gap.start, gap.end):
         start, end = match.span(1)

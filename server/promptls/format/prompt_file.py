@@ -258,7 +258,7 @@ def _final_line_end(source: Source, within: Span | None) -> tuple[Edit, ...]:
         return ()
     if any(tag.unclosed for tag in last.tags):
         return ()
-    return (Edit(Span(end, end), "\r\n" if "\r\n" in source.chunks[0].text else "\n"),)
+    return (Edit.insert(end, "\r\n" if "\r\n" in source.chunks[0].text else "\n"),)
 
 
 _BARE_END: Final = re.compile(r"(\{%[-+]?\s*)end(\s*[-+]?%\})")
@@ -305,7 +305,7 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     if ending and after.start > here.end:
         # The end tag is inserted on the next line, because an edit at the cursor would move the cursor after
         # it.
-        edits.append(Edit(Span(after.start, after.start), f"{indentation}{ending}\n"))
+        edits.append(Edit.insert(after.start, f"{indentation}{ending}\n"))
     return tuple(edits)
 
 

@@ -126,7 +126,7 @@ def _in_chunk(chunk: Chunk) -> tuple[DocumentSymbol, ...]:
 def _part(chunk: Chunk, part: Part) -> DocumentSymbol:
     value = part.value("name")
     name_span = value.span if value else Span(part.span.start, part.span.start)
-    name = part.name or chunk.text[name_span.start : name_span.end].strip().strip("\"'")
+    name = part.name or chunk.slice(name_span).strip().strip("\"'")
     role = scalar_text(part.value("role")) or ""
     span = Span(part.span.start, max(part.span.end, written_end(chunk, part.entries)))
     return DocumentSymbol(name, "part", span, name_span, role, tuple(_sections(chunk, part)))

@@ -171,7 +171,7 @@ def _no_symbol_reason(template: Template, offset: int) -> str:
     in_tag = any(tag.span.contains(inside) for tag in located.chunk.tags)
     place = word_at(located.chunk.text, inside) if in_tag else None
     if place is not None:
-        word = located.chunk.text[place.start : place.end]
+        word = located.chunk.slice(place)
         if located.chunk.text[: place.start].rstrip().endswith("."):
             if word in DICT_METHODS:
                 return f"`{word}` cannot be renamed: it is a method of every mapping"

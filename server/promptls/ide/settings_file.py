@@ -18,6 +18,7 @@ from promptls.lint.registry import RULES
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
 from promptls.text.escape import markdown_text
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.tokens import ENCODING_NAMES
 from promptls.workspace.python_functions import functions_in
@@ -147,7 +148,7 @@ def _resolve(schema: Schema) -> Schema:
 def describe_type(schema: Schema) -> str:
     """Return the type of a value as text."""
     if "enum" in schema:
-        return "one of " + ", ".join(f"`{each}`" for each in schema["enum"])
+        return "one of " + in_code(schema["enum"])
     kind = schema.get("type", "any value")
     if kind == "array":
         return f"list of {item_schema(schema).get('type', 'value')}s"

@@ -37,6 +37,11 @@ class Edit:
     span: Span
     text: str
 
+    @classmethod
+    def insert(cls, offset: int, text: str) -> Edit:
+        """Return the edit that inserts the text."""
+        return cls(Span(offset, offset), text)
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:

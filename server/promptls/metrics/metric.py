@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from promptls.text.errors import UsageError, UserError
+from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean
 
 
@@ -130,7 +131,7 @@ def aggregate(results: Iterable[Any], how: str = "mean") -> Any:
     the aggregation requires numbers.
     """
     if how not in AGGREGATIONS:
-        listed = ", ".join(f"`{name}`" for name in AGGREGATIONS)
+        listed = in_code(AGGREGATIONS)
         raise UsageError(f"there is no aggregation `{how}`{did_you_mean(how, AGGREGATIONS)}", remedy=listed)
     plain = [each.value if isinstance(each, MetricResult) else each for each in results]
     values = [each for each in plain if each is not None]

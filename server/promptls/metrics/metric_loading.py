@@ -71,10 +71,9 @@ def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
     for option in {**chosen.options, **chosen.columns}:
         if option not in known and not parameters.takes_any:
             near = nearest(option, known)
-            listed = in_code(known)
             raise UsageError(
                 f"the metric `{name}` has an option `{option}`, which `{chosen.use}` does not take",
-                remedy=f"did you mean `{near}`?" if near else f"it takes {listed}",
+                remedy=f"did you mean `{near}`?" if near else f"it takes {in_code(known)}",
             )
     return replace(metric, name=name, options=chosen.options, columns=chosen.columns, judge=chosen.model)
 
@@ -220,12 +219,11 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
             continue
         name = metric.columns.get(parameter, parameter)
         if parameter not in metric.options and _source(name, columns, output_key) is None:
-            listed = in_code(columns)
             column_name = name.removeprefix(EXPECTED_PREFIX)
             raise UsageError(
                 f"the metric `{metric.name}` needs `{name}`, and the dataset has no such column"
                 f"{did_you_mean(column_name, columns).rstrip('?')}",
-                remedy=f"the columns are {listed}; name the parameter after one of them "
+                remedy=f"the columns are {in_code(columns)}; name the parameter after one of them "
                 "(`expected_<column>` works too), or `response`, or give it a default",
             )
 

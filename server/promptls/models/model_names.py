@@ -83,10 +83,9 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
         known = in_code(TABLE)
         raise UsageError(f"there is no provider `{settings.provider}`", remedy=f"{remedy}; there are {known}")
     if settings.provider == "local" and not is_local_model(settings.model):
-        known = in_code(LOCAL_MODELS)
         raise UsageError(
             f"there is no local model `{settings.model}`",
-            remedy=f"set `model` to one of {known}, or to a file that ends in `{SUFFIX}`",
+            remedy=f"set `model` to one of {in_code(LOCAL_MODELS)}, or to a file that ends in `{SUFFIX}`",
         )
     if settings.provider == "vscode" and not is_editor_model(settings.model):
         raise _unnamed(name)

@@ -31,7 +31,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Sequence
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.positions import NOWHERE, Span, line_end
+from promptls.text.positions import NOWHERE, line_end
 from promptls.workspace.snapshot import Snapshot
 
 PLACES: Final = ("sample", "example", "dataset")
@@ -165,12 +165,12 @@ class _Target:
             return SavedData({self.path: self._with_key(written)}, message)
         text, last = self.template.source.text, entry.value.items[-1]
         if is_flow(text, entry.value.span):
-            edit = Edit(Span(last.span.end, last.span.end), f", {flow(example)}")
+            edit = Edit.insert(last.span.end, f", {flow(example)}")
         else:
             margin = indentation(text, last.span.start)[: -len("- ")]
             lines = [f"{margin}- {keys[0]}", *(f"{margin}  {key}" for key in keys[1:])]
             end = line_end(text, last.span.end - (text[last.span.end - 1 : last.span.end] == "\n"))
-            edit = Edit(Span(end, end), "\n" + "\n".join(lines))
+            edit = Edit.insert(end, "\n" + "\n".join(lines))
         return SavedData({self.path: apply_edits(text, [edit])}, message)
 
     def with_row(self, data: Mapping[str, Any], response: str | None) -> SavedData:

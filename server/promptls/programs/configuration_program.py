@@ -428,7 +428,7 @@ def _nested_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
                 is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
                 if isinstance(each, ast.Name) and (is_list or (value is None and each.id in lists)):
                     span = tree.span(each)
-                    fix = Fix("Insert `*`", (Edit(Span(span.start, span.start), "*"),), preferred=True)
+                    fix = Fix("Insert `*`", (Edit.insert(span.start, "*"),), preferred=True)
                     message = f"`{each.id}` is a list, and `{key}` a list of mappings: unpack it with `*`"
                     yield Finding(span, message, (fix,), severity="error")
 

@@ -283,7 +283,7 @@ class PositionMap:
                 start -= len("'")
             is_argument = isinstance(node, ast.keyword) and not is_quoted
             added = f"{key}={value}, " if is_argument else f"'{key}': {value}, "
-            return Edit(Span(start, start), added)
+            return Edit.insert(start, added)
         number = _text_at(written, edit.span)
         text = written.texts[number] if number is not None else None
         if text is None or not text.places or edit.span.start != text.places[0]:
@@ -295,7 +295,7 @@ class PositionMap:
         if characters is None:
             return None
         start = characters[piece.start].start
-        return Edit(Span(start, start), edit.text)
+        return Edit.insert(start, edit.text)
 
     def _removed(self, edit: Edit, written: WrittenDataset) -> Edit | None:
         """Return the removal of an argument or a key; None if it cannot be removed."""

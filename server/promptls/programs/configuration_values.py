@@ -228,8 +228,7 @@ def hidden_options(tree: ConfigurationTree) -> Iterator[Finding]:
         if not is_complete or not hidden or len(group) - len(hidden) < _MIN_OPTIONS:
             continue
         most = max(range(len(texts)), key=lambda index: len(fields[index] & {*group}))
-        names = in_code(hidden)
-        message = f"no text shows {names} beside `{prefix}A`: the model does not see this option"
+        message = f"no text shows {in_code(hidden)} beside `{prefix}A`: the model does not see this option"
         yield Finding(tree.span(texts[most][0]), message, severity="warning")
 
 
@@ -259,7 +258,7 @@ def _without_f(
     span = tree.span(text)
     written = tree.text[span.start : span.end]
     is_plain = has_fix and written.startswith(('"', "'")) and "\n" not in written
-    edit = Edit(Span(span.start, span.start), "f")
+    edit = Edit.insert(span.start, "f")
     fixes = (Fix("Insert `f`", (edit,), preferred=is_sure),) if is_plain else ()
     return Finding(span, f"without an `f` before this text, {effect}", fixes, severity="error")
 
@@ -373,7 +372,7 @@ def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _in_brackets(span: Span) -> tuple[Fix, ...]:
-    edits = (Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]"))
+    edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
     return (Fix("Put it into a list", edits, preferred=True),)
 
 

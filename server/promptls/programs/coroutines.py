@@ -52,7 +52,7 @@ def _outside(program: Program, function: ast.FunctionDef) -> Iterator[Finding]:
         message = f"`await` is only possible in an `async` function, which `{function.name}` is not"
         at = program.span(function).start
         is_plain = program.text[at : at + len("def ")] == "def "
-        fixes = (Fix("Insert `async`", (Edit(Span(at, at), "async "),)),) if is_plain else ()
+        fixes = (Fix("Insert `async`", (Edit.insert(at, "async "),)),) if is_plain else ()
         yield Finding(Span(start, start + len("await")), message, fixes)
 
 
@@ -144,7 +144,7 @@ class _Coroutines:
         start = self.program.span(made.call).start
         functions = (each for each in self.program.functions if isinstance(each, ast.AsyncFunctionDef))
         is_async = any(made.call in own_nodes(each) for each in functions)
-        fix = Fix("Insert `await`", (Edit(Span(start, start), "await "),), preferred=True)
+        fix = Fix("Insert `await`", (Edit.insert(start, "await "),), preferred=True)
         message = f"without `await`, `{made.called}` {effect}"
         return Finding(self.program.span(made.call.func), message, (fix,) if is_async else ())
 

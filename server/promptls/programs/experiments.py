@@ -193,7 +193,7 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
             name in experiments and program.definitions.get(name, 1) == 1 and is_dataset(program, first)
         ):
             end = program.span(function).end
-            fix = Fix("Insert `.arun`", (Edit(Span(end, end), ".arun"),), preferred=True)
+            fix = Fix("Insert `.arun`", (Edit.insert(end, ".arun"),), preferred=True)
             message = f"`{name}` scores one row; `{name}.arun` runs it with all rows of a dataset"
             yield Finding(program.span(function), message, (fix,))
         case ast.Call(
@@ -209,7 +209,7 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
             made = ast.Call(given, [], [])
             if is_dataset(program, made):
                 end = program.span(given).end
-                fix = Fix("Insert `()`", (Edit(Span(end, end), "()"),), preferred=True)
+                fix = Fix("Insert `()`", (Edit.insert(end, "()"),), preferred=True)
                 yield Finding(program.span(given), f"`{name}` is a function, and no dataset", (fix,))
 
 

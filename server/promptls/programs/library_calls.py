@@ -256,7 +256,7 @@ def _bare_decorators(program: Program, node: Function) -> Iterator[Finding]:
         package, name = program.meaning(decorator)
         if name in METRIC_DECORATORS or (package, name) == ("ragas", "experiment"):
             span = program.span(decorator)
-            fix = Fix("Add parentheses", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+            fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
             yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
 
 
@@ -390,7 +390,7 @@ def _provider(program: Program, call: ast.Call) -> Iterator[Finding]:
             made = program.resolved(given)
             if isinstance(made, ast.Call) and last_name(made.func).removeprefix("Async") in _CLIENTS:
                 start = program.span(given).start
-                fix = Fix("Insert `client=`", (Edit(Span(start, start), "client="),), preferred=True)
+                fix = Fix("Insert `client=`", (Edit.insert(start, "client="),), preferred=True)
                 message = "the second argument of `llm_factory` is the name of the provider"
                 yield Finding(program.span(given), message, (fix,))
 

@@ -87,7 +87,7 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
         metric, method = _called(call)
         if method == "ascore" and isinstance(call, ast.Call):
             span = results.program.span(call)
-            edit = Edit(Span(span.start, span.start), "await ")
+            edit = Edit.insert(span.start, "await ")
             is_async = isinstance(function, ast.AsyncFunctionDef)
             is_alone = any(call in values for values in assigned.values())
             fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()

@@ -135,7 +135,7 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
         encode = given.get("encode_func")
         if isinstance(encode, ast.Call) and last_name(encode.func) in _ENCODINGS:
             span = program.span(encode)
-            fix = Fix("Insert `.encode`", (Edit(Span(span.end, span.end), ".encode"),), preferred=True)
+            fix = Fix("Insert `.encode`", (Edit.insert(span.end, ".encode"),), preferred=True)
             yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
         taken = {keyword.arg: keyword for keyword in call.keywords}
         for name, value in zip(CONSTRUCTOR, call.args, strict=False):
@@ -210,7 +210,7 @@ def _no_data(program: Program, given: ast.expr, scope: Scope) -> Iterator[Findin
         remedy = f"pass its `{method}`" if method else "pass `asdict(…)` of it"
         fixes: tuple[Fix, ...] = ()
         if method and isinstance(given, ast.Name):
-            fixes = (Fix("Insert `.model_dump()`", (Edit(Span(span.end, span.end), f".{method}"),)),)
+            fixes = (Fix("Insert `.model_dump()`", (Edit.insert(span.end, f".{method}"),)),)
         yield Finding(span, f"`template_data` is a dict, and this a `{owner.name}`: {remedy}", fixes)
     elif isinstance(given, ast.Name) and scope.function_of(given.id) is not None:
         yield Finding(span, f"`template_data` is a dict, and `{given.id}` a function: call it")
@@ -345,7 +345,7 @@ def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Fi
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
                 span = _name_span(program, use)
-                insert = Edit(Span(span.end, span.end), "()")
+                insert = Edit.insert(span.end, "()")
                 yield Finding(
                     span, f"`{name}` is not called", (Fix("Insert `()`", (insert,), preferred=True),)
                 )

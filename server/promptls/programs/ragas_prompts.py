@@ -464,7 +464,7 @@ def _decorator(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
         match each:
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=ast.Name(id="field"))):
                 start = program.places.span(node).start
-                edit = Edit(Span(start, start), "@dataclass\n")
+                edit = Edit.insert(start, "@dataclass\n")
                 fix = Fix("Insert `@dataclass`", (edit,), preferred=True)
                 message = f"without `@dataclass`, `{name}` is the result of `field`, and not its default"
                 yield Finding(program.span(each.target), message, (fix,))

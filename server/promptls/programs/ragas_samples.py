@@ -437,7 +437,7 @@ class _Samples:
         """Yield a metric in place of a list of metrics."""
         if isinstance(metrics, ast.Call) and self._needed(metrics):
             span = self._program.span(metrics)
-            edits = (Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]"))
+            edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
             yield Finding(span, "`metrics` is a list", (Fix("Put it into a list", edits, preferred=True),))
 
     def _class(self, metric: ast.expr) -> Iterator[Finding]:
@@ -447,7 +447,7 @@ class _Samples:
         name = self._program.library_name(metric)
         if name in METRIC_CLASSES or any(name == each.kind for each in RAGAS_METRICS):
             end = self._program.span(metric).end
-            fix = Fix("Add parentheses", (Edit(Span(end, end), "()"),), preferred=True)
+            fix = Fix("Add parentheses", (Edit.insert(end, "()"),), preferred=True)
             yield Finding(self._program.span(metric), f"`{name}` is a class, and no metric", (fix,))
         elif isinstance(metric, ast.Call) and not metric.args and not metric.keywords:
             name = self._program.library_name(metric.func)

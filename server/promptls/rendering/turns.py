@@ -14,6 +14,7 @@ from promptls.dialects.prompt_poet.template_rendering import RenderOptions, rend
 from promptls.rendering.functions_file import StandIn, load_functions
 from promptls.rendering.job import LabChat, LabRequest, RenderJob
 from promptls.rendering.outcome import RenderFailure
+from promptls.text.format import in_code
 from promptls.tokens import count, load
 from promptls.truncation.candidates import Findings, LabQuestion, explore
 from promptls.truncation.lab_report import LabJson
@@ -156,7 +157,7 @@ def _growth(request: LabRequest, renderer: _Renderer) -> _Growth:
     names = tuple(each.name for each in inputs)
     if request.keys:
         if request.keys not in {each.keys for each in inputs}:
-            known = f"the lists in the data are {_listed(names, 'and')}" if names else "there is no list"
+            known = f"the lists in the data are {in_code(names, ' and ')}" if names else "there is no list"
             raise NoChatError(f"`{'.'.join(request.keys)}` is not an input with a list of messages: {known}.")
         return _Growth(request.keys, names)
     if not inputs:
@@ -170,13 +171,9 @@ def _growth(request: LabRequest, renderer: _Renderer) -> _Growth:
         if _removable(renderer.parts(longer)) > before:
             return _Growth(each.keys, names)
     raise NoChatError(
-        f"No part with a `truncation_priority` is added when {_listed(names, 'or')} grows: "
+        f"No part with a `truncation_priority` is added when {in_code(names, ' or ')} grows: "
         "give the part of each message a `truncation_priority` of 1 or more."
     )
-
-
-def _listed(names: Sequence[str], word: str) -> str:
-    return f" {word} ".join(f"`{name}`" for name in names)
 
 
 def _removable(parts: Sequence[PromptPart]) -> int:

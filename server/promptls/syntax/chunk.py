@@ -103,6 +103,10 @@ class Chunk:
         """Whether the chunk depends on text after it."""
         return self.reach > 0
 
+    def slice(self, span: Span) -> str:
+        """Return the text of a span."""
+        return self.text[span.start : span.end]
+
     def tags_at(self, span: Span) -> tuple[Tag, ...]:
         """Return the tags that overlap a span."""
         tags = self.tags  # the read is recorded here, because places would make every edit a change

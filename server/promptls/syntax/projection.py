@@ -129,7 +129,7 @@ def project(
 def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
     """Return the text that a tag is replaced with, and its span in the chunk."""
     if tag.kind == "raw":
-        return chunk.text[tag.body.start : tag.body.end], tag.body
+        return chunk.slice(tag.body), tag.body
     if tag.kind == "output" and not _is_left_out(chunk, tag, begins_texts=begins_texts):
         return PLACEHOLDER * len(tag.text), tag.span
     if _is_include_ahead(chunk, tag):

@@ -13,6 +13,7 @@ from promptls.models.keys import key_mask
 from promptls.security.files import read_text
 from promptls.testset.graph import CHILD, CHUNK, CONTENT, DOCUMENT, NEXT, SOURCE, Node, Relationship
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean
 
 ENDINGS: Final = (".md", ".markdown", ".rst", ".txt")
@@ -48,7 +49,7 @@ def _files(path: Path) -> Iterator[Path]:
         return
     found = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in ENDINGS and each.is_file()]
     if not found:
-        listed = ", ".join(f"`{ending}`" for ending in ENDINGS)
+        listed = in_code(ENDINGS)
         raise UsageError("there is no document in the folder", FilePlace(path), f"documents end in {listed}")
     # Hidden folders do not contain documents for readers.
     yield from (each for each in found if not any(part[0] == "." for part in each.relative_to(path).parts))

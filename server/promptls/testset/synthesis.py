@@ -21,6 +21,7 @@ from promptls.testset.scenarios import Scenario
 from promptls.testset.synthesizers.base_query import DEFAULT_TRIES, QuerySynthesizer
 from promptls.testset.transforms.model_extractors import Asker
 from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_code
 
 _ALIKE: Final = 0.85
 """Proportion of common words above which two queries are duplicates."""
@@ -172,7 +173,7 @@ def _row(row_id: str, made: GeneratedSample) -> dict[str, Any]:
 def check_output(path: Path, *, force: bool = False) -> None:
     """Raise `UsageError` if the file's format cannot be written, or it exists and `force` is not set."""
     if format_of(path) is None:
-        listed = ", ".join(f"`{each.suffixes[0]}`" for each in FORMATS.values())
+        listed = in_code(each.suffixes[0] for each in FORMATS.values())
         raise UsageError(
             f"a dataset cannot end in `{path.suffix}`", FilePlace(path), f"name a file that ends in {listed}"
         )

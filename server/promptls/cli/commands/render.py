@@ -158,8 +158,7 @@ def _render(
 def _print_notes(job: RenderJob, rendering: Rendering) -> None:
     """Print the known differences between this rendering and the prompt in production."""
     if job.stand_ins:
-        names = in_code(job.stand_ins)
-        print(f"note: nothing provides {names}, so stand-ins were called", file=sys.stderr)
+        print(f"note: nothing provides {in_code(job.stand_ins)}, so stand-ins were called", file=sys.stderr)
     if rendering.viewer and rendering.viewer["approximation"]:
         print(f"note: examples {rendering.viewer['approximation']}", file=sys.stderr)
 

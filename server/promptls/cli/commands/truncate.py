@@ -16,7 +16,7 @@ from promptls.cli.permission import add_trust_argument, trust_to_render
 from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import Column, TableRow, paint, print_failure, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -188,7 +188,7 @@ def _heading(found: LabJson, request: LabRequest, limit: int) -> Iterator[str]:
     turns = len(first["tokens"])
     made_up = "all made up" if first["generated"] == turns else f"{first['generated']} of them made up"
     made_up = f", {made_up}" if first["generated"] else ""
-    names = ", ".join(f"`{chat['name']}`" for chat in found["chats"])
+    names = in_code(chat["name"] for chat in found["chats"])
     path = paint(printed_path(request.job.path), "bold")
     yield f"{path} with {names} ({first['source']}), {found['encoding']}"
     grows = f"`{found['input']}` grows over {plural(turns, 'turn')}{made_up}"

@@ -24,6 +24,7 @@ from promptls.dialects.opencompass.prompt_list import (
     raise_first,
 )
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, MESSAGE_ROLES, USUAL_ICE_MARK
+from promptls.text.format import in_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,8 @@ class PromptTemplate:
         if isinstance(self.template, str) or self.kind == "meta":
             return self.template
         if label not in self.template:
-            labels = ", ".join(f"`{each}`" for each in self.template)
             raise OpenCompassError(
-                f"`{self.name}` has no template for the label `{label}`; it has {labels}.",
+                f"`{self.name}` has no template for the label `{label}`; it has {in_code(self.template)}.",
                 cause="KeyError",
                 said=str(label),
                 at=(self.name, "template"),

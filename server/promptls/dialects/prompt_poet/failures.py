@@ -21,6 +21,7 @@ from jinja2.utils import internal_code
 
 from promptls.dialects.prompt_poet.environment import FolderLoader
 from promptls.dialects.prompt_poet.vocabulary import escape
+from promptls.text.format import in_code
 from promptls.text.suggest import nearest
 
 Kind: TypeAlias = Literal[
@@ -232,7 +233,7 @@ def _is_of_escape(error: Exception) -> bool:
 def _not_found(error: TemplateNotFound, loader: FolderLoader) -> str:
     """Return the message for an include or import of a missing file."""
     names: Iterable[object] = error.templates if isinstance(error, TemplatesNotFound) else (error.name,)
-    shown = " or ".join(f"`{name}`" for name in names)
+    shown = in_code(names, " or ")
     if any(".." in str(name).split("/") for name in names):
         return f"{shown} leads out of the template's folder: Jinja refuses `..` in names."
     return (

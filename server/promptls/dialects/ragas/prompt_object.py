@@ -448,8 +448,7 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | N
         names = in_code(missing)
         raise PromptObjectError(f"The data has no {names}: every input key needs a value.", missing[0])
     if extra := [key for key in inputs if key not in prompt.input_keys]:
-        names = in_code(extra)
-        raise PromptObjectError(f"The data has {names}, which `input_keys` does not name.", extra[0])
+        raise PromptObjectError(f"The data has {in_code(extra)}, which `input_keys` does not name.", extra[0])
     if "self" in inputs:
         raise PromptObjectError(
             "An input called `self` cannot be given: it is the prompt itself in `Prompt.format`. Rename it.",

@@ -19,6 +19,7 @@ from promptls.dialects.ragas.prompt_object import (
     read_prompt_object,
     release_of,
 )
+from promptls.text.format import in_code
 from promptls.text.suggest import is_typo
 
 Form: TypeAlias = Literal["pydantic prompt", "simple prompt", "metric"]
@@ -203,9 +204,8 @@ def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
             "instruction",
         )
     if missing := [key for key in prompt.input_keys if key not in inputs]:
-        names = ", ".join(f"`{key}`" for key in missing)
         raise PromptObjectError(
-            f"The data has no {names}: every field of the instruction needs a value.", missing[0]
+            f"The data has no {in_code(missing)}: every field of the instruction needs a value.", missing[0]
         )
     try:
         text = fill_fields(prompt.instruction, inputs)

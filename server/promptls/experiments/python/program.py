@@ -42,6 +42,7 @@ from promptls.models.ray_cluster import check_cluster
 from promptls.semantic.template import Template
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import in_code
 from promptls.workspace.disk import source_of, text_on_disk
 from promptls.workspace.python_experiments import PythonExperiment, findings_in_file
 from promptls.workspace.settings import find_project
@@ -222,9 +223,8 @@ def _arguments(
         known[_SEED_PARAMETER] = request.seed
     missing = sorted(experiment.required - known.keys())
     if missing:
-        listed = ", ".join(f"`{name}`" for name in missing)
         raise UsageError(
-            f"nothing says what {listed} of the experiment `{experiment.name}` is",
+            f"nothing says what {in_code(missing)} of the experiment `{experiment.name}` is",
             FilePlace(experiment.file, experiment.line),
             "give the parameter a default, or run the experiment with its own `arun`",
         )

@@ -346,7 +346,7 @@ def added_header(place: RefactorSelection, *also: str) -> Change:
         lines.append("input_keys: []")
     end = line_break(place.template)
     at = 1 if place.template.source.first_chunk.text.startswith("\ufeff") else 0
-    return Change((Edit(Span(at, at), end.join([*lines, "---#}", ""])),))
+    return Change((Edit.insert(at, end.join([*lines, "---#}", ""])),))
 
 
 def added_key(template: Template, written: str) -> Edit | None:
@@ -358,7 +358,7 @@ def added_key(template: Template, written: str) -> Edit | None:
     edit = None if tree is None else appended_entry(text[:end], tree.span, tree.entries, written)
     if edit is None and header is not None:
         start = header.span.start + len(OPENING)
-        edit = Edit(Span(start, start), f"\n{written}")
+        edit = Edit.insert(start, f"\n{written}")
     if edit is None:
         return None
     is_beside_closing = header is not None and edit.span.end == end and "\n" in edit.text

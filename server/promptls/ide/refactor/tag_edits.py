@@ -63,7 +63,7 @@ def _wrap(
             before, after = f"{lines.indentation}{before}{newline}", f"{newline}{lines.indentation}{after}"
         elif lines.continues:
             end = source.line_span(source.line_column(end).line + 1).start
-        return refactoring.Change((Edit(Span(start, start), before), Edit(Span(end, end), after)))
+        return refactoring.Change((Edit.insert(start, before), Edit.insert(end, after)))
 
     return refactoring.Offer(title, "refactor.rewrite", change)
 
@@ -197,7 +197,7 @@ def extract_macro(place: refactoring.RefactorSelection) -> refactoring.Offer | N
         after = "" if before else end
         return refactoring.Change(
             (
-                Edit(Span(at, at), f"{before}{macro}{after}"),
+                Edit.insert(at, f"{before}{macro}{after}"),
                 Edit(place.span, f"{{{{ {name}({parameters}) }}}}"),
             )
         )

@@ -211,7 +211,7 @@ def column_places(template: Template, path: str, name: str | None) -> Iterator[O
     if evaluation is None:
         return
     for span in _named(evaluation, chunk):
-        if name in {None, chunk.text[span.start : span.end]}:
+        if name in {None, chunk.slice(span)}:
             yield Occurrence(path, span, "declaration", "header")
     for body in (body for each in evaluation.templates for body in each.bodies):
         for scalar in scalars_in(body):

@@ -20,7 +20,7 @@ from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import Signature, Taken
 from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Expression, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in, refused_arguments, tag_tree
-from promptls.text.format import plural
+from promptls.text.format import in_code, plural
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to, functions_path
 from promptls.workspace.python_functions import functions_in
@@ -67,7 +67,7 @@ def _too_many(name: str, limit: int, positional: int) -> str:
 
 
 def _too_few(name: str, missing: list[Taken]) -> str:
-    names = ", ".join(f"`{each.name}`" for each in missing)
+    names = in_code(each.name for each in missing)
     return f"`{name}` lacks the argument{'' if len(missing) == 1 else 's'} {names}"
 
 

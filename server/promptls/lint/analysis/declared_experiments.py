@@ -15,6 +15,7 @@ from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.text.errors import FilePlace
+from promptls.text.format import in_code
 from promptls.text.positions import Span, line_end, line_starts
 from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_functions import functions_in
@@ -170,7 +171,7 @@ def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
         for name in names:
             if name not in taken.names and name not in {"judge", "embedder"}:
                 meant = nearest(name, taken.names if below else (*taken.names, *_OTHER_KEYS))
-                listed = ", ".join(f"`{each}`" for each in taken.names)
+                listed = in_code(taken.names)
                 message = f"`{metric.use}` takes no `{name}`"
                 yield WrongOption(name, message if meant else f"{message}: it takes {listed}", meant, below)
 

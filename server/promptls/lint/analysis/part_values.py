@@ -243,7 +243,7 @@ def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
         yield from _in_branch(chunk, before, after, tags)
     if len(branching) == len(["if", "endif"]):
         test = tag_tree(branching[0]).statement.expressions[0].span.shifted(branching[0].span.start)
-        yield Printed("", span, chunk.text[test.start : test.end])
+        yield Printed("", span, chunk.slice(test))
 
 
 class BoundValues:
@@ -413,7 +413,7 @@ def printed_contents(chunk: Chunk) -> Iterator[Finding]:
         if value.style:
             continue
         whole = place_of_value(chunk, content.key, value)
-        text = chunk.text[whole.start : whole.end]
+        text = chunk.slice(whole)
         quote = next((each for each in "\"'" if each not in text), None)
         fixes = (Fix("Quote it", (Edit(whole, f"{quote}{text}{quote}"),), preferred=True),) if quote else ()
         for printed in printed_values(chunk, content.key, value):
@@ -432,7 +432,7 @@ def _message(printed: Printed) -> str:
 
 def _bare(chunk: Chunk, value: Scalar) -> Iterator[Fix]:
     """Yield the fix that removes the quotes around a tag."""
-    text = chunk.text[value.span.start : value.span.end]
+    text = chunk.slice(value.span)
     tags = [tag for tag in chunk.tags if value.span.start <= tag.span.start < value.span.end]
     is_single = len(tags) == 1 and tags[0].kind == "output"
     if value.style in {"'", '"'} and is_single and text[1:-1].strip() == tags[0].text:

@@ -115,7 +115,7 @@ def _suppressions(chunk: Chunk) -> Iterator[Suppression]:
         else:
             yield _suppression(chunk, tag.span)
     for comment in yaml_comments(chunk):
-        if _MARK in chunk.text[comment.start : comment.end]:
+        if _MARK in chunk.slice(comment):
             yield _suppression(chunk, comment)
 
 

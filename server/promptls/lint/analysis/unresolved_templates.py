@@ -21,6 +21,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.file_blocks import block_names, has_blocks
 from promptls.syntax.jinja.nodes import Attribute, Call, Conditional, Constant, Filter, Item, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.include_graph import parts_of_name, path_in
@@ -116,8 +117,7 @@ def _by_variable(file: File, reference: TemplateReference) -> Iterator[Finding]:
 
 def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
     if reference.alternatives:
-        listed = ", ".join(f"`{each}`" for each in reference.alternatives)
-        return Finding(reference.span, f"none of these files is there: {listed}")
+        return Finding(reference.span, f"none of these files is there: {in_code(reference.alternatives)}")
     if not current_scope().allows(Path(file.path).parent / name) and parts_of_name(name) is not None:
         message = f"`{name}` leads out of the project, which is not trusted: it is not read"
         return Finding(reference.span, message)

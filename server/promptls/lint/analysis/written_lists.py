@@ -51,7 +51,7 @@ def _odd_keys(chunk: Chunk, start: int, node: Expression) -> Iterator[OddKey]:
     for index, name, meant in odd_keys(mappings):
         span = mappings[index][name]
         inside = Span(span.start + 1, span.end - 1).shifted(start)
-        if chunk.text[inside.start : inside.end] == name:
+        if chunk.slice(inside) == name:
             yield OddKey(inside, name, meant)
 
 

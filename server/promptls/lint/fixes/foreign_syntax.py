@@ -150,7 +150,7 @@ def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     is_count = texts[:2] in (["+", "+"], ["-", "-"])
     is_step = texts[1:2] == ["="] and texts[0] in _STEPS and after[0].end == after[1].start
     if not has_set and (texts[0] == "=" or is_step or is_count):
-        yield Edit(Span(name.start, name.start), "set ")
+        yield Edit.insert(name.start, "set ")
     if has_set and texts[0] == "==":
         yield Edit(Span(after[0].start, after[0].end), "=")
     if is_count and len(texts) <= len(["+", "+", ";", ""]):
@@ -186,7 +186,7 @@ def _foreign_loops(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         yield Edit(Span(tokens[-2].start, tokens[-2].end), "")
     is_pair = [token.kind for token in tokens[1:3]] == ["name", "name"] and texts[3:4] == ["in"]
     if is_pair and "in" not in texts[1:3]:
-        yield Edit(Span(tokens[1].end, tokens[1].end), ",")
+        yield Edit.insert(tokens[1].end, ",")
     if "of" in texts and "in" not in texts:
         of = tokens[texts.index("of")]
         yield Edit(Span(of.start, of.end), "in")

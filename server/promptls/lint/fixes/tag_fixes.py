@@ -125,7 +125,7 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
     else:
         if problem.kind == "missing-bracket":
             end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
-            yield Fix(f"Insert `{problem.expected[0]}`", (Edit(Span(end, end), problem.expected[0]),))
+            yield Fix(f"Insert `{problem.expected[0]}`", (Edit.insert(end, problem.expected[0]),))
         if tag.kind == "statement":
             yield from _of_statement(source, problem, located, tag)
 
@@ -144,7 +144,7 @@ def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag
         yield _closed(tag, located.start + tag.span.start)
     elif tag.unclosed == "#}":
         end = located.start + line_end(located.chunk.text, tag.span.end)
-        yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
+        yield Fix("Close the comment at the end of its line", (Edit.insert(end, " #}"),))
     elif tag.kind == "raw":
         start = located.start + tag.span.start
         tags = _END_OF_RAW.finditer(source.text, start)
@@ -218,7 +218,7 @@ def _closed(tag: Tag, start: int) -> Fix:
     """Return the missing delimiter, in place of a wrong one or after the tag."""
     end = start + len(tag.text)
     if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
-        return Fix("Insert `}`", (Edit(Span(end - 2, end - 2), "}"),))
+        return Fix("Insert `}`", (Edit.insert(end - 2, "}"),))
     if tag.text[2:].endswith(("}}", "%}")):
         wrong = tag.text[-2:]
         edit = Edit(Span(end - 2, end), tag.unclosed)
@@ -241,7 +241,7 @@ def _closed(tag: Tag, start: int) -> Fix:
     has_half = tag.text[2:].endswith(tag.unclosed[0])
     missing = tag.unclosed[1:] if has_half else tag.unclosed
     space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "
-    return Fix(f"Insert `{missing}`", (Edit(Span(end, end), space + missing),))
+    return Fix(f"Insert `{missing}`", (Edit.insert(end, space + missing),))
 
 
 def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
@@ -281,7 +281,7 @@ def _missing_end(
             before = source.line_span(source.line_column(at).line).start
             lead = source.slice(Span(before, at))
             text = f"{written}\n{lead}" if not lead.strip() else written
-            yield Fix(title, (Edit(Span(at, at), text),))
+            yield Fix(title, (Edit.insert(at, text),))
         return
     start = located.start + tag.span.start
     line = source.line_column(start).line
@@ -291,12 +291,12 @@ def _missing_end(
     if lead.strip() or after:
         quote = lead[-1:] if lead[-1:] in {"'", '"'} and after.endswith(lead[-1:]) else ""
         end = start + len(tag.text) + len(after) - len(quote) if quote else end
-        yield Fix(title, (Edit(Span(end, end), written),))
+        yield Fix(title, (Edit.insert(end, written),))
         return
     end = _end_of_body(source, line, len(lead), end)
     if not lead:
         end = _end_in_first_column(source, located, tag, end)
-    yield Fix(title, (Edit(Span(end, end), f"\n{lead}{written}"),))
+    yield Fix(title, (Edit.insert(end, f"\n{lead}{written}"),))
 
 
 def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -> int:

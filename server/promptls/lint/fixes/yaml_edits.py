@@ -48,8 +48,8 @@ def added_entry(
         return None
     start = (before or entries[0]).key.span.start
     if is_flow(text, span):
-        return Edit(Span(start, start), f"{written}, ")
-    return Edit(Span(start, start), f"{written}\n{indentation(text, start)}")
+        return Edit.insert(start, f"{written}, ")
+    return Edit.insert(start, f"{written}\n{indentation(text, start)}")
 
 
 def appended_entry(text: str, span: Span, entries: tuple[Entry, ...], written: str) -> Edit | None:
@@ -62,7 +62,7 @@ def appended_entry(text: str, span: Span, entries: tuple[Entry, ...], written: s
     last = max(entries, key=_start)
     end = _end(text, last)
     if is_flow(text, span):
-        return Edit(Span(end, end), f", {written}")
+        return Edit.insert(end, f", {written}")
     # The span of a block scalar contains its last line break.
     end = line_end(text, line_start(text, end) - 1 if text[end - 1 : end] == "\n" else end)
     if isinstance(last.value, Scalar) and last.value.style in {"|", ">"}:
@@ -70,7 +70,7 @@ def appended_entry(text: str, span: Span, entries: tuple[Entry, ...], written: s
         blank = _BLANK_LINES.match(text, end)
         end = end if blank is None else blank.end()
     indent = indentation(text, _start(entries[0]))
-    return Edit(Span(end, end), f"\n{written}".replace("\n", f"\n{indent}"))
+    return Edit.insert(end, f"\n{written}".replace("\n", f"\n{indent}"))
 
 
 def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
@@ -159,7 +159,7 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
     last = max(entries, key=lambda entry: entry.key.span.start)
     end = max(last.value.span.end, colon_end(chunk.text, last))
     if is_flow(chunk.text, span):
-        return (Fix(title, (Edit(Span(end, end), f", {written}"),)),)
+        return (Fix(title, (Edit.insert(end, f", {written}"),)),)
     line = line_end(chunk.text, end)
     after = chunk.text[end:line].strip()
     if (after and not after.startswith("#")) or any(
@@ -167,19 +167,19 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
     ):
         return ()
     indent = indentation(chunk.text, entries[0].key.span.start)
-    return (Fix(title, (Edit(Span(line, line), f"\n{indent}{written}"),)),)
+    return (Fix(title, (Edit.insert(line, f"\n{indent}{written}"),)),)
 
 
 def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:
     """Return the fix that turns a mapping into a list with one item."""
     span = mapping.span
     if is_flow(chunk.text, span):
-        edits = [Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]")]
+        edits = [Edit.insert(span.start, "["), Edit.insert(span.end, "]")]
         return (Fix("Make it a list", tuple(edits), preferred=True),)
-    edits = [Edit(Span(span.start, span.start), "- ")]
+    edits = [Edit.insert(span.start, "- ")]
     for start in chunk.line_starts:
         if span.start < start < span.end and chunk.text[start : line_end(chunk.text, start)].strip():
-            edits.append(Edit(Span(start, start), "  "))
+            edits.append(Edit.insert(start, "  "))
     return (Fix("Make it a list", tuple(edits), preferred=True),)
 
 
@@ -211,7 +211,7 @@ def _edit(source: Source, node: Node, name: str) -> Edit | None:
     end = max(last_entry.value.span.end, last_entry.key.span.end)
     if not is_flow:
         return _line_after(source, end, node.entries[0].key.span.start, f"{name}: {{}}")
-    return None if source.slice(Span(end, end + 1)) == ":" else Edit(Span(end, end), f", {name}: {{}}")
+    return None if source.slice(Span(end, end + 1)) == ":" else Edit.insert(end, f", {name}: {{}}")
 
 
 def _after(span: Span) -> Span:
@@ -221,7 +221,7 @@ def _after(span: Span) -> Span:
 def _line_after(source: Source, last: int, first: int, written: str) -> Edit:
     """Return a new line after the line where the last item ends, indented like the first item."""
     end = source.line_span(source.line_column(last - 1).line).end
-    return Edit(Span(end, end), f"\n{' ' * source.line_column(first).column}{written}")
+    return Edit.insert(end, f"\n{' ' * source.line_column(first).column}{written}")
 
 
 def removed_input(file: File, key: DeclaredInput, *, preferred: bool = False) -> tuple[Fix, ...]:
@@ -356,7 +356,7 @@ def _unmarked_block(source: Source, line: str, start: int) -> Fix | None:
         if _KEY_ALONE.match(text):
             column = len(text) - len(text.lstrip("- "))
             end = above.start + len(text.rstrip())
-            return Fix("Add `|`", (Edit(Span(end, end), " |"),), preferred=True) if column < indent else None
+            return Fix("Add `|`", (Edit.insert(end, " |"),), preferred=True) if column < indent else None
         if text.strip() and len(text) - len(text.lstrip(" ")) < indent:
             return None
     return None
@@ -413,7 +413,7 @@ def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
 
 
 def _insert(title: str, place: int, text: str, *, preferred: bool = True) -> Fix:
-    return Fix(title, (Edit(Span(place, place), text),), preferred)
+    return Fix(title, (Edit.insert(place, text),), preferred)
 
 
 def _spaces(line: str, start: int, _kind: ProblemKind) -> Fix | None:

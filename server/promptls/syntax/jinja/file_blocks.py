@@ -219,7 +219,7 @@ def _is_blank(chunk: Chunk, number: int) -> bool | None:
         if following.kind == "statement" and tag_tree(following).statement.keyword == "endblock":
             return True
         if following.kind != "comment" and not (
-            following.kind == "raw" and not chunk.text[following.body.start : following.body.end].strip()
+            following.kind == "raw" and not chunk.slice(following.body).strip()
         ):
             return False
     return False if chunk.text[chunk.tags[-1].span.end :].strip() else None

@@ -11,6 +11,7 @@ from promptls.testset.scenarios import Draw, Group, Scenario
 from promptls.testset.synthesizers.base_query import QuerySynthesizer
 from promptls.testset.transforms.relationship_builders.traditional import SHARED
 from promptls.text.errors import UsageError, UserError
+from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean
 
 _THEMES: Final = 6
@@ -101,7 +102,7 @@ def parse_distribution(text: str, known: Iterable[str]) -> dict[str, float]:
     for piece in filter(None, (piece.strip() for piece in text.split(","))):
         name, _, share = (part.strip() for part in piece.partition("="))
         if name not in names:
-            listed = ", ".join(f"`{each}`" for each in names)
+            listed = in_code(names)
             raise UsageError(
                 f"there is no synthesizer `{name}`{did_you_mean(name, names)}", remedy=f"there are {listed}"
             )

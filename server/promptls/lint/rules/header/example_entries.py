@@ -219,6 +219,7 @@ from promptls.semantic.object_data import is_printed
 from promptls.semantic.types.schemas import canonical_text
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text, scalar_text
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 
@@ -362,7 +363,7 @@ def unknown_example_key(file: File) -> Iterator[Finding]:
         if span is not None:
             meant = ", ".join(used)
             fix = Fix.change_to(span, meant)
-            names = " and ".join(f"`{name}`" for name in used)
+            names = in_code(used, " and ")
             yield Finding(span, f"no example has `{declared}`, and all have {names}", (fix,))
     explained = {name for used in misnamed.values() for name in used}
     explained.add(meant_by_repeated_input(file) or "")  # `duplicate-key` suggests it

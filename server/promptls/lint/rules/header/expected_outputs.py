@@ -110,6 +110,7 @@ from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, node_at, scalar_text
 from promptls.text.errors import parse_json
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.contract import contract_of, function_names
@@ -178,11 +179,11 @@ def _in_chunk(chunk: Chunk, known: AnyMapping[str, _Fact]) -> Iterator[Finding]:
                 yield misspelled(span, message, name, {meant} if meant else ())
                 unlisted -= {meant or ""}
         if unlisted:
-            written = ", ".join(f"`{name}`" for name in sorted(unlisted))
+            written = in_code(sorted(unlisted))
             message = f"this part reads {written} too, which is not among its expected keys"
             fixes: tuple[Fix, ...] = ()
             if part.end is not None:
-                added = Edit(Span(part.end, part.end), "".join(f", {name}" for name in sorted(unlisted)))
+                added = Edit.insert(part.end, "".join(f", {name}" for name in sorted(unlisted)))
                 fixes = (Fix(f"Add {written}", (added,)),)
             yield Finding(part.place, message, fixes, severity="information")
 

@@ -84,7 +84,7 @@ def _uncalled(file: File, assigned: frozenset[str]) -> Iterator[Finding]:
     for located, (name, place) in items_in(file.chunks, _set_to_namespace):
         if name not in assigned:
             span = place.shifted(located.start)
-            fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+            fix = Fix("Insert `()`", (Edit.insert(span.end, "()"),), preferred=True)
             yield Finding(span, f"`{name}` is not a `namespace`, which must be called: `namespace()`", (fix,))
 
 
@@ -154,7 +154,7 @@ def _as_namespace(file: File, values: tuple[tuple[Expression, int], ...]) -> Ite
             title = "Make it a `namespace`"
             yield Fix(title, (Edit(span, f"namespace({text if value.items else ''})"),))
         elif len(values) == 1 and isinstance(value, Name):
-            yield Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+            yield Fix("Insert `()`", (Edit.insert(span.end, "()"),), preferred=True)
         elif len(values) == 1 and isinstance(value, Call):
             yield Fix("Make it a `namespace`", (Edit(value.function.span.shifted(start), "namespace"),))
 

@@ -345,7 +345,7 @@ def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
     if node.target is None:
         return
     target, whole = node.target.span.shifted(start), node.span.shifted(start)
-    text = chunk.text[target.start : target.end]
+    text = chunk.slice(target)
     if text and whole.start <= target.start:
         yield Fix(
             "Escape for YAML instead",
@@ -396,7 +396,7 @@ def _mismatch(
 
 
 def _without_parentheses(values: Span) -> Finding:
-    edits = (Edit(Span(values.start, values.start), "("), Edit(Span(values.end, values.end), ")"))
+    edits = (Edit.insert(values.start, "("), Edit.insert(values.end, ")"))
     message = "the values of `%` are in parentheses: without them, it takes the first one only"
     return Finding(values, message, (Fix("Add parentheses", edits, preferred=True),))
 

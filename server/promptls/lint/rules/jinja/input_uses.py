@@ -318,7 +318,7 @@ def iterated_text(chunk: Chunk, variables: Mapping[str, type]) -> Iterator[Findi
 
 def _counting(span: Span) -> Finding:
     """Return the finding for a loop over a number."""
-    edits = (Edit(Span(span.start, span.start), "range("), Edit(Span(span.end, span.end), ")"))
+    edits = (Edit.insert(span.start, "range("), Edit.insert(span.end, ")"))
     fix = Fix("Count with `range`", edits, preferred=True)
     message = "a loop needs a list, and this is a number; did you mean `range(…)`?"
     return Finding(span, message, (fix,), severity="error")

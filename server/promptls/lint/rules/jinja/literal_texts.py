@@ -378,7 +378,7 @@ def missing_comma(chunk: Chunk) -> Iterator[Finding]:
             joined = json.dumps(node.value, ensure_ascii=False)
             message = f"expected a comma: Jinja joins this text with the one before it, to `{joined}`"
             at = Span(second.start, second.end)
-            fix = Fix("Insert a comma", (Edit(Span(first.end, first.end), ","),))
+            fix = Fix("Insert a comma", (Edit.insert(first.end, ","),))
             if is_item:
                 yield Finding(at, message, (fix,))
             else:

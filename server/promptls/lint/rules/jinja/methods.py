@@ -205,7 +205,7 @@ def uncalled_method(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(lambda piece: not names.isdisjoint(_suspicious_names(piece))):
         for name, span in _suspicious(located.chunk) if names else ():
             if name in names:
-                fix = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),))
+                fix = Fix("Insert `()`", (Edit.insert(span.end, "()"),))
                 message = "if this is a text, this is the method itself; `()` calls it"
                 yield Finding(span, message, (fix,), severity="hint").shifted(located.start)
 
@@ -216,7 +216,7 @@ def _certain(chunk: Chunk) -> Iterator[Finding]:
     for start, node in uncalled_attributes(chunk, _METHODS, _ABOUT_METHODS):
         span = node.name_span.shifted(start)
         message = "this is the method itself, which is always true; `()` calls it"
-        insertion = Fix("Insert `()`", (Edit(Span(span.end, span.end), "()"),), preferred=True)
+        insertion = Fix("Insert `()`", (Edit.insert(span.end, "()"),), preferred=True)
         yield Finding(span, message, (insertion,) if node.name in _COMPLETE else ())
 
 
@@ -288,14 +288,14 @@ def _loops(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
                 yield _swapped(names[0], names[1], start)
         elif isinstance(source, Attribute) and source.name == "items" and len(items) == _PAIR:
             place = source.name_span.shifted(start)
-            fix = Fix("Insert `()`", (Edit(Span(place.end, place.end), "()"),), preferred=True)
+            fix = Fix("Insert `()`", (Edit.insert(place.end, "()"),), preferred=True)
             message = "this loop needs the keys and values of the mapping; did you mean `items()`?"
             yield Finding(place, message, (fix,), severity="warning")
         elif isinstance(source, Name | Attribute) and source.name not in METHODS and is_pair:
             place = source.span.shifted(start)
             is_declared = isinstance(source, Name) and source.name in mappings
             if is_declared or (names[0].name in _KEYS and names[1].name in _VALUES):
-                fix = Fix("Add `.items()`", (Edit(Span(place.end, place.end), ".items()"),))
+                fix = Fix("Add `.items()`", (Edit.insert(place.end, ".items()"),))
                 message = "a loop over a mapping gives its keys alone; `.items()` gives pairs"
                 yield Finding(place, message, (fix,), severity="warning" if is_declared else None)
 
@@ -367,8 +367,8 @@ def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
                 if name in _VIEWS:
                     span = call.span.shifted(start)
                     edits = (
-                        Edit(Span(span.start, span.start), "("),
-                        Edit(Span(span.end, span.end), " | list)"),
+                        Edit.insert(span.start, "("),
+                        Edit.insert(span.end, " | list)"),
                     )
                     message = f"of a mapping, `{name}()` is no list: this is undefined"
                     fix = Fix("Make it a list", edits)

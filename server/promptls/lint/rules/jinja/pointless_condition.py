@@ -294,7 +294,7 @@ def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression)
         before = before.operands[-1]
     if isinstance(before, Operation) and before.operators in {("==",), ("!=",)}:
         left, span = before.operands[0].span.shifted(start), text.span.shifted(start)
-        left_text, written = chunk.text[left.start : left.end], chunk.text[span.start : span.end]
+        left_text, written = chunk.slice(left), chunk.slice(span)
         meant = f"{left_text} {before.operators[0]} {written}"
         yield Finding.suggest(span, "a text is always true", meant)
 
@@ -321,7 +321,7 @@ def _not_none(chunk: Chunk, start: int, before: Expression, node: Expression) ->
         message = "this is always true, whatever is before it"
         if isinstance(before, Test) and before.name == "defined":
             span = before.target.span.shifted(start)
-            meant = f"{chunk.text[span.start : span.end]} is not none"
+            meant = f"{chunk.slice(span)} is not none"
             yield Finding.suggest(node.span.shifted(start), message, meant)
         else:
             yield Finding(node.span.shifted(start), message)
@@ -334,7 +334,7 @@ def _in_text(chunk: Chunk, start: int, value: Expression, options: Expression) -
     span = options.span.shifted(start)
     if chunk.text[: span.start].rstrip().endswith("(") and chunk.text[span.end :].lstrip().startswith(")"):
         message = "without a comma, this is a text and not a tuple: any part of it is found"
-        yield Finding(span, message, (Fix("Insert a comma", (Edit(Span(span.end, span.end), ","),)),))
+        yield Finding(span, message, (Fix("Insert a comma", (Edit.insert(span.end, ","),)),))
 
 
 def _operands(node: Expression, operator: str) -> Iterator[Expression]:
@@ -352,7 +352,7 @@ def _twice(chunk: Chunk, start: int, items: Iterable[Expression], where: str) ->
         if isinstance(item, Constant) and isinstance(item.value, str):
             if item.value in seen:
                 span = item.span.shifted(start)
-                yield Finding(span, f"`{chunk.text[span.start : span.end]}` is already {where}")
+                yield Finding(span, f"`{chunk.slice(span)}` is already {where}")
             seen.add(item.value)
 
 

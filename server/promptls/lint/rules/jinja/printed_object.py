@@ -302,7 +302,7 @@ def _none(tag: Tag, method: Attribute) -> Finding:
     start, end = tag.span
     edits = (
         Edit(Span(start, start + 2), "{%"),
-        Edit(Span(first, first), "set _ = "),
+        Edit.insert(first, "set _ = "),
         Edit(Span(end - 2, end), "%}"),
     )
     message = f"`{method.name}` returns nothing: this tag prints `None`"
@@ -324,5 +324,5 @@ def _kind_of(schema: Mapping[str, Any]) -> str | None:
 def _finding(span: Span, what: str) -> Finding:
     message = f"this is {what}: it is printed in the notation of Python"
     added = 'join(", ")' if what == _LIST else "tojson"
-    fix = Fix(f"Add `| {added}`", (Edit(Span(span.end, span.end), f" | {added}"),))
+    fix = Fix(f"Add `| {added}`", (Edit.insert(span.end, f" | {added}"),))
     return Finding(span, message, (fix,), severity="hint" if what == _LIST else "information")

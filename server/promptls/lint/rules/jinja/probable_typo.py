@@ -318,7 +318,7 @@ def _differences(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
             if (
                 isinstance(first, Name)
                 and isinstance(second, Name)
-                and chunk.text[span.start : span.end] == f"{first.name}-{second.name}"
+                and chunk.slice(span) == f"{first.name}-{second.name}"
             ):
                 found.append((first.name, second.name, span))
     return tuple(found)
@@ -367,7 +367,7 @@ def _pairs(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
         match node:
             case Collection(kind="tuple", items=[Name() as first, Name() as second]):
                 place = Span(first.span.start, second.span.end).shifted(tag.span.start)
-                if re.fullmatch(r"\w+,\w+", chunk.text[place.start : place.end]):
+                if re.fullmatch(r"\w+,\w+", chunk.slice(place)):
                     found.append((first.name, second.name, place))
     return tuple(found)
 

@@ -305,7 +305,7 @@ def _calls(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(_called_names) if has_any else ():
         for name, span in _called(located.chunk):
             if name in known or located.chunk.text.startswith("}}", span.end - 2):
-                meant = f"{{{{ {located.chunk.text[span.start : span.end].strip('{ }')} }}}}"
+                meant = f"{{{{ {located.chunk.slice(span).strip('{ }')} }}}}"
                 yield Finding.suggest(span, "Jinja leaves this as it is", meant).shifted(located.start)
 
 
@@ -347,7 +347,7 @@ def missed_end(problem: SyntaxProblem, spaced: tuple[SpacedTag, ...]) -> SpacedT
 def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
     """Yield the expressions and tags with white space between their braces."""
     for _, span in _spaced_tags(chunk):
-        written = chunk.text[span.start : span.end]
+        written = chunk.slice(span)
         sign = next((each for each in "-+" if each in written), "")
         meant = "{%" + sign
         title = "Remove the white space" if written.startswith("{ ") else f"Change to `{meant}`"

@@ -107,6 +107,7 @@ from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, Operation, walk
 from promptls.syntax.jinja.problems import loops_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import needed_shapes, needs_of
@@ -479,7 +480,7 @@ def _includes_without_context(file: File) -> Iterator[Finding]:
         needed = needs_of(file.snapshot, target).by_name.keys() - GLOBALS - FOREIGN_CONSTANTS.keys()
         names = [name for name in needed if not shapes.get(name, UNKNOWN).optional]
         if names:
-            listed = ", ".join(f"`{name}`" for name in sorted(names)[:_MAX_NAMES])
+            listed = in_code(sorted(names)[:_MAX_NAMES])
             yield Finding(
                 reference.span, f"`without context`, this file does not get {listed}, which it reads"
             )

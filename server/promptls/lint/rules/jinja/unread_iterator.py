@@ -337,13 +337,13 @@ def _fixes(chunk: Chunk, use: _Use) -> Iterator[Fix]:
     if not use.is_printed:
         yield _added(chunk, use, span, "list")
     elif not (isinstance(use.node, Filter) and use.node.name in _GROUPING):
-        quote = "'" if '"' not in chunk.text[span.start : span.end] and "'" in chunk.text else '"'
+        quote = "'" if '"' not in chunk.slice(span) and "'" in chunk.text else '"'
         yield _added(chunk, use, span, f"join({quote}, {quote})")
 
 
 def _added(chunk: Chunk, use: _Use, span: Span, added: str) -> Fix:
     """Return the fix that applies a filter to the expression."""
-    edits = (Edit(Span(span.end, span.end), f" | {added}"),)
+    edits = (Edit.insert(span.end, f" | {added}"),)
     if use.is_indexed and chunk.text[span.end : span.end + 1] != ")":
-        edits = (Edit(span, f"({chunk.text[span.start : span.end]} | {added})"),)
+        edits = (Edit(span, f"({chunk.slice(span)} | {added})"),)
     return Fix(f"Add `| {added}`", edits)

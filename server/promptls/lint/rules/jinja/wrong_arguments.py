@@ -113,7 +113,7 @@ def wrong_loop_calls(chunk: Chunk) -> Iterator[Finding]:
             if tag_tree(opening).problems:
                 continue
             end = opening.span.start + len(opening.text[: opening.inner_end].rstrip())
-            fix = Fix("Make the loop `recursive`", (Edit(Span(end, end), " recursive"),), preferred=True)
+            fix = Fix("Make the loop `recursive`", (Edit.insert(end, " recursive"),), preferred=True)
             yield Finding(place, "only a `recursive` loop can be called", (fix,))
         elif not node.arguments:
             yield Finding(place, "`loop` takes the list of the next level, and nothing is given")
@@ -367,7 +367,7 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             message = (
                 f"this is the `{name}` of `{node.name}`, which is true or false; did you mean `{meant}`?"
             )
-            edit = Edit(Span(value.span.start, value.span.start), f"{meant}=")
+            edit = Edit.insert(value.span.start, f"{meant}=")
             is_last = positional[-1:] == [value] and meant not in given
             fixes = (Fix(f"Make it the `{meant}`", (edit,)),) if is_last else ()
             fails = node.name not in _TOLERANT

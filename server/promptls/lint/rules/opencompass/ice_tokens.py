@@ -134,7 +134,7 @@ def _without(chunk: Chunk, template: EvaluationTemplate) -> tuple[Fix, ...]:
     while start >= 0:
         edits.append(Edit(Span(start, start + len(token.text)), ""))
         start = chunk.text.find(token.text, start + len(token.text), body.span.end)
-    rest = chunk.text[body.span.start : body.span.end].replace(token.text, "")
+    rest = chunk.slice(body.span).replace(token.text, "")
     is_plain = body.style not in {"'", '"', "|", ">"}
     if len(edits) == 1 or (is_plain and "\n" in rest):
         return ()
@@ -205,7 +205,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     ]
     if len(bodies) == len(lacking) > 1 and not any(USUAL_ICE_MARK in body.text for body in lacking):
         starts = [text_start(chunk.text, body) for body in lacking]
-        fix = Fix(f"Begin each text with `{mark}`", tuple(Edit(Span(at, at), mark) for at in starts))
+        fix = Fix(f"Begin each text with `{mark}`", tuple(Edit.insert(at, mark) for at in starts))
         yield Finding(token.span, f"`{mark}`, the `ice_token`, is in none of these texts", (fix,))
         return
     takes_examples = _takes_examples(evaluation, template)
@@ -242,7 +242,7 @@ def _loses_examples(dialogue: Mapping, mark: str) -> bool:
 def _token_not_in_text(chunk: Chunk, token: Scalar, mark: str, body: Scalar, place: Span) -> Finding:
     """Return the finding for a text without the token, which may have the usual one in its place."""
     message = f"`{mark}`, the `ice_token`, is not in this text"
-    written = chunk.text[token.span.start : token.span.end]
+    written = chunk.slice(token.span)
     if USUAL_ICE_MARK not in body.text or written.count(mark) != 1:
         return Finding(place, message)
     start = token.span.start + written.index(mark)
@@ -302,7 +302,7 @@ def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
     for body in template.bodies:
         if isinstance(body, Scalar) and USUAL_ICE_MARK not in body.text:
             start = text_start(text, body)
-            edits.append(Edit(Span(start, start), USUAL_ICE_MARK))
+            edits.append(Edit.insert(start, USUAL_ICE_MARK))
         elif isinstance(body, Mapping) and not any(USUAL_ICE_MARK in each.text for each in scalars_in(body)):
             inner = _item_edit(text, body, USUAL_ICE_MARK)
             edits += [inner] if inner else []
@@ -329,11 +329,11 @@ def _item_edit(text: str, body: Mapping, mark: str) -> Edit | None:
     if body.entry("begin") is None and (rounds := body.entry("round")):
         start = rounds.key.span.start
         if is_flow(text, body.span):
-            return Edit(Span(start, start), f'begin: ["{mark}"], ')
+            return Edit.insert(start, f'begin: ["{mark}"], ')
         indent = indentation(text, start)
-        return Edit(Span(start, start), f'begin:\n{indent}  - "{mark}"\n{indent}')
+        return Edit.insert(start, f'begin:\n{indent}  - "{mark}"\n{indent}')
     begin = body.value("begin")
     if isinstance(begin, Sequence) and begin.items and text[begin.span.start : begin.span.start + 1] != "[":
         last = begin.items[-1].span.end
-        return Edit(Span(last, last), f'\n{indentation(text, begin.span.start)}- "{mark}"')
+        return Edit.insert(last, f'\n{indentation(text, begin.span.start)}- "{mark}"')
     return None

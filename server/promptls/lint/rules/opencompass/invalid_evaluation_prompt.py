@@ -79,7 +79,6 @@ from promptls.semantic.evaluation_file import (
 from promptls.semantic.object_data import plain_data
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
-from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
 _ROUNDS: Final = "[{role: HUMAN}, {role: BOT, generate: true}]"
@@ -294,7 +293,7 @@ def _missing_argument(
     if entry is None or not isinstance(inferencer, Mapping):
         return Finding(place, error.clause)
     removed = without_entry(chunk, inferencer.span, inferencer.entries, entry)
-    value = chunk.text[entry.value.span.start : entry.value.span.end]
+    value = chunk.slice(entry.value.span)
     if isinstance(entry.value, Sequence):
         value = f"[{', '.join(item.text for item in entry.value.items if isinstance(item, Scalar))}]"
     added = added_entry(chunk.text, retriever.span, retriever.entries, f"{error.missing}: {value}")
@@ -326,11 +325,11 @@ def _fixes(chunk: Chunk, error: OpenCompassError, value: Node, free: list[str]) 
         is_text = "template" in error.at or key in {"ice_token", "sep_token", "output_column"}
         if not is_text or value.style or span.is_empty() or value.tag == "str":
             return ()
-        return (Fix("Quote it", (Edit(span, f'"{chunk.text[span.start : span.end]}"'),), preferred=True),)
+        return (Fix("Quote it", (Edit(span, f'"{chunk.slice(span)}"'),), preferred=True),)
     if key in {"begin", "end"} and error.at[0] == "meta_template":
         return _alone(chunk, value)
     if "template" in error.at and is_flow(chunk.text, span):
-        edits = Edit(Span(span.start, span.start), "{round: "), Edit(Span(span.end, span.end), "}")
+        edits = Edit.insert(span.start, "{round: "), Edit.insert(span.end, "}")
         return (Fix("Put it below `round`", edits, preferred=True),)
     return ()
 
@@ -339,7 +338,7 @@ def _alone(chunk: Chunk, value: Sequence) -> tuple[Fix, ...]:
     if len(value.items) != 1 or not isinstance(value.items[0], Scalar):
         return ()
     item = value.items[0].span
-    return (Fix("Write the text alone", (Edit(value.span, chunk.text[item.start : item.end]),)),)
+    return (Fix("Write the text alone", (Edit(value.span, chunk.slice(item)),)),)
 
 
 def _incomplete(evaluation: Evaluation) -> Iterator[Finding]:
@@ -447,7 +446,7 @@ def _generates_nothing(meta: DeclaredMetaTemplate) -> Iterator[Finding]:
 
 def _as_message(chunk: Chunk, value: Node) -> tuple[Fix, ...]:
     """Return the fix that writes a text on one line as the message of the system."""
-    written = chunk.text[value.span.start : value.span.end]
+    written = chunk.slice(value.span)
     if not isinstance(value, Scalar) or value.style not in {"", '"', "'"} or "\n" in written:
         return ()
     text = f"{{role: SYSTEM, api_role: SYSTEM, prompt: {written if value.style else json.dumps(written)}}}"

@@ -70,6 +70,7 @@ from promptls.semantic.evaluation_file import (
 )
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
@@ -163,7 +164,7 @@ def _compared(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate
         and isinstance(body, Mapping)
         and body.entries
     ):
-        names = ", ".join(f"`{key_text(entry)}`" for entry in body.entries)
+        names = in_code(key_text(entry) for entry in body.entries)
         message = f"`PPLInferencer` takes the keys for labels, here {names}: write a mapping from each label to a dialogue"
         yield Finding(_class_span(evaluation), message)
     elif evaluation.compares_same_prompt:
@@ -176,7 +177,7 @@ def _compared(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate
             message += ", or let a `GenInferencer` generate the answer"
             end = _class_span(evaluation).end
             place = Span(end - len("PPLInferencer"), end)
-            if chunk.text[place.start : place.end] == "PPLInferencer":
+            if chunk.slice(place) == "PPLInferencer":
                 fixes = (Fix("Change to `GenInferencer`", (Edit(place, "GenInferencer"),)),)
         yield Finding(_key_of(question), message, fixes, severity="warning")
     elif inferencer == "PPLInferencer" and question.form is Form.LABELS and _is_alone(evaluation, question):
@@ -215,7 +216,7 @@ def _without_option(chunk: Chunk, evaluation: Evaluation, question: EvaluationTe
     if not following or labels != ascii_uppercase[: len(labels)]:
         return
     for scalar in (each for body in question.bodies for each in scalars_in(body)):
-        if {*labels, following} <= {*_OPTION.findall(chunk.text[scalar.span.start : scalar.span.end])}:
+        if {*labels, following} <= {*_OPTION.findall(chunk.slice(scalar.span))}:
             message = f"no label is `{following}`, which the text shows as an option: it is never the answer"
             yield Finding(_key_of(question), message, severity="warning")
             return
@@ -228,7 +229,7 @@ def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempl
     seen: dict[str, str] = {}
     for label in question.labels:
         span = label.entry.value.span
-        text = chunk.text[span.start : span.end].strip()
+        text = chunk.slice(span).strip()
         if not text or any(tag.kind != "raw" for tag in chunk.tags_at(span)):
             continue
         if text in seen:
@@ -259,7 +260,7 @@ def _other_name(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempla
     spans = [label.entry.value.span for label in labels]
     if any(tag.kind != "raw" for span in spans for tag in chunk.tags_at(span)):
         return
-    texts = [chunk.text[span.start : span.end].strip() for span in spans]
+    texts = [chunk.slice(span).strip() for span in spans]
     if len({*texts}) < len(texts):
         return  # `_same_labels` reports it
     words = [_WORD.findall(text) for text in texts]
@@ -370,7 +371,7 @@ def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
     known = {label.name for label in ice.labels}
     missing = [label.name for label in prompt.labels if label.name not in known]
     if known and missing and not ice.is_nearly_dialogue and not prompt.is_nearly_dialogue:
-        names = ", ".join(f"`{name}`" for name in missing)
+        names = in_code(missing)
         message = f"an example whose answer is {names} has no template here: OpenCompass raises a KeyError"
         yield Finding(_key_of(ice), message, severity="warning")
 

@@ -138,7 +138,7 @@ def _unclosed(text: str, code: list[Span]) -> Iterator[Finding]:
     for match in _IN_BACKQUOTES.finditer(text):
         if _is_json(match[1] + "}") and not any(span.start <= match.start() < span.end for span in code):
             end = match.end(1)
-            fix = Fix("Add `}`", (Edit(Span(end, end), "}"),))
+            fix = Fix("Add `}`", (Edit.insert(end, "}"),))
             yield Finding(Span(*match.span(1)), "a closing brace is missing in this object", (fix,))
 
 
@@ -172,7 +172,7 @@ def _invalid(text: str) -> Finding | None:
             return Finding(Span(comma, comma + 1), "JSON allows no comma after the last entry", (fix,))
         end = len(text[: error.pos].rstrip())
         if error.msg.startswith("Expecting ',' delimiter") and _is_json(f"{text[:end]},{text[end:]}"):
-            fix = Fix("Add a comma", (Edit(Span(end, end), ","),))
+            fix = Fix("Add a comma", (Edit.insert(end, ","),))
             return Finding(Span(end - 1, end), "a comma is missing after this entry", (fix,))
     except (ValueError, RecursionError):
         return None

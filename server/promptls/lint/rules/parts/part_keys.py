@@ -149,7 +149,7 @@ from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_start
 from promptls.text.suggest import nearest
 from promptls.workspace.contract import calls_to
 from promptls.workspace.disk import has_prompt_name
@@ -414,7 +414,7 @@ def _messages(file: File) -> Iterator[Finding]:
             ", " if is_flow(located.chunk.text, placed.part.span) else f"\n{_indent(located.chunk, place)}"
         )
         start = placed.start + place.start
-        edits.append(Edit(Span(start, start), f"name: message_{number}{separator}"))
+        edits.append(Edit.insert(start, f"name: message_{number}{separator}"))
     first = file.template.parts[0]
     fix = Fix("Add a name to each message", tuple(edits))
     message = "these are chat messages; for Prompt Poet, each needs a `name`"
@@ -429,7 +429,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
         place = _place(part)
         if part.entry("name") is None and not _has_typo(part, {"name"}):
             separator = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
-            fix = Fix("Add a name", (Edit(Span(place.start, place.start), f"name: part{separator}"),))
+            fix = Fix("Add a name", (Edit.insert(place.start, f"name: part{separator}"),))
             yield Finding(place, "this part has no `name`", (fix,))
         if part.entry("content") is None and part.entry("sections") is None and not _has_typo(part, _TEXTS):
             fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
@@ -496,8 +496,7 @@ def _place(part: Part) -> Span:
 
 
 def _indent(chunk: Chunk, place: Span) -> str:
-    start = max(chunk.text.rfind("\n", 0, place.start), chunk.text.rfind("\r", 0, place.start)) + 1
-    return " " * (place.start - start)
+    return " " * (place.start - line_start(chunk.text, place.start))
 
 
 def _may_be_completed(chunk: Chunk, part: Part) -> bool:

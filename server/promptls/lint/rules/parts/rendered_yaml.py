@@ -181,7 +181,7 @@ def _outside(span: Span, missing: str) -> Finding:
     return Finding(
         span,
         "the text that this prints ends the block, whose first line is indented deeper",
-        (Fix("Indent the line", (Edit(Span(span.start, span.start), missing),)),),
+        (Fix("Indent the line", (Edit.insert(span.start, missing),)),),
         severity="warning",
     )
 

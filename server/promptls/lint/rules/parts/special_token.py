@@ -90,7 +90,7 @@ def _marked(chunk: Chunk) -> Iterator[Marked]:
     owned = list(_bodies(chunk))
     contents = [content.value.span for content in chunk_contents(chunk)]
     for span in markers_outside_tags(chunk, 0, len(chunk.text)):
-        marker = chunk.text[span.start : span.end]
+        marker = chunk.slice(span)
         body = next((each for each in owned if each.span.start <= span.start < each.span.end), None)
         if any(content.start <= span.start < content.end for content in contents):
             continue  # markers in contents are reported by `_written`
@@ -208,7 +208,7 @@ def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Find
         finding
         for content in chunk_contents(chunk)
         for span in markers_outside_tags(chunk, content.value.span.start, content.value.span.end)
-        for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
+        for finding in _of_marker(chunk.slice(span), span, refused, encoding)
     ]
     found += [*_incomplete(chunk), *_misspelled_spaces(chunk)]
     hints = [finding for finding in found if finding.severity == "hint"]

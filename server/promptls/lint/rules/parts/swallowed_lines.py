@@ -161,7 +161,7 @@ def _blocks(chunk: Chunk) -> Iterator[tuple[Part, Entry]]:
 def _last_lines(chunk: Chunk, part: Part, content: Span) -> list[Span]:
     """Return the lines at the end of a content that are keys which the part lacks, the last line first."""
     keys = {key_text(entry) for entry in part.entries}
-    first, *lines = chunk.text[content.start : content.end].rstrip().splitlines(keepends=True)
+    first, *lines = chunk.slice(content).rstrip().splitlines(keepends=True)
     end = content.start + len(first) + sum(map(len, lines))
     found: list[Span] = []
     while len(lines) > 1:
@@ -261,7 +261,7 @@ def _comments(chunk: Chunk) -> Iterator[Finding]:
             message = "this comment is not closed: it ends with the next one, and all between is lost"
             line = tag.text.partition("\n")[0].rstrip()
             end = tag.span.start + len(line)
-            edit = Edit(Span(end - 1, end), "#}") if line.endswith("}") else Edit(Span(end, end), " #}")
+            edit = Edit(Span(end - 1, end), "#}") if line.endswith("}") else Edit.insert(end, " #}")
             fix = Fix("Close the comment at the end of its line", (edit,))
             yield Finding(Span(tag.span.start, tag.span.start + 2), message, (fix,))
     comments = yaml_comments(chunk)
@@ -274,7 +274,7 @@ def _comments(chunk: Chunk) -> Iterator[Finding]:
         if index == len(comments) or chunk.text[value.span.end : comments[index].start].strip(" \t"):
             continue
         comment = comments[index]
-        text = chunk.text[comment.start : comment.end].rstrip()
+        text = chunk.slice(comment).rstrip()
         if _OWN.match(text):
             continue
         span = Span(comment.start, comment.start + len(text))
@@ -324,7 +324,7 @@ def _is_text(chunk: Chunk, span: Span, text: str) -> bool:
 def _fix(chunk: Chunk, key: Span, value: Span, comment: Span) -> Fix:
     """Return the fix that includes the comment in the value: quoted, or as a block if it contains quotes."""
     whole = Span(value.start, comment.end)
-    text = chunk.text[whole.start : whole.end]
+    text = chunk.slice(whole)
     if _UNQUOTABLE.search(text):
         indent = " " * (column_of(chunk, key.start) + 2)
         return Fix("Make it a block", (Edit(whole, f"|\n{indent}{text}"),))

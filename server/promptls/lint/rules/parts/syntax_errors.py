@@ -221,7 +221,7 @@ def outdented_comment(before: str) -> Finding | None:
     if len(comment["before"]) >= (len(indent) if comment["indent"] else len(comment["key"]) + 1):
         return None
     span = Span(*comment.span("comment"))
-    edit = Edit(Span(span.start, span.start), indent[len(comment["before"]) :])
+    edit = Edit.insert(span.start, indent[len(comment["before"]) :])
     message = "this line is indented less than the block, which ends here: YAML takes the line for a comment"
     return Finding(span, message, (Fix("Indent the line", (edit,), preferred=True),))
 
@@ -274,7 +274,7 @@ def _finding(text: str, error: json.JSONDecodeError) -> Finding:
         if _wants_key(f"{text[:end]},{text[end:]}", offset + 1):
             message = "this cannot be here: a `}` is missing above, or the name of a key"
             return Finding(Span(offset, offset + 1), message)
-        fix = Fix("Add a comma", (Edit(Span(end, end), ","),), preferred=True)
+        fix = Fix("Add a comma", (Edit.insert(end, ","),), preferred=True)
         return Finding(Span(max(end - 1, 0), end), "a comma is missing after this entry", (fix,))
     span = Span(min(offset, len(text)), min(offset + 1, len(text)))
     return Finding(span, f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}")

@@ -428,7 +428,7 @@ def _in_written_parts(file: File) -> Iterator[Finding]:
         if 0 < priority < priorities[question]
     ]
     if later:
-        names = ", ".join(f"`{name}`" for name in later[:_MAX_NAMES])
+        names = in_code(later[:_MAX_NAMES])
         message = f"the question is cut before {names}: the highest `truncation_priority` goes first"
         yield Finding(part_place(placed, "truncation_priority"), message, _fixes(file, placed))
 
@@ -514,9 +514,8 @@ def _of_sample(sample: str, made: Rendering, limit: int) -> str:
     if made.tokens_kept > limit:
         return f"{begin}, and truncation cannot bring it below"
     removed = [part.name for part in made.parts if not part.kept]
-    names = in_code(removed[:_MAX_REMOVED])
     more = f" and {len(removed) - _MAX_REMOVED} more parts" if len(removed) > _MAX_REMOVED else ""
-    return f"{begin}: truncation takes {names}{more} away"
+    return f"{begin}: truncation takes {in_code(removed[:_MAX_REMOVED])}{more} away"
 
 
 def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:

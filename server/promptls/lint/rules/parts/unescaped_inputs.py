@@ -185,16 +185,16 @@ def _quoting(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
     span = value.content
     if len(_expressions(chunk)[span]) > _MAX_ESCAPED:
         return
-    if "\n" in chunk.text[span.start : span.end] or "\r" in chunk.text[span.start : span.end]:
+    if "\n" in chunk.slice(span) or "\r" in chunk.slice(span):
         return
     text_before = chunk.text[: value.key.start].rstrip()
     if text_before.endswith(("{", ",")):
-        if not {'"', "\\"} & set(chunk.text[span.start : span.end]):
-            quotes = [Edit(Span(span.start, span.start), '"'), Edit(Span(span.end, span.end), '"')]
+        if not {'"', "\\"} & set(chunk.slice(span)):
+            quotes = [Edit.insert(span.start, '"'), Edit.insert(span.end, '"')]
             yield Fix("Quote it, escaped", (*quotes, *_escapes(chunk, value)))
         return
     indent = " " * (column_of(chunk, value.key.start) + 2)
-    block = Edit(Span(span.start, span.start), f"|\n{indent}")
+    block = Edit.insert(span.start, f"|\n{indent}")
     yield Fix("Write it as a block, escaped", (block, *_escapes(chunk, value)))
 
 
@@ -210,8 +210,8 @@ def _expressions(chunk: Chunk) -> dict[Span, list[Span]]:
 def _escapes(chunk: Chunk, value: PrintedInput) -> Iterator[Edit]:
     """Yield the edits that escape all inputs printed in the content of a value."""
     for place in _expressions(chunk)[value.content]:
-        yield Edit(Span(place.start, place.start), "escape_special_characters(")
-        yield Edit(Span(place.end, place.end), ")")
+        yield Edit.insert(place.start, "escape_special_characters(")
+        yield Edit.insert(place.end, ")")
 
 
 _QUOTES: Final = {"'": "single", '"': "double"}
@@ -397,7 +397,7 @@ def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]
     tag = next(iter(chunk.tags_at(value.span)), None)
     if tag is not None and has_tag_problem(chunk, tag.span):
         return
-    written = chunk.text[value.expression.start : value.expression.end]
+    written = chunk.slice(value.expression)
     if not is_text and value.expression == value.span:
         written = f"{written} | string"
     elif not is_text:

@@ -138,7 +138,7 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
 def _negated(chunk: Chunk, value: Scalar) -> Iterator[Finding]:
     """Yield a priority that counts the turns of a loop downwards from 0."""
     span = written_span(chunk, value)
-    match = _NEGATED.fullmatch(chunk.text[span.start : span.end])
+    match = _NEGATED.fullmatch(chunk.slice(span))
     if match is not None:
         meant = f"{{{{ loop.rev{match['count']} }}}}"
         message = "truncation never removes a part with a priority below 0; the highest one is cut first"
@@ -151,7 +151,7 @@ def _as_block(chunk: Chunk, entry: Entry) -> Iterator[Fix]:
     between = chunk.text[start : entry.value.span.start]
     if "\n" in between and between.strip() == ":":
         place = start + between.index(":") + 1
-        yield Fix("Make it a block", (Edit(Span(place, place), " |"),))
+        yield Fix("Make it a block", (Edit.insert(place, " |"),))
 
 
 def _is_text(item: Node) -> bool:
@@ -191,4 +191,4 @@ def _is_number(value: Node) -> bool:
 
 
 def _quoted(chunk: Chunk, span: Span) -> Edit:
-    return Edit(span, f'"{chunk.text[span.start : span.end]}"')
+    return Edit(span, f'"{chunk.slice(span)}"')

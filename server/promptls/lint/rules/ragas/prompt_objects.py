@@ -459,7 +459,7 @@ def _renamed(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
 
 def _fixes(chunk: Chunk, span: Span) -> tuple[Fix, ...]:
     """Return the fix that doubles the braces; none in a raw block or for a single unmatched brace."""
-    text = chunk.text[span.start : span.end]
+    text = chunk.slice(span)
     if any(tag.span.start < span.end and span.start < tag.span.end for tag in chunk.tags) or text[-1] != "}":
         return ()
     doubled = text.replace("{", "{{").replace("}", "}}")
@@ -478,7 +478,7 @@ def _closing(text: str, start: int) -> int:
 
 def _mask(chunk: Chunk, span: Span) -> str:
     """Return the text of a span with tags replaced by spaces, except for the content of raw blocks."""
-    text = list(chunk.text[span.start : span.end])
+    text = list(chunk.slice(span))
     for tag in chunk.tags:
         masked = [tag.span]
         if tag.kind == "raw":

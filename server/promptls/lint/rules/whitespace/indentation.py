@@ -109,7 +109,7 @@ def folded_list(chunk: Chunk) -> Iterator[Finding]:
         if content.value.style != ">":
             continue
         indent = block_indent(chunk, content)
-        lines = chunk.text[content.value.span.start : content.value.span.end].splitlines()[1:]
+        lines = chunk.slice(content.value.span).splitlines()[1:]
         joined = sum(
             bool(_is_text(before, indent) and _is_text(line, indent) and _ITEM.match(line, indent))
             for before, line in pairwise(lines)

@@ -271,7 +271,7 @@ def _fixes_of_breaks(chunk: Chunk, content: Content, places: tuple[Span, ...]) -
     for place in places:
         before = chunk.text[start : place.start].replace("\\n", "").strip()
         after = chunk.text[place.end : content.value.span.end].replace("\\n", "").strip()
-        if not before or not after or chunk.text[place.start : place.end] != "\\n":
+        if not before or not after or chunk.slice(place) != "\\n":
             return
         edits.append(Edit(place, "\n" + " " * indent))
     yield Fix("Break the lines here", tuple(edits))
@@ -339,7 +339,7 @@ def _fixes_of_tags(chunk: Chunk, lines: list[_Line]) -> Iterator[Fix]:
         above = chunk.text[chunk.line_starts[line - 1] : chunk.line_starts[line]]
         if above.strip():
             place = tags[0].span.start + 2
-            edits.append(Edit(Span(place, place), "-"))
+            edits.append(Edit.insert(place, "-"))
     if edits:
         yield Fix("Trim the lines of these tags" if len(edits) > 1 else "Trim the tag's line", tuple(edits))
 
