@@ -172,6 +172,19 @@ def test_rows_that_fail_alike_are_shown_once_and_suggest_no_comparison(
     assert "is it better?" not in capsys.readouterr().out
 
 
+def test_the_list_of_runs_says_that_it_leaves_older_ones_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in ("1", "2"):
+        assert main(["run", "ask.yml.j2", "--seed", seed]) == 0
+    capsys.readouterr()
+
+    main(["history", "--limit", "1"])
+    assert "there are older runs: `--limit 2` shows more" in capsys.readouterr().out
+    main(["history", "--limit", "2"])
+    assert "there are older runs" not in capsys.readouterr().out
+
+
 def test_failed_rows_are_shown_and_make_the_exit_code_1(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,14 +72,17 @@ def execute(arguments: argparse.Namespace) -> int:
             prompt=None if text is not None else prompt,
             experiment=arguments.experiment,
             same_text=text,
-            limit=arguments.limit,
+            limit=arguments.limit + 1,
         )
     )
-    runs = newest_first(found, arguments.limit)
+    one_more = newest_first(found, arguments.limit + 1)
+    runs = one_more[: arguments.limit]
     if arguments.json:
         print_json([asdict(run) for run in runs])
     elif runs:
         _print(runs)
+        if len(one_more) > len(runs):
+            print(paint(f"there are older runs: `--limit {2 * arguments.limit}` shows more", "dim"))
     else:
         of = f" of an experiment `{arguments.experiment}`" if arguments.experiment else ""
         print(f"no run{of} in {printed_path(folders[0])} yet: promptls run FILE")
