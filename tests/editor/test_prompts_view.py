@@ -30,7 +30,7 @@ def test_prompts_experiments_and_runs_are_listed_and_a_run_shows_its_results(
     expect(tree.get_by_role("treeitem", name="triage_v2.yml.j2")).to_be_visible()
     expect(tree.get_by_role("treeitem", name="labels.yml.j2")).to_have_count(0)
     tree.get_by_role("treeitem").filter(has_text=re.compile("^triage$")).first.click()
-    run = tree.get_by_role("treeitem").filter(has_text="labels_exact_match 0 %")
+    run = tree.get_by_role("treeitem").filter(has_text="0 % labels_exact_match")
     expect(run).to_be_visible()
     workbench.screenshot("runs")
     run.click()

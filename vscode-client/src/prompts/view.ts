@@ -129,13 +129,20 @@ function experimentItem(experiment: string): vscode.TreeItem {
   return item;
 }
 
-function runItem(run: ListedRun): vscode.TreeItem {
-  const started = new Date(run.started).toLocaleString(undefined, {
-    dateStyle: "medium",
-    timeStyle: "short",
+/** The time of a run, short enough to leave room for its scores. */
+function moment(started: Date): string {
+  return started.toLocaleString(undefined, {
+    year: started.getFullYear() === new Date().getFullYear() ? undefined : "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
   });
-  const item = new vscode.TreeItem(started);
-  const scores = Object.entries(run.scores).map(([metric, score]) => `${metric} ${score}`);
+}
+
+function runItem(run: ListedRun): vscode.TreeItem {
+  const item = new vscode.TreeItem(moment(new Date(run.started)));
+  const scores = Object.entries(run.scores).map(([metric, score]) => `${score} ${metric}`);
   item.description = [...scores, run.notes].filter((text) => text !== "").join(" · ");
   item.tooltip = [run.name, run.models.join(", "), item.description].join("\n");
   item.iconPath = new vscode.ThemeIcon(STATUS_ICONS[run.status]);
