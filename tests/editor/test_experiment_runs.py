@@ -89,6 +89,34 @@ def test_a_button_runs_the_rows_that_a_partial_run_left_out(
     expect(results.get_by_role("button", name="Run the other rows")).to_have_count(0)
 
 
+def test_lists_of_the_results_are_inside_of_a_narrow_panel_and_a_prompt_without_runs_has_no_results(
+    code_server: CodeServer, project: Path, open_folder: OpenFolder
+) -> None:
+    command = [sys.executable, "-m", "promptls", "run", PROMPT, "--model", "echo", "--trust", "--fresh"]
+    for _ in range(2):
+        subprocess.run(command, cwd=project, check=True, capture_output=True)
+    workbench = open_folder(code_server, project)
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.run_command("promptls: Show Results")
+    results = workbench.panel("labels_exact_match")
+    results.get_by_role("tab", name="Rows").click()
+    for button in ("#run", "#columns"):
+        results.locator(button).click()
+        popup = results.locator(".popup")
+        expect(popup.get_by_role("option").first).to_be_visible()
+        left, right = popup.evaluate(
+            "popup => [popup.getBoundingClientRect().left, innerWidth - popup.getBoundingClientRect().right]"
+        )
+        assert min(left, right) >= 0
+        assert results.evaluate("document.scrollingElement.scrollLeft") == 0
+        workbench.screenshot(button[1:])
+        workbench.page.keyboard.press("Escape")
+    workbench.open_file("support_chat.yml.j2")
+    workbench.run_command("promptls: Show Results")
+    expect(results.get_by_text("support_chat.yml.j2 has not been run yet.")).to_be_visible()
+
+
 STORY = """\
 - name: story
   role: user

@@ -143,6 +143,9 @@ export class ResultsPanel implements vscode.Disposable {
 
   async #show(view: ResultsView | NoResults): Promise<void> {
     if ("prompt" in view) {
+      if (this.#panel !== undefined) {
+        this.#panel.title = `Results ${view.name}`;
+      }
       this.#post({ type: "nothing", prompt: view.prompt, name: view.name });
       return;
     }

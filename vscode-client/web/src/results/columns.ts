@@ -40,6 +40,7 @@ export function usualColumns(run: Run): string[] {
       !scores.includes(column) &&
       !ASIDE.has(column) &&
       !isReason(column, run.metrics) &&
+      column !== "answer_note" && // Only where labels are compared; a row's details show it.
       !(column === "model" && run.models.length < 2) &&
       !(column === "error" && run.failed === 0) &&
       !(column === "problem" && run.invalid === 0),

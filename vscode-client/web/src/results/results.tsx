@@ -6,7 +6,7 @@ import { App } from "./app";
 import { embeddedElement, embeddedSource } from "./embeddedPage";
 import { panelSource } from "./panelSource";
 import { notRun, openQuestion, preparing, running } from "./runs";
-import { fail, failure, show, source } from "./store";
+import { fail, show, showNothing, source } from "./store";
 
 followTheme();
 mount(<App />);
@@ -23,7 +23,7 @@ if (data === undefined) {
     },
     nothing: (prompt, name) => {
       notRun.value = { prompt, name };
-      failure.value = "";
+      showNothing();
     },
     running: (runs) => {
       if (runs.length > 0) {

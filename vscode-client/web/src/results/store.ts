@@ -90,6 +90,14 @@ export function show(next: ResultsView, on?: Page): void {
   }
 }
 
+/** Takes the runs away that are shown: the reader has asked for those of a prompt that has none. */
+export function showNothing(): void {
+  view.value = undefined;
+  failure.value = "";
+  isBusy.value = false;
+  forgetRows();
+}
+
 function pathsOf({ runs }: ResultsView): string {
   return runs.map(({ path }) => path).join("\n");
 }

@@ -72,6 +72,17 @@ export function Picker({ id, label, current, placeholder, search, isCurrent, onC
   );
 }
 
+const EDGE = 8;
+
+/** Moves a popup as far to the left as it takes to be inside of the page, so that a focus scrolls nothing. */
+function moveInside(popup: HTMLElement): void {
+  const { left, right } = popup.getBoundingClientRect();
+  const over = Math.min(right - (window.innerWidth - EDGE), left - EDGE);
+  if (over > 0) {
+    popup.style.left = `-${over}px`;
+  }
+}
+
 type ListProperties = Pick<Properties, "label" | "placeholder" | "search" | "isCurrent" | "onChoose"> & {
   onClose: () => void;
 };
@@ -113,6 +124,9 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
     load(0);
   }, [query]);
   useLayoutEffect(() => {
+    if (holder.current !== null) {
+      moveInside(holder.current);
+    }
     input.current?.focus();
   }, []);
   useLayoutEffect(() => {

@@ -6,7 +6,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { App } from "../../src/results/app";
 import { notRun, running } from "../../src/results/runs";
 import type { Live } from "../../src/results/source";
-import { current, fail, failure, show, source, view as shownView } from "../../src/results/store";
+import {
+  current,
+  fail,
+  failure,
+  show,
+  showNothing,
+  source,
+  view as shownView,
+} from "../../src/results/store";
 import type { Notes, Row, Thumb } from "../../src/wire/results";
 import { click, find, mount, textOf, unmount } from "../page";
 import { comparison, run, sourceWith, view } from "./pieces";
@@ -59,6 +67,18 @@ it("says that a prompt was not run yet", async () => {
     notRun.value = { prompt: "/triage.yml.j2", name: "triage.yml.j2" };
   });
   expect(textOf("main")).toContain("triage.yml.j2 has not been run yet.");
+});
+
+it("takes the runs of another prompt away where a prompt was not run yet", async () => {
+  await act(() => {
+    show(view([run("first")]), "Overview");
+  });
+  await act(() => {
+    notRun.value = { prompt: "/triage.yml.j2", name: "triage.yml.j2" };
+    showNothing();
+  });
+  expect(textOf("main")).toContain("triage.yml.j2 has not been run yet.");
+  expect(document.querySelector("h1")).toBeNull();
 });
 
 it("says why the results cannot be read, below the results that are there", async () => {

@@ -8,7 +8,18 @@ import type { Metric, Run } from "../../src/wire/results";
 const metric = (name: string, good: string | null): Metric =>
   ({ name, good, kind: good === null ? "numeric" : "discrete" }) as Metric;
 const run = {
-  columns: ["text", "id", "response", "match", "match_reason", "error", "model", "seconds", "rendered_hash"],
+  columns: [
+    "text",
+    "id",
+    "response",
+    "match",
+    "match_reason",
+    "error",
+    "answer_note",
+    "model",
+    "seconds",
+    "rendered_hash",
+  ],
   metrics: [metric("match", "pass")],
   models: ["one"],
   failed: 0,
