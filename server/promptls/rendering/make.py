@@ -217,7 +217,8 @@ async def render_file(
         outcome = _at_its_name(await (render or worker.render)(job), job.path)
         if isinstance(outcome, RenderFailure):
             outcome = at_syntax_error(snapshot, outcome)
-    if encoding == NOT_COUNTED:
+    has_no_encoding = isinstance(outcome, RenderFailure) and outcome.kind == "encoding"
+    if encoding == NOT_COUNTED or has_no_encoding:
         return FileRendering(job, chosen, outcome)
     texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
     counted = _counts(known, job.encoding, texts)
