@@ -74,6 +74,14 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield line, dict(zip(columns, filled, strict=True))
 
 
+def lengths_of_rows(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield each row's line number, from 0, and its number of cells, the names of the columns first."""
+    with open_cells(path) as stream:
+        cells = _Cells(path, stream)
+        while (found := cells.next_filled()) is not None:
+            yield found[0], len(found[1])
+
+
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Replace the file atomically with the columns of all rows, in order of appearance; raises OSError.
 

@@ -108,6 +108,8 @@ def format_of(path: Path) -> Format | None:
     return next((each.format for each in FORMATS.values() if suffix in each.suffixes), None)
 
 
+_FEW: Final = 0.1
+"""The largest share of rows that count as exceptions."""
 MAX_BYTES: Final = 2_000_000
 """Maximum size of files that are read as a whole while the user types."""
 MAX_BYTES_FOR_ROWS: Final = 500_000
@@ -211,6 +213,29 @@ def _row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
     except UserError:
         pass
     return None
+
+
+def short_row(path: Path) -> tuple[RowPlace, str] | None:
+    """Return the first row of a CSV file that lacks cells at its end, and the first column that it lacks.
+
+    None if more than a few rows do: some programs leave out empty cells at the end of a row.
+    """
+    is_csv = path.suffix.lower() == ".csv"
+    return _short_row(path) if is_csv and _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
+
+
+@cached_by_file(16)
+def _short_row(path: Path) -> tuple[RowPlace, str] | None:
+    try:
+        columns = csv_file.read_columns(path)
+        rows = list(csv_file.lengths_of_rows(path))[1:]
+    except UserError:
+        return None
+    short = [index for index, (_, length) in enumerate(rows) if length < len(columns)]
+    if not short or len(short) == len(rows) or len(short) > max(1, len(rows) * _FEW):
+        return None
+    line, length = rows[short[0]]
+    return RowPlace(short[0] + 1, line), columns[length]
 
 
 @cached_by_file(16)

@@ -65,7 +65,7 @@ Reports an experiment whose dataset lacks a column for an input of the prompt, o
 metric, or whose CSV file has texts in a column that the prompt needs as a mapping. Inputs with a
 `default`, and inputs that the template handles as optional, need no column. The columns are read from the
 beginning of the file; a JSON file of up to half a megabyte is searched for rows that have an input under a
-misspelled name. A metric's file is read but never run. Experiments in the project's settings can run any
+misspelled name, and a CSV file for single rows without their last cells. A metric's file is read but never run. Experiments in the project's settings can run any
 prompt: if their dataset has columns for some of the inputs only, the others have a hint.
 
 ## Why is this bad?
@@ -292,10 +292,15 @@ def _without_inputs(
 
 
 def _in_rows(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> Iterator[Finding]:
-    """Yield the inputs that are misspelled in a row; the rows of JSON Lines may have different keys."""
-    from promptls.datasets.dataset_files import row_with_typo
+    """Yield rows that lack cells, and inputs that are misspelled in a row of JSON Lines."""
+    from promptls.datasets.dataset_files import row_with_typo, short_row
 
     span = experiment.span(file, "dataset")
+    if span is not None and (short := short_row(experiment.dataset)) is not None:
+        row, column = short
+        message = f"row {row.number} of `{experiment.declared.dataset}` has no cell for `{column}`"
+        place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
+        yield Finding(span, message, severity="warning", related=(place,))
     needed = needed_inputs(file, frozenset())
     for name in needed if span is not None and experiment.dataset.suffix.lower() != ".csv" else ():
         found = row_with_typo(experiment.dataset, name) if name in columns else None
