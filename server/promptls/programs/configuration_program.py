@@ -392,45 +392,46 @@ def _unread_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
         if key in names or other not in names:
             continue
         for node in tree.module.body:
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(target, ast.Name)
-                and isinstance(node.value, ast.List)
-                and any(isinstance(each, ast.Call | ast.Dict | ast.Starred) for each in node.value.elts)
-                and is_typo(target.id, key)
-            ):
-                message = f"OpenCompass reads `{key}` beside `{other}`, and not `{target.id}`"
-                yield Finding.suggest(tree.span(target), message, key, preferred=True, severity="error")
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name) as target, *_], value=ast.List(elts=items)) if (
+                    is_typo(name, key)
+                    and any(isinstance(each, ast.Call | ast.Dict | ast.Starred) for each in items)
+                ):
+                    message = f"OpenCompass reads `{key}` beside `{other}`, and not `{name}`"
+                    yield Finding.suggest(tree.span(target), message, key, preferred=True, severity="error")
 
 
 def _nested_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
     """Yield the lists that the list of a run contains without `*`; OpenCompass does not look into them."""
-    lists = {*_imported_lists(tree)}
+    imported = {*_imported_lists(tree)}
     for key in ("datasets", "models"):
-        stores = [node for node in tree.all_of(ast.Name) if node.id == key]
-        if len(stores) != 1:
-            continue  # What is done with the list may unpack it.
-        for node in tree.module.body:
-            if not (isinstance(node, ast.Assign) and node.targets[0] is stores[0]):
-                continue
-            items = node.value.elts if isinstance(node.value, ast.List) else []
-            for each in items if len(items) == 1 else ():
-                operands = [part for part in ast.walk(each) if isinstance(part, ast.Name)]
-                is_sum = isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add)
-                if is_sum and any(isinstance(names.get(part.id), list) for part in operands):
-                    span, inner = tree.span(node.value), tree.span(each)
+        whole = _only_list(tree, key)
+        items = whole.elts if whole is not None else []
+        match items:
+            case [ast.BinOp(op=ast.Add()) as added] if whole is not None:
+                operands = [part for part in ast.walk(added) if isinstance(part, ast.Name)]
+                if any(isinstance(names.get(part.id), list) for part in operands):
+                    span, inner = tree.span(whole), tree.span(added)
                     fix = Fix("Remove the brackets", (Edit(span, tree.text[inner.start : inner.end]),))
                     message = f"this sum is a list, and `{key}` a list of mappings"
                     yield Finding(span, message, (fix,), severity="error")
-            for each in items:
-                value = names.get(each.id) if isinstance(each, ast.Name) else None
-                is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
-                if isinstance(each, ast.Name) and (is_list or (value is None and each.id in lists)):
-                    span = tree.span(each)
-                    fix = Fix("Insert `*`", (Edit.insert(span.start, "*"),), preferred=True)
-                    message = f"`{each.id}` is a list, and `{key}` a list of mappings: unpack it with `*`"
-                    yield Finding(span, message, (fix,), severity="error")
+        for each in (item for item in items if isinstance(item, ast.Name)):
+            value = names.get(each.id)
+            is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+            if is_list or (value is None and each.id in imported):
+                span = tree.span(each)
+                fix = Fix("Insert `*`", (Edit.insert(span.start, "*"),), preferred=True)
+                message = f"`{each.id}` is a list, and `{key}` a list of mappings: unpack it with `*`"
+                yield Finding(span, message, (fix,), severity="error")
+
+
+def _only_list(tree: ConfigurationTree, name: str) -> ast.List | None:
+    """Return the list that is assigned to a variable; None if it is used otherwise, which may unpack it."""
+    uses = [node for node in tree.all_of(ast.Name) if node.id == name]
+    for node in tree.module.body if len(uses) == 1 else ():
+        if isinstance(node, ast.Assign) and node.targets[0] is uses[0] and isinstance(node.value, ast.List):
+            return node.value
+    return None
 
 
 def _imported_lists(tree: ConfigurationTree) -> Iterator[str]:

@@ -39,7 +39,7 @@ from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Conditional, Expression, Name, Operation
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, statement_of
 from promptls.syntax.yaml.compose import compose
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.positions import Span, line_column, line_starts
@@ -430,7 +430,7 @@ def _names_tested_in(chunk: Chunk) -> Iterator[str]:
         if isinstance(node, Conditional):
             yield from _tested(node.test)
     for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        statement = statement_of(tag)
         if statement is not None and statement.keyword in {"if", "elif"}:
             for each in statement.expressions:
                 yield from _tested(each)

@@ -14,7 +14,7 @@ from promptls.dialects.opencompass.meta_template import gets_messages
 from promptls.dialects.opencompass.prompt_list import ConfigPath
 from promptls.semantic.object_data import plain_data
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import keyword_of
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.error_recovery import recovered_mapping
@@ -496,7 +496,7 @@ def evaluation_of(chunk: Chunk) -> Evaluation | None:
 def _is_open(chunk: Chunk, root: Mapping) -> bool:
     """Return whether Jinja, or a merge key, may add keys."""
     for tag in chunk.tags:
-        if tag.kind == "statement" and tag_tree(tag).statement.keyword in _PRINTING:
+        if keyword_of(tag) in _PRINTING:
             return True
         if tag.kind == "output" and stands_alone(chunk, tag) and not _in_block_scalar(root, tag.span):
             return True

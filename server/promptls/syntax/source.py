@@ -26,7 +26,7 @@ from promptls.syntax.cutting import (
 )
 from promptls.syntax.facts import placed_fact, summary
 from promptls.syntax.jinja.blocks import block_tags
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import keyword_of
 from promptls.syntax.jinja.scanner import Tag, tag_after_edit
 from promptls.syntax.language import JINJA_YAML, Host, Language
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_yaml, sound
@@ -116,7 +116,7 @@ def _is_unclosed(tag: Tag) -> bool:
 
 
 def _is_reference(tag: Tag) -> bool:
-    return tag.kind == "statement" and tag_tree(tag).statement.keyword in NAMING
+    return keyword_of(tag) in NAMING
 
 
 def _sum(numbers: list[int]) -> int:

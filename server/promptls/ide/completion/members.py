@@ -30,7 +30,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FUNCTIONS, LOOP, Signature, filter_signature, test_signature
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Keyword, Name
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, statement_of
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_context import Expected, expected_in_tag, open_call
 from promptls.text.errors import UserError
@@ -481,7 +481,7 @@ def _of_module(request: Request, name: str) -> Iterator[CompletionItem]:
 def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[CompletionItem]:
     """Yield the variables of a `namespace(…)`: its arguments, and the attributes that are assigned."""
     made = callables.tag_of(request.template, binding)
-    value = made[1].expressions[0] if made and made[1].expressions else None
+    value = made[1].first if made else None
     if (
         not isinstance(value, Call)
         or not isinstance(value.function, Name)
@@ -491,7 +491,7 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Com
     found = dict.fromkeys(each.name for each in value.arguments if isinstance(each, Keyword))
     for chunk in request.template.source.chunks:
         for tag in chunk.tags if name in chunk.text else ():
-            statement = tag_tree(tag).statement if tag.kind == "statement" else None
+            statement = statement_of(tag)
             for target in statement.targets if statement is not None and statement.keyword == "set" else ():
                 if isinstance(target, Attribute) and target.target == Name(target.target.span, name):
                     found[target.name] = None

@@ -14,7 +14,7 @@ from promptls.lint.registry import RULES
 from promptls.semantic.names.file_names import chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.syntax.jinja import builtins
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import statement_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import NOWHERE, Span
 
@@ -257,7 +257,7 @@ def _open_block(request: Request) -> str:
         for tag in chunk.tags:
             if start + tag.span.end >= request.offset:
                 break
-            statement = tag_tree(tag).statement if tag.kind == "statement" else None
+            statement = statement_of(tag)
             if statement is not None and statement.keyword == "block":
                 opened.append(statement.name)
             elif statement is not None and statement.keyword == "endblock" and opened:

@@ -10,7 +10,7 @@ from typing import Final
 from promptls.dialects import KeyFact
 from promptls.dialects.opencompass.vocabulary import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS, TEMPLATE_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS, SPACE_MARKER
-from promptls.ide.completion.items import CompletionItem, Request
+from promptls.ide.completion.items import CompletionItem, ItemKind, Request
 from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.completion.yaml_values import example_schema, metric_options
 from promptls.ide.hover.markdown import fact_text
@@ -179,9 +179,8 @@ def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
         if fact.name in place.siblings:
             continue
         yield _item(fact, place, _rank(fact, facts, index, place.siblings))
-    yield from _own_keys(request, place, in_header=in_header)
     if in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}:
-        yield from _threshold_keys(request, place)
+        yield from _own_keys(request, place)
 
 
 def _fitting(request: Request, place: YamlPlace, facts: Mapping[str, KeyFact]) -> Mapping[str, KeyFact]:
@@ -256,57 +255,9 @@ def _snippet(fact: KeyFact, place: YamlPlace) -> str:
     return ""
 
 
-def _metric_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
-    """Yield the options of a metric under its name, and its parameters under `columns`."""
-    match place.path:
-        case (_, metric) | (_, metric, "columns"):
-            options = metric_options(request, metric)
-        case _:
-            return
-    for index, (name, detail) in enumerate(options.items()):
-        if name not in place.siblings:
-            text = None if place.has_colon or place.quote else f"{name}: "
-            yield CompletionItem(name, "property", 30 + index, text=text or "", detail=detail)
-
-
-def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
-    """Yield the metrics of an experiment under its `thresholds`, by the names of their scores."""
-    if place.path[:1] != ("experiments",) or place.path[2:] != ("thresholds",):
-        return
-    node: nodes.Node | None = request.declarations.tree
-    for key in ("experiments", place.path[1], "metrics"):
-        node = node.value(key) if isinstance(node, nodes.Mapping) else None
-    metrics = [nodes.scalar_text(item) for item in node.items] if isinstance(node, nodes.Sequence) else []
-    for index, name in enumerate(metric.rpartition(":")[2] for metric in metrics if metric):
-        if name not in place.siblings:
-            text = "" if place.has_colon or place.quote else f"{name}: "
-            yield CompletionItem(name, "property", 10 + index, text=text)
-
-
-def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[CompletionItem]:
-    """Yield keys that the file defines: inputs and output in examples, and inputs that templates read."""
-    own = in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}
-    if own and place.path[:1] == ("metrics",):
-        yield from _metric_keys(request, place)
-    if not own or place.path[:1] not in {("examples",), ("input_keys",)}:
-        return
-    if place.path == ("examples", ITEM):
-        output = request.declarations.settings.output_key
-        names = [*declared_inputs(request), *([output] if output else [])]
-        for index, name in enumerate(dict.fromkeys(names)):
-            if name not in place.siblings:
-                detail = "output" if name == output else "input"
-                yield CompletionItem(
-                    name, "field", 10 + index, text="" if place.has_colon else f"{name}: ", detail=detail
-                )
-    elif place.path[:2] == ("examples", ITEM):
-        properties = example_schema(request, place.path[2:]).get("properties")
-        for index, name in enumerate(properties if isinstance(properties, dict) else ()):
-            if name not in place.siblings:
-                yield CompletionItem(
-                    str(name), "field", 10 + index, text="" if place.has_colon else f"{name}: "
-                )
-    elif place.path == ("input_keys",):
+def _own_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
+    """Yield the keys that the file defines, in examples, inputs, metrics and thresholds."""
+    if place.path == ("input_keys",):
         for name in read_inputs(request):
             if name not in place.siblings and name != request.typed:
                 snippet = "" if place.has_colon or place.in_flow else f"{name}: {{type: ${{1:string}}$0}}"
@@ -314,6 +265,41 @@ def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
                 yield CompletionItem(
                     name, "field", 10, text=text, snippet=snippet, detail="read, not declared"
                 )
+    elif place.path == ("examples", ITEM):
+        output = request.declarations.settings.output_key
+        details = dict.fromkeys(declared_inputs(request), "input") | ({output: "output"} if output else {})
+        yield from _named_keys(place, details, "field", 10)
+    elif place.path[:2] == ("examples", ITEM):
+        properties = example_schema(request, place.path[2:]).get("properties")
+        names = map(str, properties) if isinstance(properties, dict) else ()
+        yield from _named_keys(place, dict.fromkeys(names, ""), "field", 10)
+    else:
+        match place.path:
+            case ("metrics", metric) | ("metrics", metric, "columns"):
+                yield from _named_keys(place, metric_options(request, metric), "property", 30)
+            case ("experiments", experiment, "thresholds"):
+                scores = dict.fromkeys(_score_names(request, experiment), "")
+                yield from _named_keys(place, scores, "property", 10)
+
+
+def _named_keys(
+    place: YamlPlace, details: Mapping[str, str], kind: ItemKind, rank: int
+) -> Iterator[CompletionItem]:
+    """Yield the names that the mapping does not have yet, each with its detail."""
+    for index, (name, detail) in enumerate(details.items()):
+        if name not in place.siblings:
+            text = "" if place.has_colon or place.quote else f"{name}: "
+            yield CompletionItem(name, kind, rank + index, text=text, detail=detail)
+
+
+def _score_names(request: Request, experiment: str) -> Iterator[str]:
+    """Yield the names of the scores of an experiment: those of its metrics, without their files."""
+    node: nodes.Node | None = request.declarations.tree
+    for key in ("experiments", experiment, "metrics"):
+        node = node.value(key) if isinstance(node, nodes.Mapping) else None
+    for item in node.items if isinstance(node, nodes.Sequence) else ():
+        if metric := nodes.scalar_text(item):
+            yield metric.rpartition(":")[2]
 
 
 def key_documentation(request: Request, path: tuple[str, ...], name: str, *, in_header: bool) -> str:

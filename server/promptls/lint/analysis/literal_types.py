@@ -139,7 +139,7 @@ class LiteralTypes:
             return None
         bindings = self._bindings_of(name)
         statement = _of_one_name(self._file, bindings[0]) if len(bindings) == 1 else None
-        return statement.expressions[0] if statement is not None and statement.expressions else None
+        return statement.first if statement is not None else None
 
 
 def _sources_in(chunk: Chunk) -> frozenset[tuple[str, type | str | None]]:

@@ -23,7 +23,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Conditional, Name, Operation, Test, walk
-from promptls.syntax.jinja.problems import expressions_in, loops_in, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, loops_in, statement_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import contract_of, names_handed_on
@@ -355,7 +355,7 @@ def _tested(chunk: Chunk) -> frozenset[str]:
     """Return the names that are conditions, or the whole of what `not` negates in one."""
     tests = [node.test for _, node in expressions_in(chunk) if isinstance(node, Conditional)]
     for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        statement = statement_of(tag)
         if statement is not None and statement.keyword in {"if", "elif"}:
             tests += statement.expressions[:1]
     plain = [

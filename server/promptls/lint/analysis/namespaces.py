@@ -22,7 +22,7 @@ from promptls.syntax.jinja.nodes import (
     Test,
     walk,
 )
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, statement_of, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import contract_of, names_handed_on, targets
@@ -86,7 +86,7 @@ def _namespaces(chunk: Chunk) -> frozenset[str]:
     """Return the variables that the chunk sets to a namespace, or whose attributes it sets."""
     found = {each.owner for each in attribute_uses(chunk) if each.is_set}
     for tag in chunk.tags if "namespace" in chunk.text else ():
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        statement = statement_of(tag)
         match statement.expressions[:1] if statement is not None and statement.keyword == "set" else ():
             case (Call(function=Name(name="namespace")),) if statement is not None:
                 found |= {target.name for target in statement.targets if isinstance(target, Name)}

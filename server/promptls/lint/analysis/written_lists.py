@@ -125,7 +125,7 @@ def _keys_of_elements(file: File) -> dict[str, frozenset[str] | None]:
     keys: dict[str, frozenset[str] | None] = {}
     for binding in file.template.names.bindings_of("for"):
         statement = statement_at(file.template, binding.span.start)
-        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        source = statement.first if statement is not None else None
         is_single = statement is not None and isinstance(statement.targets[0], Name)
         if isinstance(source, Name):
             source = lists.get(source.name)

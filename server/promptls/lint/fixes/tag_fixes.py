@@ -14,7 +14,7 @@ from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import KEYWORDS
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import keyword_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.syntax.source import Source
@@ -265,10 +265,7 @@ def _missing_end(
     title = f"Insert `{written}`"
     if keyword == "if" and _HANDLEBARS_END.search(source.text):
         return
-    if any(
-        each.kind == "statement" and tag_tree(each).statement.keyword in _FOREIGN_ENDS
-        for each in located.chunk.tags
-    ):
+    if any(keyword_of(each) in _FOREIGN_ENDS for each in located.chunk.tags):
         return  # that tag ends the block
     start = located.start + tag.span.start + len(tag.text)
     on_line = source.slice(Span(start, source.line_span(source.line_column(start).line).end))

@@ -12,7 +12,7 @@ from promptls.syntax.chunk import Chunk, ChunkList, chunk_fact
 from promptls.syntax.facts import placed_fact, summary
 from promptls.syntax.jinja.blocks import BlockTag, Pair, block_tags, chunk_blocks, loose_tags
 from promptls.syntax.jinja.builtins import KEYWORDS, MIDDLES
-from promptls.syntax.jinja.problems import meant_tag, tag_tree
+from promptls.syntax.jinja.problems import keyword_of, meant_tag, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
@@ -216,7 +216,7 @@ def _is_blank(chunk: Chunk, number: int) -> bool | None:
     for tag, following in pairwise(chunk.tags[number:]):
         if chunk.text[tag.span.end : following.span.start].strip():
             return False
-        if following.kind == "statement" and tag_tree(following).statement.keyword == "endblock":
+        if keyword_of(following) == "endblock":
             return True
         if following.kind != "comment" and not (
             following.kind == "raw" and not chunk.slice(following.body).strip()

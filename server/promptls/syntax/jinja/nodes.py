@@ -181,6 +181,11 @@ class Statement:
     loop_test: Expression | None = None
 
     @property
+    def first(self) -> Expression | None:
+        """The first expression: the condition of an `if`, the list of a `for`, the value of a `set`."""
+        return self.expressions[0] if self.expressions else None
+
+    @property
     def read(self) -> tuple[Expression, ...]:
         """The expressions that the tag reads, with the condition of a loop."""
         return self.expressions if self.loop_test is None else (*self.expressions, self.loop_test)

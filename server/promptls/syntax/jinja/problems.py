@@ -134,6 +134,16 @@ def tag_tree(tag: Tag) -> nodes.TagTree:
     return parse_tag(tag.text, tag.inner_start, tag.inner_end)
 
 
+def statement_of(tag: Tag) -> nodes.Statement | None:
+    """Return the statement of a tag; None for tags that are no statements."""
+    return tag_tree(tag).statement if tag.kind == "statement" else None
+
+
+def keyword_of(tag: Tag) -> str:
+    """Return the keyword of a statement; empty for other tags."""
+    return tag_tree(tag).statement.keyword if tag.kind == "statement" else ""
+
+
 def expressions_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Expression]]:
     """Yield every expression in the chunk's tags, including nested ones, each with the start of its tag."""
     for tag in chunk.tags:
@@ -146,7 +156,7 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Expression]]:
 def loops_in(chunk: Chunk) -> Iterator[tuple[int, nodes.Statement]]:
     """Yield the `for` tags of the chunk that iterate over something, each with its start."""
     for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        statement = statement_of(tag)
         if statement is not None and statement.keyword == "for" and statement.expressions:
             yield tag.span.start, statement
 

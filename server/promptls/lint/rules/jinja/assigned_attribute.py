@@ -42,7 +42,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Name, Operation
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import keyword_of, statement_of, tag_tree
 from promptls.text.positions import Span
 
 
@@ -68,7 +68,7 @@ def _set_to_namespace(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the variables that are set to `namespace` without `()`, and the place of the value."""
     found = []
     for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" else None
+        statement = statement_of(tag)
         if statement is None or statement.keyword != "set" or len(statement.targets) != 1:
             continue
         target, value = statement.targets[0], next(iter(statement.expressions), None)
@@ -125,7 +125,7 @@ def _declared_as_data(file: File) -> frozenset[str]:
 
 def _is_loop_over_data(file: File, binding: Binding) -> bool:
     statement = statement_at(file.template, binding.span.start)
-    value = statement.expressions[0] if statement is not None and statement.expressions else None
+    value = statement.first if statement is not None else None
     while isinstance(value, Attribute):
         value = value.target
     bound = file.template.names.all_bound_names
@@ -162,11 +162,7 @@ def _as_namespace(file: File, values: tuple[tuple[Expression, int], ...]) -> Ite
 @chunk_fact
 def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names whose attributes the chunk sets, with the span from the name to the attribute."""
-    statements = [
-        (tag_tree(tag).statement, tag.span.start)
-        for tag in chunk.tags
-        if tag.kind == "statement" and tag_tree(tag).statement.keyword == "set"
-    ]
+    statements = [(tag_tree(tag).statement, tag.span.start) for tag in chunk.tags if keyword_of(tag) == "set"]
     return tuple(
         (target.target.name, target.span.shifted(start))
         for statement, start in statements

@@ -376,7 +376,7 @@ def _has_loop(file: File, name: str) -> bool:
     """Return whether a loop with one variable iterates over a value."""
     for binding in file.template.names.bindings_of("for"):
         statement = statement_at(file.template, binding.span.start)
-        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        source = statement.first if statement is not None else None
         if statement is not None and isinstance(source, Name) and source.name == name:
             return len(statement.targets) == 1 and isinstance(statement.targets[0], Name)
     return False

@@ -310,7 +310,7 @@ def _loop_start(file: File, span: Span, name: str) -> int:
     """Return the start of the innermost loop over `name` around a place, or -1."""
     for block in reversed(file.template.branches.at(span.start)):
         statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
-        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        source = statement.first if statement is not None else None
         if isinstance(source, Name) and source.name == name:
             return block.opening
     return -1
@@ -332,7 +332,7 @@ def _element(file: File, name: str, span: Span) -> str | None:
         targets = [each.name for each in statement.targets if isinstance(each, Name)]
         if name in targets:
             return None
-        source = statement.expressions[0] if statement.expressions else None
+        source = statement.first
         if isinstance(source, Name) and source.name == name:
             return targets[0] if len(targets) == 1 else ""
     return None

@@ -220,7 +220,7 @@ def _printed_results(file: File) -> Iterator[Finding]:
     made: dict[str, str] = {}
     for binding in names.bindings_of("set") if makers else ():
         statement = statement_at(file.template, binding.span.start)
-        value = statement.expressions[0] if statement is not None and statement.expressions else None
+        value = statement.first if statement is not None else None
         if isinstance(value, Call) and isinstance(value.function, Name) and value.function.name in makers:
             made[binding.name] = value.function.name
     others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"]) | names.input_names

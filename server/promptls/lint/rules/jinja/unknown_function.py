@@ -262,7 +262,7 @@ def _counted(file: File, reference: NameReference) -> Iterator[Fix]:
     Yield nothing if `i` is read by a loop inside of the loop, or by nothing.
     """
     statement = statement_at(file.template, reference.span.start)
-    call = statement.expressions[0] if statement is not None and statement.expressions else None
+    call = statement.first if statement is not None else None
     if statement is None or statement.keyword != "for" or not isinstance(call, Call):
         return
     target = statement.targets[0]

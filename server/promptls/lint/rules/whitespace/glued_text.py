@@ -98,7 +98,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.file_blocks import blocks_across
 from promptls.syntax.jinja.nodes import Call, Constant, Name, Statement, walk
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.problems import statement_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
@@ -181,7 +181,7 @@ def _continues(chunk: Chunk, content: Content, tag: Tag) -> bool:
 
 
 def _is_silent(tag: Tag) -> bool:
-    statement = tag_tree(tag).statement if tag.kind == "statement" else None
+    statement = statement_of(tag)
     return statement is not None and statement.keyword in _SILENT and not _captures(statement)
 
 
@@ -320,7 +320,7 @@ def _tag_before(file: File, start: int) -> _Tag | None:
         return None
     tag = tags[index]
     before = tags[index - 1] if index else None
-    statement = tag_tree(tag).statement if tag.kind == "statement" else None
+    statement = statement_of(tag)
     is_silent = tag.kind == "comment" or (
         statement is not None and statement.keyword in _BETWEEN_PARTS and not _captures(statement)
     )
