@@ -355,7 +355,7 @@ SHOWN = 2000
 """Maximum length of an answer in a failed case."""
 
 
-def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
+def junit_report(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
     """Return the JUnit report of runs and their thresholds, as XML.
 
     A row without an answer is an error. If thresholds are set, each is a test case and only they can fail,

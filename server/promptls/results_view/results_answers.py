@@ -343,9 +343,9 @@ def write_rows(path: Path, run: history.RunSummary, form: str, places: Sequence[
 
 def _pieces(run: history.RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
     if form == "junit":
-        from promptls.experiments.verdicts import render
+        from promptls.experiments.verdicts import junit_report
 
-        yield render([(run, ())])
+        yield junit_report([(run, ())])
         return
     if form == "html":
         from promptls.results_view.html_report import report_html

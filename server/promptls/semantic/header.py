@@ -21,7 +21,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.error_recovery import TOP_KEY, corrected_key, may_be_left_out
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, node_at, scalar_text
 from promptls.text.format import plural
 from promptls.text.positions import NOWHERE, Span, line_end
 from promptls.text.suggest import did_you_mean, nearest
@@ -213,18 +213,6 @@ def _unknown_key(tree: Mapping, found: Invalid) -> HeaderProblem:
     listed = value.span if value is not None and is_single else None
     span = entry.key.span if entry else tree.span
     return HeaderProblem("unknown-key", span, message, None if is_there else meant, listed)
-
-
-def node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:
-    """Return the node at a path of keys and item indexes, or None if there is none."""
-    for part in path:
-        if isinstance(node, Mapping):
-            node = node.merged(str(part))
-        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
-            node = node.items[part]
-        else:
-            return None
-    return node
 
 
 Given = TypeVarTuple("Given")

@@ -142,7 +142,6 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run the experiment of every file and print its scores; return 1 for failed rows or low scores."""
     from promptls.cli.run_progress import interrupted_by_signals, run_cancellable
     from promptls.experiments.folder_code import code_of_run, folders_of_run
-    from promptls.experiments.history import read_run
     from promptls.experiments.prepare import requested_access
 
     if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
@@ -163,24 +162,32 @@ def execute(arguments: argparse.Namespace) -> int:
         with interrupted_by_signals():
             ended = run_cancellable(_run_all(requests, arguments)) if requests else []
             ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
-    if not ended:
-        return 0
-    finished = [each for each, _ in ended]
+    return _report(ended, arguments) if ended else 0
+
+
+def _report(ended: list[tuple[Finished, list[Threshold]]], arguments: argparse.Namespace) -> int:
+    """Print the scores and what misses its threshold, write the report, and return the exit code."""
+    from promptls.experiments.history import read_run
+
     judged = [(read_run(Path(each.manifest_path)), thresholds) for each, thresholds in ended]
     runs = [run for run, _ in judged]
     missed = [(run, limit) for run, thresholds in judged for limit in thresholds if limit.is_missed_by(run)]
     if arguments.json:
-        values = [{**each.manifest, "results": each.results} for each in finished]
-        print_json(values[0] if len(values) == 1 else values)
+        _print_json_of_each([{**each.manifest, "results": each.results} for each, _ in ended])
     elif len(runs) > 1:
         print_matrix(runs)
     for run, limit in missed:
         print(paint(limit.message(run), "red", sys.stderr), file=sys.stderr)
     if arguments.junit is not None:
-        from promptls.experiments.verdicts import render
+        from promptls.experiments.verdicts import junit_report
 
-        arguments.junit.write_text(render(judged), encoding="utf-8")
+        arguments.junit.write_text(junit_report(judged), encoding="utf-8")
     return int(bool(missed) or any(run.failed for run in runs))
+
+
+def _print_json_of_each(values: list[dict[str, Any]]) -> None:
+    """Print the values as JSON: a list, or the only one itself."""
+    print_json(values[0] if len(values) == 1 else values)
 
 
 def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
@@ -256,8 +263,7 @@ async def _run_all(
             print("\n".join(heading(each) for each in plans), flush=True)
         if arguments.dry_run:
             if arguments.json:
-                values = [asdict(each.planned) for each in plans]
-                print_json(values[0] if len(values) == 1 else values)
+                _print_json_of_each([asdict(each.planned) for each in plans])
             return []
         if not arguments.yes:
             permission.ask_before_spending(each.planned for each in plans)
@@ -371,7 +377,7 @@ def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> i
         if (report := run_cancellable(_run_leave_one_out(each, arguments))) is not None
     ]
     if arguments.json and reports:
-        print_json(reports[0] if len(reports) == 1 else reports)
+        _print_json_of_each(reports)
     return 0
 
 

@@ -294,10 +294,8 @@ def _named_keys(
 
 def _score_names(request: Request, experiment: str) -> Iterator[str]:
     """Yield the names of the scores of an experiment: those of its metrics, without their files."""
-    node: nodes.Node | None = request.declarations.tree
-    for key in ("experiments", experiment, "metrics"):
-        node = node.value(key) if isinstance(node, nodes.Mapping) else None
-    for item in node.items if isinstance(node, nodes.Sequence) else ():
+    metrics = nodes.node_at(request.declarations.tree, ("experiments", experiment, "metrics"))
+    for item in metrics.items if isinstance(metrics, nodes.Sequence) else ():
         if metric := nodes.scalar_text(item):
             yield metric.rpartition(":")[2]
 

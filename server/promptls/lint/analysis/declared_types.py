@@ -19,7 +19,7 @@ from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
-from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, node_at, scalar_text
+from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, nearest_node_at, scalar_text
 from promptls.text.format import in_code
 from promptls.text.positions import NOWHERE, Span
 from promptls.text.suggest import is_typo, nearest
@@ -323,7 +323,7 @@ def keywords_problems(schema: Node | None) -> Iterator[Finding]:
         return  # it need not be validated, which is slow
     reason, path = invalid_schema(data)
     if reason:
-        yield Finding(node_at(schema, path).span, f"this is not a JSON Schema: {reason}")
+        yield Finding(nearest_node_at(schema, path).span, f"this is not a JSON Schema: {reason}")
 
 
 def _wrong_type(node: Node) -> Finding:
@@ -364,7 +364,7 @@ def _of_default(schema: Node) -> Iterator[Finding]:
         return
     wrong, fault_path = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
     if wrong:
-        span = node_at(entry.value, fault_path).span
+        span = nearest_node_at(entry.value, fault_path).span
         if len(wrong) > _MAX_MESSAGE:  # the message quotes the value
             wrong = f"{wrong[: _MAX_MESSAGE // 2]}…{wrong[-_MAX_MESSAGE // 2 :]}"
         message = f"the default is not what its schema allows: {wrong}"
@@ -402,12 +402,12 @@ def _of_bounds(schema: MappingNode) -> Iterator[Finding]:
         lowest, highest = data.get(low), data.get(high)
         if isinstance(lowest, int | float) and isinstance(highest, int | float) and lowest > highest:
             message = f"no value fits: `{high}` is {highest}, and `{low}` {lowest}"
-            yield Finding(node_at(schema, (high,)).span, message)
+            yield Finding(nearest_node_at(schema, (high,)).span, message)
     types, values = declared_types(data), data.get("enum")
     for index, value in enumerate(values if types is not None and isinstance(values, list) else ()):
         if types is not None and value is not None and not is_of_type(value, types):
             message = f"the `type` excludes {json.dumps(value)}, so that it is never allowed"
-            yield Finding(node_at(schema, ("enum", index)).span, message)
+            yield Finding(nearest_node_at(schema, ("enum", index)).span, message)
 
 
 def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:

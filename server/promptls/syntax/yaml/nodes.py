@@ -158,7 +158,19 @@ Node: TypeAlias = "Scalar | Sequence | Mapping"
 Collection: TypeAlias = "Sequence | Mapping"
 
 
-def node_at(node: Node, path: Iterable[str | int]) -> Node:
+def node_at(node: Node | None, path: Iterable[str | int]) -> Node | None:
+    """Return the node at a path of keys and item indexes, or None if there is none."""
+    for part in path:
+        if isinstance(node, Mapping):
+            node = node.merged(str(part))
+        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            return None
+    return node
+
+
+def nearest_node_at(node: Node, path: Iterable[str | int]) -> Node:
     """Return the node at a path of keys and item indexes.
 
     If a step leads nowhere, the last node before that step.

@@ -182,7 +182,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptls.lint.analysis.declared_experiments import (
     DeclaredExperiment,
@@ -195,7 +195,7 @@ from promptls.lint.analysis.declared_experiments import (
 )
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, rule
 from promptls.security.files import current_scope, is_file, names_in
-from promptls.syntax.yaml.nodes import Mapping
+from promptls.syntax.yaml.nodes import Mapping, node_at
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
@@ -432,9 +432,7 @@ def _absent_field(file: File, metric: NamedMetric) -> NameProblem | None:
 
 
 def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
-    node: Any = file.template.declarations.tree
-    for step in path:
-        node = node.value(step) if isinstance(node, Mapping) else None
+    node = node_at(file.template.declarations.tree, path)
     entry = node.entry(key) if isinstance(node, Mapping) else None
     return entry.key.span if entry is not None else None
 

@@ -118,11 +118,10 @@ from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
 from promptls.security.files import current_scope, is_file, is_folder, read_text
-from promptls.semantic.header import node_at
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.yaml.compose import compose
-from promptls.syntax.yaml.nodes import Mapping, key_text
+from promptls.syntax.yaml.nodes import Mapping, key_text, node_at
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo

@@ -123,7 +123,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.source import Source
-from promptls.syntax.yaml.nodes import Node, key_text, node_at
+from promptls.syntax.yaml.nodes import Node, key_text, nearest_node_at
 from promptls.text.errors import FilePlace, parse_json, trailing_comma
 from promptls.text.positions import Span
 from promptls.text.suggest import did_you_mean
@@ -182,7 +182,7 @@ def _inputs_of_examples(
         if wrong and isinstance(value, date):
             wrong = "YAML reads it as a date; quote it"
         if wrong:
-            wrong_span = node_at(entry.value, path).span
+            wrong_span = nearest_node_at(entry.value, path).span
             span = entry.key.span if wrong_span.is_empty() else wrong_span
             yield Finding(
                 span, f"`{name}` of example {example.number} does not match its declaration: {wrong}"
@@ -279,7 +279,7 @@ def _in_saved(file: File) -> Iterator[Finding]:
         wrong, path = schema_fault(example["output"], schema)
         # `invalid-prompt-object` reports values that a metric does not allow.
         if wrong and path and path != ("value",) and _REQUIRED not in wrong:
-            span = node_at(root, (*at, index, "output", *path)).span
+            span = nearest_node_at(root, (*at, index, "output", *path)).span
             message = f"the output of example {index + 1} does not fit the saved schema: {wrong}"
             yield Finding(span, message, severity="hint")
 
@@ -303,7 +303,7 @@ def _outputs_of_examples(_source: Source, example: Example, required: _Requireme
         return
     wrong, path = schema_fault(value, required.schema)
     if wrong:
-        wrong_span = node_at(node, path).span
+        wrong_span = nearest_node_at(node, path).span
         message = f"the output of example {example.number} does not fit {required.source}: {wrong}"
         # Ragas shows the schema to the model, and does not check the examples against it.
         severity: Severity | None = None if required.source == _OWN else "hint"

@@ -108,7 +108,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, node_at, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, nearest_node_at, scalar_text
 from promptls.text.errors import parse_json
 from promptls.text.format import in_code
 from promptls.text.positions import Span
@@ -358,7 +358,7 @@ _NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
 
 def _node_in(node: Node, path: tuple[str | int, ...]) -> Node:
     """Return the node at a path; the whole text if the output is JSON in a text."""
-    return node if isinstance(node, Scalar) else node_at(node, path)
+    return node if isinstance(node, Scalar) else nearest_node_at(node, path)
 
 
 def _odd_keys(file: File, output: str) -> Iterator[Finding]:
@@ -367,7 +367,7 @@ def _odd_keys(file: File, output: str) -> Iterator[Finding]:
     found = [(example, keys) for example in examples for keys in _keys_of_output(example, output)]
     for example, keys, name, meant in odd_inner_keys(found):
         entry = next(entry for entry in example.entries if key_text(entry) == output)
-        node = node_at(entry.value, keys.path)
+        node = nearest_node_at(entry.value, keys.path)
         key = node.entry(name) if isinstance(node, Mapping) else None
         if key is not None and isinstance(key.key, Scalar):
             quote = int(key.key.style in {"'", '"'})

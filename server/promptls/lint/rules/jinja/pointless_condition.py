@@ -74,7 +74,6 @@ from promptls.syntax.jinja.nodes import (
     Keyword,
     Name,
     Operation,
-    Statement,
     Test,
 )
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
@@ -117,7 +116,8 @@ _denied_names: Final = summary(
     lambda chunk: frozenset(
         name
         for tag in block_tags(chunk)
-        if tag.keyword == "if" and (name := _denied_by(tag_tree(chunk.tags[tag.place]).statement)) is not None
+        if tag.keyword == "if"
+        and (name := _denied(tag_tree(chunk.tags[tag.place]).statement.first)) is not None
     ),
     union,
 )
@@ -136,7 +136,7 @@ def _printed_empty(file: File) -> Iterator[Finding]:
                 continue
             for block in file.template.branches.at(span.start):
                 placed = placed_statement_at(file.template, block.opening) if block.keyword == "if" else None
-                if placed is None or block.branch or _denied_by(placed[0]) != name:
+                if placed is None or block.branch or _denied(placed[0].first) != name:
                     continue
                 condition = placed[0].expressions[0].span.shifted(placed[1])
                 related = RelatedInformation(file.path, span, "it is printed here")
@@ -145,12 +145,7 @@ def _printed_empty(file: File) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _denied_by(statement: Statement) -> str | None:
-    """Return the variable that the condition of an `if` says to be empty or undefined, and nothing else."""
-    return _denied(statement.expressions[0]) if statement.expressions else None
-
-
-def _denied(test: Expression) -> str | None:
+def _denied(test: Expression | None) -> str | None:
     """Return the variable that a condition says to be empty or undefined, and nothing else."""
     match test:
         case Operation(operators=("not",), operands=(Name(name=name),)):
