@@ -8,6 +8,7 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
+- a comparison of two constants;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
 - a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
   condition with a comma outside of parentheses, which is a tuple and always true;
@@ -239,10 +240,8 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
         match node:
             case Operation(operators=("and" | "or", *_)):
                 yield from _joined(chunk, start, node, is_condition=start in conditions)
-            case Operation(operators=("in" | "not in", *_), operands=(value, options, *_)):
-                if isinstance(options, Collection) and options.kind != "dict":
-                    yield from _twice(chunk, start, options.items, "in this list")
-                yield from _in_text(chunk, start, value, options)
+            case Operation():
+                yield from _of_comparison(chunk, start, node)
             case Filter(name="default" | "d"):
                 yield from _late_default(node, start)
             case Collection(kind="dict"):
@@ -265,6 +264,19 @@ def _joined(chunk: Chunk, start: int, node: Operation, *, is_condition: bool) ->
     yield from _not_none(chunk, start, node.operands[-2], last)
 
 
+def _of_comparison(chunk: Chunk, start: int, node: Operation) -> Iterator[Finding]:
+    """Yield comparisons of constants, and options that are there twice or are a text."""
+    if node.operators[0] in _COMPARISONS and all(isinstance(each, Constant) for each in node.operands):
+        message = "this compares two constants; a test of a filter and its value are two arguments"
+        yield Finding(node.span.shifted(start), message)
+    elif node.operators[0] in {"in", "not in"}:
+        options = node.operands[1]
+        if isinstance(options, Collection) and options.kind != "dict":
+            yield from _twice(chunk, start, options.items, "in this list")
+        yield from _in_text(chunk, start, node.operands[0], options)
+
+
+_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _FILLING: Final = frozenset(
     {
         "capitalize", "center", "escape", "e", "format", "indent", "join", "list", "lower", "replace", "safe",

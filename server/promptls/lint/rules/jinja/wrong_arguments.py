@@ -187,6 +187,11 @@ def _wrong_types(file: File) -> Iterator[Finding]:
             elif name == _ESCAPE and known is None and _is_looped(file, argument, text):
                 message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
                 yield Finding(span, message, severity="hint")
+            elif name == "range" and isinstance(argument, Constant) and isinstance(argument.value, str):
+                number = argument.value.strip()
+                fix = Fix.change_to(span, number, preferred=True)
+                message = "`range` takes a number, and this is a text"
+                yield Finding(span, message, (fix,) if number.isdecimal() else ())
             elif name == "range" and (known in {list, tuple, dict} or _is_list(file, call, begin, text)):
                 written = f"{_grouped(argument, text)} | length"
                 fix = Fix.change_to(span, written, preferred=True)

@@ -4,7 +4,7 @@
 
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
 with an odd number of quotes, one between backquotes that lacks its closing brace, and keys that are typos of a
-property in the `output_schema` of the header. Objects in code of other languages are not reported, nor are those with a tag of a
+property in the `output_schema` of the header. Quotes around a tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag of a
 branch or loop inside.
 
 ## Why is this bad?
@@ -36,9 +36,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
-from promptls.semantic.parts import FENCE, chunk_contents, text_with_digits
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
+from promptls.semantic.parts import FENCE, chunk_contents, tags_in, text_with_digits
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.nodes import Filter
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.errors import trailing_comma
 from promptls.text.positions import Span
 from promptls.text.suggest import only_typo
@@ -73,8 +75,30 @@ def _names_in(schema: Any, depth: int = 10) -> Iterator[str]:
 
 
 @rule(severity="warning", kinds=PARTS_KINDS)
+def invalid_json_example(file: File) -> Iterator[Finding]:
+    """Yield the mistakes in objects of the contents, and quotes around texts in JSON."""
+    yield from _in_contents(file)
+    yield from _quoted_twice(file)
+
+
+@each_chunk
+def _quoted_twice(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the `tojson` of tags between quotes, which a text in JSON has itself."""
+    for content in chunk_contents(chunk) if "tojson" in chunk.text else ():
+        for tag in tags_in(chunk, content) if content.value.style != '"' else ():
+            around = chunk.text[tag.span.start - 1] + chunk.text[tag.span.end : tag.span.end + 1]
+            nodes = tag_tree(tag).statement.expressions if tag.kind == "output" and around == '""' else ()
+            for node in nodes:
+                if isinstance(node, Filter) and node.name == "tojson":
+                    places = (tag.span.start - 1, tag.span.end)
+                    edits = tuple(Edit(Span(place, place + 1), "") for place in places)
+                    message = "`tojson` writes the quotes of a text, so that the model gets two pairs of them"
+                    fix = Fix("Remove the outer quotes", edits)
+                    yield Finding(node.name_span.shifted(tag.span.start), message, (fix,), severity="hint")
+
+
 @each_chunk_given(_properties)
-def invalid_json_example(chunk: Chunk, properties: frozenset[str]) -> Iterator[Finding]:
+def _in_contents(chunk: Chunk, properties: frozenset[str]) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents of a chunk."""
     for content in chunk_contents(chunk) if _OBJECT.search(chunk.text) else ():
         start = content.value.span.start

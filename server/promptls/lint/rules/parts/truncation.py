@@ -85,8 +85,8 @@ Question that is truncated before its context.
 
 Reports the last part with the role `user`, which contains the question, if its `truncation_priority`
 removes it before another part: Prompt Poet cuts the highest number first, equal numbers from the top,
-and never a part without a positive number. Also reports it if it is the only part that may be cut. The
-parts are those of the rendered prompt, or of a file without includes that cannot be rendered. A priority that depends on a loop counter is reported by
+and never a part without a positive number. Also reports it if it is the only part that may be cut, and, as a hint, the same of a first part
+that is the only one of the role `system`: it contains the instructions. The parts are those of the rendered prompt, or of a file without includes that cannot be rendered. A priority that depends on a loop counter is reported by
 `newest-truncated-first`.
 
 ## Why is this bad?
@@ -190,6 +190,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -370,34 +371,45 @@ def question_truncated_first(file: File) -> Iterator[Finding]:
         return
     parts = made.parts
     question = next((part for part in reversed(parts) if part.role == "user"), None)
-    if question is None:
-        return
+    of_system = [part for part in parts if part.role == "system"]
     try:
         blocks = truncation_blocks(
             [part.truncation_priority for part in parts], [part.tokens for part in parts]
         )
     except PromptPoetError:
         return
-    number = next((n for n, block in enumerate(blocks) if block.left <= question.index <= block.right), None)
+    if question is not None:
+        yield from _cut_first(file, made, blocks, question)
+    if len(of_system) == 1 and of_system == [*parts[:1]]:
+        for finding in _cut_first(file, made, blocks, parts[0]):
+            yield replace(finding, severity="hint")
+
+
+def _cut_first(file: File, made: Rendering, blocks: Sequence[Block], part: RenderedPart) -> Iterator[Finding]:
+    """Yield a finding at the priority of a part that is cut before others, or is the only one that may be cut."""
+    parts = made.parts
+    number = next((n for n, block in enumerate(blocks) if block.left <= part.index <= block.right), None)
     if number is None:
         return
     rendered = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
     placed = next(
-        (placed for placed, its in zip(file.template.parts, rendered, strict=True) if question in its), None
+        (placed for placed, its in zip(file.template.parts, rendered, strict=True) if part in its), None
     )
     if placed is None or _is_one_of_many(placed, rendered, file, parts) or _uses_counter(file, placed):
         return
     later = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
+    what, are = ("the question", "is") if part.role == "user" else ("the instructions", "are")
     if later:
         names = ", ".join(
-            f"`{name}`" for name in list(dict.fromkeys(part.name for part in later))[:_MAX_NAMES]
+            f"`{name}`" for name in list(dict.fromkeys(each.name for each in later))[:_MAX_NAMES]
         )
-        message = (
-            f"the question, {plural(question.tokens, 'token')}, is cut before {names}, "
-            f"{plural(sum(part.tokens for part in later), 'token')}: the highest `truncation_priority` goes first"
-        )
+        counts = [
+            f", {plural(count, 'token')}" for count in (part.tokens, sum(each.tokens for each in later))
+        ]
+        own, its = counts if part.tokens else ("", "")  # nothing is counted in a rendering with stand-ins
+        message = f"{what}{own}{own and ','} {are} cut before {names}{its}: the highest `truncation_priority` goes first"
     elif len(blocks) == 1 and _is_alone(blocks[0]):
-        message = "the question is the only part that may be cut"
+        message = f"{what} {are} the only part that may be cut"
     else:
         return
     yield Finding(part_place(placed, "truncation_priority"), message, _fixes(file, placed))
@@ -476,7 +488,7 @@ def _fixes(file: File, placed: PlacedPart) -> tuple[Fix, ...]:
         return ()
     chunk = file.template.source.located(placed.start).chunk
     removed = without_entry(chunk, placed.part.span, placed.part.entries, entry)
-    return () if removed is None else (Fix("Never cut the question", (removed,)).shifted(placed.start),)
+    return () if removed is None else (Fix("Never cut this part", (removed,)).shifted(placed.start),)
 
 
 _MAX_REMOVED = 4
