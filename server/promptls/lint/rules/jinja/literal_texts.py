@@ -105,6 +105,7 @@ from promptls.syntax.jinja.nodes import (
     Filter,
     Item,
     Keyword,
+    Missing,
     Name,
     Operation,
     children,
@@ -163,7 +164,8 @@ def _ambiguous(chunk: Chunk) -> tuple[_Ambiguous, ...]:
             elif isinstance(one, Name) and isinstance(other, Name | Attribute | Item):
                 found.append(_Ambiguous(one.name, one.span.shifted(start), "compared"))
         elif isinstance(node, Collection) and node.kind == "dict":
-            keys = [key for key in node.items[::2] if isinstance(key, Name)]
+            pairs = zip(node.items[::2], node.items[1::2], strict=False)
+            keys = [key for key, value in pairs if isinstance(key, Name) and not isinstance(value, Missing)]
             found += [_Ambiguous(key.name, key.span.shifted(start), "dict key") for key in keys]
         elif isinstance(node, Item) and isinstance(node.key, Name):
             found.append(_as_key(start, node, node.key))

@@ -8,7 +8,8 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
-- a comparison of two constants;
+- a comparison of two constants, and a list in quotes behind `in`;
+- an `else`, if all branches print the same;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
 - a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
   condition with a comma outside of parentheses, which is a tuple and always true;
@@ -83,19 +84,22 @@ from promptls.text.positions import Span
 
 _END: Final = re.compile(r"\s*[-+]?%\}$")
 _CALL: Final = re.compile(r"\w\s*\(")
-_has_elif: Final = summary(lambda chunk: any(tag.keyword == "elif" for tag in block_tags(chunk)), any)
+_has_branches: Final = summary(
+    lambda chunk: any(tag.keyword in {"elif", "else"} for tag in block_tags(chunk)), any
+)
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)
 def pointless_condition(file: File) -> Iterator[Finding]:
     """Yield the repeated conditions of branches, operands and options."""
     source = file.template.source
-    for located in file.chunks.where(_has_elif):
+    for located in file.chunks.where(_has_branches):
         for block in blocks_inside(located.chunk):
-            for finding in (*_branches(block, located.chunk.text), *_copied(block, located.chunk)):
+            text = located.chunk.text
+            for finding in (*_branches(block, text), *_same(block, text), *_copied(block, located.chunk)):
                 yield finding.shifted(located.start)
-    for block in blocks_across(source) if _has_elif(file.chunks) else ():
-        yield from _branches(block, source.text)
+    for block in blocks_across(source) if _has_branches(file.chunks) else ():
+        yield from (*_branches(block, source.text), *_same(block, source.text))
     yield from _in_expressions(file)
     yield from _printed_empty(file)
 
@@ -182,6 +186,15 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
             severity: Severity | None = "hint" if _CALL.search(condition) else None
             yield Finding(Span(start, keyword.end + len(condition)), message, severity=severity)
         seen.update(options)
+
+
+def _same(block: FileBlock, text: str) -> Iterator[Finding]:
+    """Yield the `else` of an `if` whose branches all print the same."""
+    last = block.keywords[-2:-1] if block.keyword == "if" and block.is_closed else ()
+    bodies = {text[tag.end : after.start].strip() for tag, after in pairwise(block.tags)} if last else set()
+    for keyword in last:
+        if len(bodies) == 1 and bodies != {""} and text[keyword.start : keyword.end] == "else":
+            yield Finding(keyword, "all branches print the same, so that the condition has no effect")
 
 
 def _divided(tokens: tuple[str, ...], operator: Literal["and", "or"]) -> list[tuple[str, ...]]:
@@ -274,8 +287,16 @@ def _of_comparison(chunk: Chunk, start: int, node: Operation) -> Iterator[Findin
         if isinstance(options, Collection) and options.kind != "dict":
             yield from _twice(chunk, start, options.items, "in this list")
         yield from _in_text(chunk, start, node.operands[0], options)
+        if (
+            isinstance(options, Constant)
+            and isinstance(options.value, str)
+            and _LISTED.fullmatch(options.value)
+        ):
+            message = "the quotes make this list a text: any part of it is found"
+            yield Finding(options.span.shifted(start), message)
 
 
+_LISTED: Final = re.compile(r"\[.*,.*\]|\(.*,.*\)")
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _FILLING: Final = frozenset(
     {

@@ -275,15 +275,21 @@ def _in_text(written: ScalarSource, names: _Names) -> tuple[Finding, ...]:
 
 _OPTION: Final = re.compile(r"(?:^|[^A-Za-z0-9]|\\n)([A-Z1-9])[.):\uff0e\u3001]\s*$")
 """The letter of an option in front of its field."""
+_LETTER: Final = re.compile(r"[A-Z]")
 
 
 def _option_twice(written: ScalarSource) -> Iterator[Finding]:
-    """Yield fields that are the texts of two options: `B. {textB} C. {textB}`."""
+    """Yield fields that are the texts of two options, or of another one: `B. {textB} C. {textB}`, `A. {B} B. {A}`."""
     options: dict[str, str] = {}
+    names = {field.name for field in fields_of(written)}
     for field in fields_of(written):
         before = written.text[max(0, field.span.start - 6) : field.span.start]
         letter = _OPTION.search(before)
         if letter is None:
+            continue
+        if letter[1] != field.name and letter[1] in names and _LETTER.fullmatch(field.name):
+            message = f"the option {letter[1]} shows the text of the option {field.name}"
+            yield Finding(field.span, message, severity="warning")
             continue
         first = options.setdefault(field.name, letter[1])
         if first != letter[1]:

@@ -359,7 +359,7 @@ class _Names(NamedTuple):
 
 
 def _of_chunk(chunk: Chunk) -> _Names:
-    return _join([_Names(frozenset((name,)), frozenset()) for name, _ in part_names(chunk)])
+    return _join([_Names(frozenset((name,)), frozenset()) for name, _ in _written_names(chunk)])
 
 
 def _join(names: list[_Names]) -> _Names:
@@ -387,7 +387,7 @@ def duplicate_part_name(file: File) -> Iterator[Finding]:
         return
     seen: dict[str, list[tuple[Span, tuple[OpenBlock, ...]]]] = {}
     for located in root.where(lambda piece: not names.repeated.isdisjoint(_names(piece).all)):
-        for name, place in part_names(located.chunk):
+        for name, place in _written_names(located.chunk):
             if name not in names.repeated:
                 continue
             span = place.shifted(located.start)
@@ -428,6 +428,16 @@ def _counted_names(chunk: Chunk) -> dict[tuple[str, str], Span]:
     spans = [value.span for part in chunk_items(chunk).parts if (value := part.value("name")) is not None]
     found = ((_COUNTED.fullmatch(chunk.text, *span), span) for span in reversed(spans))
     return {(match[1], match[2]): span for match, span in found if match is not None}
+
+
+@chunk_fact
+def _written_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the literal names of parts, and those with the number of an iteration, each with its span."""
+    counted = [
+        (f"{before}{{{{ loop.index }}}}{behind}", span)
+        for (before, behind), span in _counted_names(chunk).items()
+    ]
+    return (*part_names(chunk), *counted)
 
 
 @chunk_fact

@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a line of a content that begins like a comment with `TODO`, `FIXME` or `XXX`, as in `# TODO: …`,
-`// FIXME …` and `<!-- TODO …`. Lines in a code fence may be an example, and are not reported.
+`// FIXME …` and `<!-- TODO …`, and comments of other languages for templates, `{* … *}` and `{/* … */}`. Lines in a code fence may be an example, and are not reported.
 
 ## Why is this bad?
 
@@ -47,12 +47,22 @@ _NOTE: Final = re.compile(
     r"^[ ]*(?P<line>(?:#+|//+|<!--+)[ ]?(?P<note>(?:TODO|FIXME|XXX)\b(?:\([^)\n]*\))?(?::|[ ]+[a-z]).*?)(?:[ ]*--+>)?)[ ]*$",
     re.MULTILINE,
 )
+_FOREIGN: Final = re.compile(r"\{/?\*[^*{}\n]*\*/?\}")
+"""A comment of Smarty or JSX."""
 
 
 @rule(severity="hint", kinds=PARTS_KINDS)
 @each_chunk
 def leftover_note(chunk: Chunk) -> Iterator[Finding]:
     """Yield the lines of contents that are notes of the author."""
+    for content in chunk_contents(chunk) if "{*" in chunk.text or "{/*" in chunk.text else ():
+        text, start = text_with_digits(chunk, content), content.value.span.start
+        for match in _FOREIGN.finditer(text):
+            written = match[0].strip("{}/* ")
+            message = "this is no comment in Jinja: the model gets it"
+            span = Span(*match.span()).shifted(start)
+            fix = Fix.change_to(span, f"{{# {written} #}}")
+            yield Finding(span, message, (fix,) if written and not chunk.tags_at(span) else ())
     for content in chunk_contents(chunk) if _NOTE.search(chunk.text) else ():
         text, start = text_with_digits(chunk, content), content.value.span.start
         for match in _NOTE.finditer(text) if content.is_block else ():
@@ -61,7 +71,7 @@ def leftover_note(chunk: Chunk) -> Iterator[Finding]:
             span = Span(*match.span("line")).shifted(start)
             note = chunk.text[start + match.start("note") : start + match.end("note")]
             # The sign in the comment strips the line break before it, which must not be that of the block's mark.
-            is_plain = not chunk.tags_at(span) and text[: match.start()].partition("\n")[2].strip()
+            is_plain = not chunk.tags_at(span) and bool(text[: match.start()].partition("\n")[2].strip())
             fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{#- {note} #}}"),))
             fixes = (fix,) if is_plain else ()
             yield Finding(span, "this line is text: the model gets it", fixes)

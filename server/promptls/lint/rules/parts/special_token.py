@@ -52,7 +52,7 @@ from promptls.syntax.jinja.nodes import Constant, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
+from promptls.text.suggest import is_typo, only_typo
 
 MARKER: Final = re.compile(r"<\|[ ]?[A-Za-z][\w]*[ ]?\|>")
 
@@ -188,6 +188,11 @@ _ADDITIONAL: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|
 """Additional special tokens of tiktoken's encodings."""
 
 
+_USUAL: Final = (
+    *("im_start", "im_end", "begin_of_text", "end_of_text", "start_header_id", "end_header_id"),
+    *("eot_id", "eom_id", "end_of_turn", "start_of_turn", "endoftext"),
+)
+"""The words of the markers of which another one may be a typo."""
 _OF_MODELS: Final = re.compile(
     r"im_\w+|(begin|end|start)_?of_?(text|turn|role|sentence|prompt|message|sequence)(_token)?"
     r"|(start|end|begin)_header(_id)?|header_(start|end)|eo[tm](_id)?|eod|[be]os|pad|unk|sep|mask|think"
@@ -253,6 +258,8 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
         return
     elif marker[2:-2].strip() == _WORD or is_typo(marker[2:-2], _WORD):
         yield _misspelled_space(span)
+    elif (meant := only_typo(marker[2:-2], _USUAL)) is not None and marker[2:-2] not in _USUAL:
+        yield Finding.suggest(span, "no model has this token", f"<|{meant}|>")
     elif _OF_MODELS.fullmatch(marker[2:-2].lower()):
         message = (
             "this is plain text to Prompt Poet and tiktoken; a model that has it as a token may act on it"
