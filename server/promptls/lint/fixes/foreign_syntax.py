@@ -23,6 +23,17 @@ _PAIRS: Final = {
     (":", "="): "=",
 }
 """Pairs of adjacent tokens, and their equivalent in Jinja."""
+_WORDED: Final = {
+    "eq": "==",
+    "ge": ">=",
+    "gt": ">",
+    "gte": ">=",
+    "le": "<=",
+    "lt": "<",
+    "lte": "<=",
+    "ne": "!=",
+}
+"""Comparisons that other languages for templates write as words."""
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "//", "%", "~"})
 _STEPS: Final = frozenset({"+", "-", "*", "/", "~"})
 _OPENING: Final = frozenset({"(", "[", "{"})
@@ -71,6 +82,7 @@ def _operators(tag: Tag, tokens: list[Token]) -> list[Edit]:
     readers: tuple[Callable[[Tag, list[Token]], Iterator[Edit]], ...] = (
         _assigned,
         _paired,
+        _worded,
         _negated,
         _compared,
         _foreign_framing,
@@ -106,6 +118,14 @@ def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
             yield _word_for(tag, first.start, second.end, written)
         elif written != "." or tokens[tokens.index(second) + 1].kind == "name":
             yield Edit(Span(first.start, second.end), written)
+
+
+def _worded(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Yield the fix of a comparison in a word between two values, as in `count gt 0`."""
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        is_value = before.text in _CLOSING or (before.kind in _VALUES and before.text not in _NO_VALUES)
+        if token.text in _WORDED and is_value and after.kind in _VALUES:
+            yield Edit(Span(token.start, token.end), _WORDED[token.text])
 
 
 def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
