@@ -36,6 +36,11 @@
   (interactive)
   (promptls--execute "promptls.preview"))
 
+(defun promptls-ask ()
+  "Ask the model about the first sample."
+  (interactive)
+  (promptls--execute "promptls.ask"))
+
 (defun promptls-run (experiment)
   "Run EXPERIMENT of the prompt."
   (interactive "sExperiment: ")

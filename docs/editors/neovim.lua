@@ -42,19 +42,23 @@ if jinja and vim.treesitter.language.add("promptls", { path = jinja, symbol_name
   })
 end
 
--- The run commands: `gra` (code actions) on the first line, or these two.
+-- The run commands: `gra` (code actions) on the first line, or these three.
 local function act(title)
   vim.lsp.buf.code_action({
     apply = true,
     context = { only = { "promptls.run" }, diagnostics = {} },
     filter = function(action)
-      return action.title == title or (title == "Run" and vim.startswith(action.title, title))
+      local is_open = title == "Run" or title == "Ask"
+      return action.title == title or (is_open and vim.startswith(action.title, title))
     end,
   })
 end
 vim.api.nvim_create_user_command("PromptPreview", function()
   act("Preview")
 end, { desc = "Show what the prompt renders to" })
+vim.api.nvim_create_user_command("PromptAsk", function()
+  act("Ask")
+end, { desc = "Ask the model about the first sample" })
 vim.api.nvim_create_user_command("PromptRun", function(options)
   act(vim.trim("Run " .. options.args))
 end, { nargs = "?", desc = "Run an experiment of the prompt" })

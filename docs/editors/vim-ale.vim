@@ -35,6 +35,7 @@ function! PromptlsAnswered(answer) abort
 endfunction
 
 command! PromptPreview call PromptlsExecute('promptls.preview', {})
+command! PromptAsk call PromptlsExecute('promptls.ask', {})
 command! -nargs=1 PromptRun call PromptlsExecute('promptls.runExperiment', {'experiment': <q-args>})
 
 augroup promptls

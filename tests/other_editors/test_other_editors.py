@@ -45,6 +45,10 @@ def test_the_preview_opens(editor: Editor) -> None:
     assert "and answer in a kind tone." in shown
 
 
+def test_the_model_is_asked_about_the_first_sample(editor: Editor) -> None:
+    assert "My printer is lost." in editor.run("ask")
+
+
 def test_an_experiment_runs_and_reports_its_score(editor: Editor) -> None:
     assert "2 rows: exact_match 0 %" in editor.run("run")
     table, *_ = (editor.prompt.parent / "experiments").glob("*.csv")

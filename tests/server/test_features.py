@@ -170,7 +170,9 @@ async def test_the_actions_of_the_file_are_offered_as_lenses_and_code_actions(ed
 
     assert lenses == ["Preview"]
     offered = [action for action in actions if not getattr(action, "disabled", None)]
-    assert [action.title for action in offered] == ["Preview"]
+    has_panels = "promptls" in (editor.client.capabilities.experimental or {})  # with a button that asks
+    asking = [] if has_panels else ["Ask local:smollm2"]
+    assert [action.title for action in offered] == ["Preview", *asking]
 
 
 async def test_no_code_action_is_offered_at_every_line(code: Editor) -> None:

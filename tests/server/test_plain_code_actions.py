@@ -90,6 +90,7 @@ async def test_a_client_that_makes_no_edits_is_offered_none(
 
     assert {each["command"] for each in offered.values()} <= {
         "promptls.preview",
+        "promptls.ask",
         "promptls.contract",
         "promptls.truncationLab",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from promptls.server.commands.runs import editor_of, secrets_in
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust
 from promptls.server.locations import prompt_path
+from promptls.server.progress import progress
 from promptls.server.requests.code_actions import workspace_edit
 from promptls.server.shown_text import show_text
 from promptls.server.state.latest_renderings import Renderings
@@ -57,12 +59,20 @@ async def ask(
         if follow is not None:
             context.notify(ANSWER_TEXT, {"follow": follow, "text": text})
 
-    result: dict[str, Any] = {**await answer_of(request, notify, context.confirmed, editor_of(context))}
+    # A panel shows the answer as it arrives.
+    waiting = nullcontext() if context.capabilities.panels else _asking(context, request)
+    async with waiting:
+        result: dict[str, Any] = {**await answer_of(request, notify, context.confirmed, editor_of(context))}
     answer = result["answer"]
     if answer is not None and not context.capabilities.panels:
         heading = f"# {markdown_text(answer['model'])}: {markdown_text(answer['sample'])}\n\n"
         result["document"] = show_text(context, path, "answer", heading + answer["response"])
     return result
+
+
+def _asking(context: Context, request: AskRequest) -> AbstractAsyncContextManager[object]:
+    """Return the progress to show while the model answers."""
+    return progress(context, None, f"Asking {request.model}", cancellable=False)
 
 
 def request_to_ask(

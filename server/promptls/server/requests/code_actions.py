@@ -10,6 +10,7 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcContentModified
 
 from promptls.ide.code_actions import QuickFix, fix_all_edits, quick_fixes
+from promptls.ide.code_lenses import Action as CommandAction
 from promptls.ide.code_lenses import actions, run_actions
 from promptls.ide.contract_formats import contract_actions
 from promptls.ide.experiment_runs import experiment_names
@@ -134,6 +135,10 @@ def _command_actions(
     context: Context, runs: LatestRuns, uri: str, path: str, offset: int, only: list[str]
 ) -> Iterator[types.CodeAction]:
     commands = actions(context.snapshot, path, experiment_names(context.snapshot, path))
+    if commands and not context.capabilities.panels:  # a panel has a button
+        from promptls.experiments.single_answer import default_model
+
+        commands += (CommandAction(f"Ask {default_model(context.snapshot, path)}", "promptls.ask", {}),)
     own = ((RUN, action) for action in (*commands, *contract_actions(context.snapshot, path, offset)))
     known = run_actions(context.snapshot, path, offset, runs.latest(path))
     for kind, action in (*own, *((f"{RUN}.{each.kind}", each.action) for each in known)):
