@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
@@ -142,10 +142,7 @@ def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
     """Return the columns of an experiment's results that hold values of metrics, with these values."""
     variables, assigned = _variables(results, experiment), assigned_in(experiment)
     rows: list[dict[str, Classes]] = []
-    for node in ast.walk(experiment):
-        if not isinstance(node, ast.Return):
-            continue
-        values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
+    for values in _returned(ast.walk(experiment), assigned):
         literal = values[0] if len(values) == 1 else None
         if not isinstance(literal, ast.Dict):
             return {}
@@ -167,10 +164,7 @@ def _keys(experiment: Function) -> set[str]:
     """Return the keys of an experiment's results, if it returns nothing but literal mappings."""
     assigned = assigned_in(experiment)
     keys: set[str] = set()
-    for node in own_nodes(experiment):
-        if not isinstance(node, ast.Return):
-            continue
-        values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
+    for values in _returned(own_nodes(experiment), assigned):
         for value in values or [None]:
             if not isinstance(value, ast.Dict) or not all(
                 isinstance(each, ast.Constant) for each in value.keys
@@ -178,6 +172,15 @@ def _keys(experiment: Function) -> set[str]:
                 return set()
             keys |= {str(each.value) for each in value.keys if isinstance(each, ast.Constant)}
     return keys
+
+
+def _returned(
+    nodes: Iterable[ast.AST], assigned: Mapping[str, list[ast.expr | None]]
+) -> Iterator[list[ast.expr | None]]:
+    """Yield the values of each `return` among the nodes: those of the variable that it names, or its own."""
+    for node in nodes:
+        if isinstance(node, ast.Return):
+            yield assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
 
 
 def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[str]) -> Iterator[Finding]:

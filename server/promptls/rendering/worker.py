@@ -522,10 +522,8 @@ class RenderWorker:
                     failure = replace(failure, message=self._out_of_memory())
                 return replace(failure, path=failure.path or job.path)
         path, line = place or (job.path, None)
-        where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
-        message = (
-            f"The rendering process ended {ATTEMPTS} times while it rendered this file{where} ({ended})."
-        )
+        message = f"The rendering process ended {ATTEMPTS} times while it rendered this file"
+        message += f"{_at(path, line)} ({ended})."
         if job.functions is not None:
             message += f" Look at what ends a process in the functions of {job.functions}."
         return RenderFailure("crash", message, path, line)
@@ -556,11 +554,10 @@ class RenderWorker:
     def _timed_out(self, job: RenderJob, place: tuple[str, int] | None) -> RenderFailure:
         """Return the failure for a job that was stopped at the time limit."""
         path, line = place or (job.path, None)
-        where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
         limit = plural(self.limits.seconds, "second")
         message = (
             f"Rendering did not end within its limit of {limit} and was stopped"
-            f"{where}: look for a loop or a function that takes long."
+            f"{_at(path, line)}: look for a loop or a function that takes long."
         )
         return RenderFailure("timeout", message, path, line)
 
@@ -569,6 +566,10 @@ class RenderWorker:
         memory = self.limits.memory_bytes
         limit = "" if memory is None else f" its limit of {memory / (1 << 20):.0f} MiB of"
         return f"Rendering needs more than{limit} memory: look for a loop or a value that grows."
+
+
+def _at(path: str, line: int | None) -> str:
+    return f", at line {line + 1} of {Path(path).name}" if line is not None else ""
 
 
 def render_once(job: RenderJob, limits: Limits | None = None) -> Rendering | RenderFailure:

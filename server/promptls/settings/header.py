@@ -93,15 +93,13 @@ class ExperimentKey(StrictKeys):
     engine: Engine | None = Field(
         None,
         description="`local` (ask models from this machine) or `ray` (from the nodes of a Ray cluster). By "
-        "default "
-        "the project's `engine`.",
+        "default the project's `engine`.",
     )
     budget: BudgetKey | None = Field(None, description="What one run may spend: calls, tokens or money.")
     thresholds: dict[str, float] = Field(
         default_factory=dict,
         description="The minimum score per metric, or the maximum if less is better: a share such as "
-        "`0.8`, or a "
-        "mean. `promptls run` and the pytest plugin fail if it is missed.",
+        "`0.8`, or a mean. `promptls run` and the pytest plugin fail if it is missed.",
     )
 
 

@@ -32,8 +32,7 @@ class ModelSettings(StrictKeys):
     api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         None,
         description="The environment variable that contains the key. Never put the key itself into a file. "
-        "The "
-        "user is asked once before the key is sent to a server other than the provider's.",
+        "The user is asked once before the key is sent to a server other than the provider's.",
     )
     parameters: dict[str, Any] = Field(
         default_factory=dict, description="Parameters of each request, such as `temperature`."
@@ -81,8 +80,7 @@ class RaySettings(StrictKeys):
     address: str | None = Field(
         None,
         description="Address of the cluster, such as `host:6379`. By default `RAY_ADDRESS`, then a cluster "
-        "on "
-        "this machine, then a new one for the run. The user is asked once before a run connects to it.",
+        "on this machine, then a new one for the run. The user is asked once before a run connects to it.",
     )
 
 
@@ -145,8 +143,7 @@ class Project(StrictKeys):
     ragas_version: Annotated[str, Field(pattern=r"^0\.1\.\d{1,3}$")] | None = Field(
         None,
         description="The default Ragas version of prompt objects, from `0.1.0` to `0.1.21`. If unset, it "
-        "is 0.1.21 "
-        "for prompt objects with `output_format_instruction`, and 0.1.0 for others.",
+        "is 0.1.21 for prompt objects with `output_format_instruction`, and 0.1.0 for others.",
     )
     meta_templates: dict[str, dict[str, Any]] = Field(
         default_factory=dict,

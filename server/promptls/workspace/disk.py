@@ -154,11 +154,6 @@ def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -
     Roots that are `shallow` are only searched down to their direct subfolders.
     """
     for root in roots:
-        for current, folders, files in os.walk(root):
-            is_deepest = root in shallow and current != root
-            folders[:] = sorted(
-                name
-                for name in folders
-                if not (is_deepest or name.startswith(".") or name in SKIPPED_FOLDERS)
-            )
-            yield [str(Path(current) / name) for name in sorted(files) if name.endswith(".py")]
+        yield from prompt_paths_by_folder(
+            Path(root), is_shallow=root in shallow, is_prompt=lambda path: path.endswith(".py")
+        )
