@@ -74,31 +74,43 @@ def class_problems(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
         for alias in node.names
     }
     used = {kind for _, kind in datasets if kind in imports}
-    checkout = _Checkout(files) if used else None
-    known = {kind: checkout.loader(*imports[kind]) for kind in used} if checkout else {}
-    accepted = checkout.accepted if checkout else frozenset[str]()
+    if not used:
+        return
+    checkout = _Checkout(files)
+    accepted = checkout.accepted
     if not accepted:
         return
+    known = {kind: checkout.loader(*imports[kind]) for kind in used}
     assigned = tree.variables
     bases = {id(each) for name in assigned.keys() - _listed_names(tree) for each in assigned[name]}
     for call, kind in datasets:
         loader = known.get(kind)
-        if loader is None:
-            continue
-        given = {each.arg: each for each in call.keywords if each.arg}
-        others = given.keys() - accepted - _TAKEN
-        missing = [each for each in loader.required if each not in others]
-        for name in sorted(others - {*loader.parameters} if loader.load.args.kwarg is None else ()):
-            message = f"`load` of `{kind}` takes no `{name}`, so that OpenCompass fails"
-            free = [each for each in (*loader.parameters, *accepted, *_TAKEN) if each not in given]
-            yield misspelled(tree.span(given[name]), message, name, missing or free)
-        for name in missing:
-            if name not in tree.keys_set_later and id(call) not in bases:
-                message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
-                yield Finding(tree.span(given["type"].value), message)
-        reader = _reader(assigned, given["reader_cfg"].value)
-        yield from _absent_splits(loader, kind, reader, tree.places)
-        yield from _absent_columns(loader, kind, reader, tree.places)
+        if loader is not None:
+            yield from _wrong_arguments(tree, call, loader, accepted, is_base=id(call) in bases)
+            reader = _reader(assigned, values_of(call)["reader_cfg"])
+            yield from _absent_splits(loader, kind, reader, tree.places)
+            yield from _absent_columns(loader, kind, reader, tree.places)
+
+
+def _wrong_arguments(
+    tree: ConfigurationTree, call: ast.Call, loader: _Loader, accepted: frozenset[str], *, is_base: bool
+) -> Iterator[Finding]:
+    """Yield the keys of a dataset that `load` does not take, and those that it lacks.
+
+    `accepted` are the keys that every class takes; a dataset that `is_base` of others may get keys there.
+    """
+    given = {each.arg: each for each in call.keywords if each.arg}
+    kind = ast.unparse(given["type"].value)
+    others = given.keys() - accepted - _TAKEN
+    missing = [each for each in loader.required if each not in others]
+    for name in sorted(others - {*loader.parameters} if loader.load.args.kwarg is None else ()):
+        message = f"`load` of `{kind}` takes no `{name}`, so that OpenCompass fails"
+        free = [each for each in (*loader.parameters, *accepted, *_TAKEN) if each not in given]
+        yield misspelled(tree.span(given[name]), message, name, missing or free)
+    for name in missing:
+        if name not in tree.keys_set_later and not is_base:
+            message = f"`load` of `{kind}` needs `{name}`: without it, OpenCompass fails"
+            yield Finding(tree.span(given["type"].value), message)
 
 
 def _listed_names(tree: ConfigurationTree) -> set[str]:
