@@ -71,11 +71,49 @@ Use instead:
     {{ escape_special_characters(context) }}
     </context>
 ```
+
+# misnumbered-list
+
+Number of a list that is there twice or left out.
+
+## What it does
+
+Reports the item of a numbered list in a content that repeats the number of the item before it, or leaves one
+out: `1.`, `2.`, `2.`, or `1.`, `2.`, `4.`. The list begins with 1, its items have the same indentation, and no
+branch or loop is between them.
+
+## Why is this bad?
+
+A copied or removed line was not renumbered. The model cannot tell what another text means by "rule 3".
+
+## Example
+
+```yaml
+- name: rules
+  role: system
+  content: |
+    1. Be brief.
+    2. Be polite.
+    2. Use no lists.
+    ^^ misnumbered-list: the item before this one has the number 2, too
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  role: system
+  content: |
+    1. Be brief.
+    2. Be polite.
+    3. Use no lists.
+```
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -331,3 +369,45 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
     else:  # any of the fences may be the one that lacks its end
         message = f"one of the {len(fences)} code fences up to here is not closed"
         yield Finding(Span(*opening.span("mark")), message, severity="hint")
+
+
+_ITEM: Final = re.compile(r"^(?P<indent>[ ]*)(?P<number>\d{1,2})[.)](?=[ ]+\S)", re.MULTILINE)
+_MIN_ITEMS: Final = 2
+"""The minimum number of items ahead of one for its number to be wrong."""
+
+
+@rule(severity="hint", kinds=PARTS_KINDS)
+@each_chunk
+def misnumbered_list(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the items of numbered lists that repeat a number or leave one out."""
+    for content in chunk_contents(chunk) if _ITEM.search(chunk.text) else ():
+        if content.is_block:
+            text, start = text_with_digits(chunk, content), content.value.span.start
+            tags = [
+                tag.span.start - start for tag in chunk.tags_at(content.value.span) if tag.kind == "statement"
+            ]
+            for finding in _misnumbered(text, tags):
+                yield finding.shifted(start)
+
+
+def _misnumbered(text: str, tags: list[int]) -> Iterator[Finding]:
+    """Yield the wrong numbers of a text with statements at the places `tags`."""
+    lists: dict[str, list[re.Match[str]]] = {}
+    for item in _ITEM.finditer(text):
+        number, indent = int(item["number"]), item["indent"]
+        lists = {its: items for its, items in lists.items() if len(its) <= len(indent)}
+        items = lists.setdefault(indent, [])
+        is_divided = items and bisect_left(tags, items[-1].start()) < bisect_left(tags, item.start())
+        if number == 1 or not items or is_divided:
+            lists[indent] = [item] if number == 1 else []
+            continue
+        before = int(items[-1]["number"])
+        span = Span(item.start("number"), item.end())
+        if number == before and len(items) >= _MIN_ITEMS:
+            yield Finding(span, f"the item before this one has the number {before}, too")
+        elif number == before + 2 and len(items) >= _MIN_ITEMS:
+            yield Finding(span, f"the number {before + 1} is left out")
+        if number in {before, before + 1, before + 2}:
+            items.append(item)
+        else:
+            lists[indent] = []
