@@ -68,7 +68,7 @@ async def run_plan(
     return await run_job(PromptJob(plan, continued), on_event, now)
 
 
-class Question(NamedTuple):
+class RowQuestion(NamedTuple):
     """What is asked once in a run: the prompt of a row, for the `repeat`th time, to a model."""
 
     row: Row
@@ -125,9 +125,9 @@ class PromptJob(Job):
             for model in experiment.models:
                 for repeat in range(1, experiment.repeats + 1):
                     if not run.has_answer(row.number, model.name, repeat):
-                        yield self._task(run, asker, Question(row, rendered, model, repeat))
+                        yield self._task(run, asker, RowQuestion(row, rendered, model, repeat))
 
-    def _task(self, run: UnfinishedRun, asker: RowAsker, question: Question) -> Task[RowOutcome]:
+    def _task(self, run: UnfinishedRun, asker: RowAsker, question: RowQuestion) -> Task[RowOutcome]:
         row, _, model, repeat = question
         if (row.number, model.name, repeat) in self._left:
             return Task(partial(asker.left, question))
@@ -301,7 +301,7 @@ class RowAsker:
         self._judge_calls = sum(asks.calls for asks in plan.asks.values())
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
-    def expected(self, question: Question) -> ExpectedUsage | None:
+    def expected(self, question: RowQuestion) -> ExpectedUsage | None:
         """Return the estimated usage of requesting and scoring the answer to a row; None without a call."""
         rendered, model = question.rendered, question.model
         if rendered.error is not None:
@@ -319,11 +319,11 @@ class RowAsker:
         """Return the maximum estimated usage of scoring a response."""
         return ExpectedUsage(self._judge_tokens, calls=self._judge_calls)
 
-    def _key(self, question: Question) -> bytes | None:
+    def _key(self, question: RowQuestion) -> bytes | None:
         keys = self._keys.get(question.model.name)
         return None if keys is None else keys.key(question.rendered, question.repeat)
 
-    async def ask(self, question: Question) -> RowOutcome:
+    async def ask(self, question: RowQuestion) -> RowOutcome:
         """Request and score the answer to a row; any failure of the row is the result's `error`."""
         row, rendered, model, repeat = question
         if rendered.error is not None:
@@ -364,7 +364,7 @@ class RowAsker:
         tokens = (completion.input_tokens or rendered.tokens) + (completion.output_tokens or 0)
         return scored.outcome(result) if cached else scored.outcome(result, 1, tokens, cost or 0.0)
 
-    async def left(self, question: Question) -> RowOutcome:
+    async def left(self, question: RowQuestion) -> RowOutcome:
         """Return the error result of a row whose call may have been charged and is not repeated."""
         return RowOutcome(self._failed(question, answer_cache.SKIPPED_ERROR))
 
@@ -391,7 +391,7 @@ class RowAsker:
         )
         return scored.outcome(result)
 
-    async def _answer(self, opened: OpenModel, question: Question) -> tuple[Completion, bool]:
+    async def _answer(self, opened: OpenModel, question: RowQuestion) -> tuple[Completion, bool]:
         """Return the model's answer, and whether it was cached."""
         experiment, reference = self._plan.experiment, opened.reference
         row, rendered, _, repeat = question
@@ -409,7 +409,7 @@ class RowAsker:
 
         return await self._answers.answer(key, rendered.messages, complete)
 
-    def _failed(self, question: Question, error: str) -> RowResult:
+    def _failed(self, question: RowQuestion, error: str) -> RowResult:
         row, rendered, model, repeat = question
         return RowResult(
             row.id,
