@@ -35,6 +35,7 @@ Use instead:
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -65,8 +66,9 @@ def leftover_note(chunk: Chunk) -> Iterator[Finding]:
             yield Finding(span, message, (fix,) if written and not chunk.tags_at(span) else ())
     for content in chunk_contents(chunk) if _NOTE.search(chunk.text) else ():
         text, start = text_with_digits(chunk, content), content.value.span.start
+        fences = [fence.start() for fence in FENCE.finditer(text)]
         for match in _NOTE.finditer(text) if content.is_block else ():
-            if len(FENCE.findall(text, 0, match.start())) % 2:
+            if bisect_left(fences, match.start()) % 2:
                 continue
             span = Span(*match.span("line")).shifted(start)
             note = chunk.text[start + match.start("note") : start + match.end("note")]
