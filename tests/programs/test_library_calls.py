@@ -63,6 +63,29 @@ WRONG = {
         METRIC + "from promptls.prompt import PydanticPromt",
         "PydanticPromt",
     ),
+    "an attribute of a rendered prompt": ("p = load('main.yml.j2').render()\nprint(p.message)", "message"),
+    "an attribute of an attribute": ("load('main.yml.j2').render().tokens.totals", "totals"),
+    "an attribute of an element": ("load('main.yml.j2').render().parts[0].title", "title"),
+    "a method of what is not rendered": ("load('main.yml.j2').truncate()", "truncate"),
+    "a list that is called": (
+        "load('main.yml.j2').render().messages()",
+        "load('main.yml.j2').render().messages",
+    ),
+    "a template that is called": ("t = load('main.yml.j2')\nt(text='a')", "t"),
+    "an attribute of results": (
+        EXPERIMENT + "async def f(rows):\n    results = await triage.arun(rows)\n    print(results.error)",
+        "error",
+    ),
+    "an argument of a method": ("load('main.yml.j2').render().truncate(limit=3)", "limit"),
+    "a step over the limit": ("load('main.yml.j2', token_limit=10, truncation_step=20)", "20"),
+    "an unknown model of a judge": (
+        "from promptls.metrics import DiscreteMetric as M\nM(name='a').score(llm='local:smolm2')",
+        "'local:smolm2'",
+    ),
+    "a function in place of its coroutine": (
+        "import asyncio\nasync def f(): ...\nasyncio.run(f)",
+        "f",
+    ),
     "a result without a value": ("MetricResult(reason='b')", "MetricResult"),
     "a range from the maximum": (
         "@numeric_metric(allowed_values=(5, 1))\ndef f(response): return 1",
@@ -137,6 +160,12 @@ WRONG = {
     "a run with an unknown parameter": (EXPERIMENT + "x = triage.arun([], promptfile='a')", "promptfile"),
 }
 RIGHT = {
+    "attributes and methods of a prompt": (
+        "p = load('main.yml.j2').render()\nprint(p.messages, p.tokens.total, p.truncate().removed)"
+    ),
+    "an attribute of a subclass": "load('main.yml.j2').rows",
+    "a function of the same name": "from promptls.tokens import load as f\nf('o200k_base').encode('a')",
+    "a metric without a name": "from promptls.metrics import AspectCritic\nAspectCritic(definition='a?')",
     "all in order": METRIC + EXPERIMENT + "quality.score(response='a', expected='b').value",
     "unpacked arguments": METRIC + "quality.score(**values)",
     "a bare experiment": EXPERIMENT.replace("experiment()", "experiment"),

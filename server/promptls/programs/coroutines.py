@@ -40,8 +40,25 @@ def findings_in_coroutines(program: Program, experiments: Mapping[str, Function]
     for function in program.functions:
         if isinstance(function, ast.FunctionDef):
             yield from _outside(program, function)
+    for call in program.calls:
+        yield from _uncalled(program, call)
     for scope in (program.tree, *program.functions):
         yield from coroutines.unawaited(scope)
+
+
+def _uncalled(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield a function that `asyncio.run` is given in place of its coroutine."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[ast.Name(id=name) as node]
+        ):
+            functions = [each for each in program.own_functions if each.name == name]
+            if not program.bindings[name] and any(
+                isinstance(each, ast.AsyncFunctionDef) for each in functions
+            ):
+                span = program.span(node)
+                fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
+                yield Finding(span, f"`{name}` is a function, and `asyncio.run` takes its coroutine", (fix,))
 
 
 def _outside(program: Program, function: ast.FunctionDef) -> Iterator[Finding]:

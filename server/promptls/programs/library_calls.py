@@ -21,7 +21,8 @@ from promptls.programs.experiments import experiments_of, findings_in_experiment
 from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
 from promptls.programs.metric_prompts import PROMPTED
 from promptls.programs.metric_results import Results, findings_in_results
-from promptls.programs.poet_calls import findings_in_poet_calls
+from promptls.programs.own_classes import findings_in_own_objects
+from promptls.programs.poet_calls import findings_in_poet_calls, large_step
 from promptls.programs.program import (
     COLLECTIONS,
     Function,
@@ -75,6 +76,8 @@ _CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
     "RankingMetric": (("name",), frozenset({"allowed_values", "prompt", "llm"})),
 }
 """The required arguments of classes and functions in their order, and others."""
+_NAMED: Final = frozenset({"AspectCritic", "SimpleCriteriaScore"})
+"""The metrics that need a `name` in Ragas only."""
 _CLOSED: Final = frozenset({"MetricResult"})
 """The classes that have no more arguments."""
 
@@ -86,7 +89,7 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
     if program is None or severity is None or not (program.names or program.modules):
         return ()
     try:
-        found = set(_findings(program))
+        found = set(_findings(program, project))
     except RecursionError:  # from `ast.unparse`
         return ()
     failing = [program.span(block) for block in failing_blocks(program.tree)]
@@ -104,7 +107,7 @@ def imports_library(text: str, path: str) -> bool:
     return program is not None and bool(program.names or program.modules)
 
 
-def _findings(program: Program) -> Iterator[Finding]:
+def _findings(program: Program, project: Project) -> Iterator[Finding]:
     """Yield the wrong uses of the libraries in a program."""
     yield from findings_in_imports(program)
     yield from findings_in_poet_calls(program)
@@ -119,6 +122,7 @@ def _findings(program: Program) -> Iterator[Finding]:
     yield from findings_in_scores(program)
     yield from findings_in_results(Results(program, metrics.classes, experiments))
     yield from findings_in_coroutines(program, experiments)
+    yield from findings_in_own_objects(program, experiments, project)
     collected = program.imported_from(COLLECTIONS)
     for call in program.calls:
         yield from _keywords(program, call)
@@ -127,7 +131,7 @@ def _findings(program: Program) -> Iterator[Finding]:
             yield from _parameters(program, call)
         yield from _choices(program, call)
         yield from _named_models(program, call)
-        yield from _encoding(program, call)
+        yield from _of_load(program, call)
         yield from _paths(program, call)
     for function in program.functions:
         yield from _bare_decorators(program, function)
@@ -150,13 +154,15 @@ def _keywords(program: Program, call: ast.Call) -> Iterator[Finding]:
 
 def _constructor(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield the arguments that a class does not have or needs."""
-    name = program.library_name(call.func)
+    package, name = program.meaning(call.func)
     given = {keyword.arg: keyword for keyword in call.keywords}
     known = _CONSTRUCTORS.get(name)
     if known is None or is_open(call):
         return
     required, optional = known
     missing = [each for each in required[len(call.args) :] if each not in given]
+    if package == "promptls" and name in _NAMED:
+        missing = [each for each in missing if each != "name"]
     for key, keyword in given.items():
         others = {*required, *optional} - given.keys()
         is_wrong = name in _CLOSED or any(is_typo(key or "", each) for each in others)
@@ -218,7 +224,8 @@ def _named_models(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(program.span(each), f"`{name}` takes a model here, and not its name{remedy}")
 
 
-def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:
+def _of_load(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield an unknown encoding, and a truncation step over the limit."""
     node = argument(call, "encoding") if program.meaning(call.func) == ("promptls", "load") else None
     if node is not None and (name := text_of(node)) is not None:
         try:
@@ -226,6 +233,8 @@ def _encoding(program: Program, call: ast.Call) -> Iterator[Finding]:
         except UnknownEncodingError as error:
             reason = str(error).partition(". ")[0]
             yield Finding(program.span(node), f"{reason[:1].lower()}{reason[1:]}")
+    if program.meaning(call.func) == ("promptls", "load"):
+        yield from large_step(program, {key.arg: key.value for key in call.keywords if key.arg}, program)
 
 
 def _paths(program: Program, call: ast.Call) -> Iterator[Finding]:

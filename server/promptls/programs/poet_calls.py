@@ -146,7 +146,7 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
             message = "a prompt needs a template: `template_path` or `raw_template`"
             yield Finding(program.span(call.func), message)
     yield from _numbers(program, given, scope)
-    yield from _large_step(program, given, scope)
+    yield from large_step(program, given, scope)
     for keyword in call.keywords:
         if keyword.arg == "raw_template":
             path = literal_path(keyword.value, meaning_in(scope), str(program.path))
@@ -467,10 +467,10 @@ def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope:
         needed.append("the token counts: call `tokenize()` before it")
     if needed:
         yield Finding(program.span(cut.func), f"`truncate` needs {' and '.join(needed)}")
-    yield from _large_step(program, given, scope)
+    yield from large_step(program, given, scope)
 
 
-def _large_step(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> Iterator[Finding]:
+def large_step(program: Program, given: Mapping[str, ast.expr], scope: Scope | Program) -> Iterator[Finding]:
     """Yield a step that is larger than the limit, with which a truncation removes more than may remain."""
     limit, step = (_number(scope.resolved(given.get(name))) for name in TRUNCATE)
     if limit is not None and step is not None and 0 < limit < step:
