@@ -158,6 +158,8 @@ _CUT: Final = re.compile(
 """A closing tag without its last sign, or with its slash in the place of an empty tag."""
 _CODE: Final = re.compile(r"(```|~~~)[\w-]*\s+<[^<>\n]*>\s+\1|`[^`\n]*`")
 """Inline code, and a code block with nothing but a placeholder."""
+_OPENED: Final = re.compile(r"<([A-Za-z][\w-]{2,40})[\s>]")
+_CLOSED: Final = re.compile(r"</([A-Za-z][\w-]{2,40})(?![\w-])")
 _PAIR: Final = 2
 _SEPARATORS: Final = frozenset(
     {"break", "newline", "pagebreak", "sep", "separator", "image", "eos", "bos", "pad", "mask", "blank"}
@@ -249,12 +251,11 @@ def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
 def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
     """Yield the tags that certainly close nothing, or that nothing closes."""
     text = file.template.source.text
-    unclosed = [
-        mark for mark in marks if not mark.closes and re.search(rf"</{mark.name}(?![\w-])", text) is None
-    ]
-    unopened = [mark for mark in marks if mark.closes and not re.search(rf"<{mark.name}[\s>]", text)]
+    opened, closed = Counter(_OPENED.findall(text)), frozenset(_CLOSED.findall(text))
+    unclosed = [mark for mark in marks if not mark.closes and mark.name not in closed]
+    unopened = [mark for mark in marks if mark.closes and not opened[mark.name]]
     known: set[Span] = set()
-    surplus = _surplus(text, marks) if unclosed else []
+    surplus = _surplus(opened, marks) if unclosed else []
     for finding, reported in (
         *_misspelled(text, unclosed, unopened, surplus),
         *_opened_twice(text, unclosed),
@@ -265,10 +266,9 @@ def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
         yield from _alone(marks, [mark for mark in (*unclosed, *unopened) if mark.span not in known])
 
 
-def _surplus(text: str, marks: list[_Mark]) -> list[_Mark]:
+def _surplus(opened: Counter[str], marks: list[_Mark]) -> list[_Mark]:
     """Return the last closing tag of each name that is opened, but less often than it is closed."""
     last = {mark.name: mark for mark in marks if mark.closes}
-    opened = Counter(re.findall(r"<([A-Za-z][\w-]{2,40})[\s>]", text))
     closed = Counter(mark.name for mark in marks if mark.closes)
     return [mark for name, mark in last.items() if 0 < opened[name] < closed[name]]
 
