@@ -63,7 +63,7 @@ from promptls.lint.rule import (
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.jinja.blocks import block_tags, loose_tags
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -84,24 +84,27 @@ from promptls.text.positions import Span
 
 _END: Final = re.compile(r"\s*[-+]?%\}$")
 _CALL: Final = re.compile(r"\w\s*\(")
-_has_branches: Final = summary(
-    lambda chunk: any(tag.keyword in {"elif", "else"} for tag in block_tags(chunk)), any
+_has_loose_branches: Final = summary(
+    lambda chunk: any(tag.keyword in {"elif", "else"} for tag in loose_tags(chunk)), any
 )
+"""Whether a block with branches may span several chunks."""
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)
 def pointless_condition(file: File) -> Iterator[Finding]:
     """Yield the repeated conditions of branches, operands and options."""
     source = file.template.source
-    for located in file.chunks.where(_has_branches):
-        for block in blocks_inside(located.chunk):
-            text = located.chunk.text
-            for finding in (*_branches(block, text), *_same(block, text), *_copied(block, located.chunk)):
-                yield finding.shifted(located.start)
-    for block in blocks_across(source) if _has_branches(file.chunks) else ():
+    yield from _in_blocks(file)
+    for block in blocks_across(source) if _has_loose_branches(file.chunks) else ():
         yield from (*_branches(block, source.text), *_same(block, source.text))
     yield from _in_expressions(file)
     yield from _printed_empty(file)
+
+
+@each_chunk
+def _in_blocks(chunk: Chunk) -> Iterator[Finding]:
+    for block in blocks_inside(chunk):
+        yield from (*_branches(block, chunk.text), *_same(block, chunk.text), *_copied(block, chunk))
 
 
 @chunk_fact
