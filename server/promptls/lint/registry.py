@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
+from pkgutil import walk_packages
 from typing import Final
 
 from promptls.lint import rules
 from promptls.lint.rule import Rule, defined_rules
 
-for _file in Path(rules.__path__[0]).glob("*/[!_]*.py"):
-    import_module(f"{rules.__name__}.{_file.parent.name}.{_file.stem}")
+for _module in walk_packages(rules.__path__, f"{rules.__name__}."):
+    import_module(_module.name)
 
 RULES_BY_NAME: Final[dict[str, Rule]] = dict(sorted(defined_rules.items()))
 """All rules by name, sorted."""
