@@ -163,6 +163,7 @@ RIGHT = {
     "attributes and methods of a prompt": (
         "p = load('main.yml.j2').render()\nprint(p.messages, p.tokens.total, p.truncate().removed)"
     ),
+    "an attribute that the program sets": "t = load('main.yml.j2')\nt.version = 2\nprint(t.version)",
     "an attribute of a subclass": "load('main.yml.j2').rows",
     "a function of the same name": "from promptls.tokens import load as f\nf('o200k_base').encode('a')",
     "a metric without a name": "from promptls.metrics import AspectCritic\nAspectCritic(definition='a?')",

@@ -61,10 +61,12 @@ def findings_in_own_objects(
     }  # `Prompt` is a prompt object or a prompt of Prompt Poet, as its arguments say
     if not imported and _PACKAGE not in program.modules.values():
         return
+    attributes = [node for node in program.nodes if isinstance(node, ast.Attribute)]
+    own = {node.attr for node in attributes if not isinstance(node.ctx, ast.Load)}
     for scope in (program.tree, *program.functions):
         types = _Types(program, assigned_in(scope), experiments, imported)
         for node in own_nodes(scope):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if isinstance(node, ast.Attribute) and node.attr not in own:
                 yield from _attribute(types, node)
             elif isinstance(node, ast.Call):
                 yield from _call(types, node)
