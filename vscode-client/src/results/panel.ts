@@ -157,7 +157,8 @@ export class ResultsPanel implements vscode.Disposable {
       await this.#ask();
       return;
     }
-    this.#isLatest = latest === shown;
+    // A comparison that the user chose stays.
+    this.#isLatest = latest === shown && this.#argument?.against === undefined;
     if (this.#panel !== undefined) {
       this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
       this.#post({ type: "show", view, page: this.#page });
