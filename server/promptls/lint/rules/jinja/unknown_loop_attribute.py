@@ -43,12 +43,13 @@ from promptls.lint.analysis.unmatched_names import declared_names, given_names, 
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.scopes import BINDING_KINDS
+from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.blocks import Pair, chunk_blocks
+from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.builtins import LOOP
+from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
 from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 
@@ -92,36 +93,37 @@ _BEYOND: Final = re.compile(r"\bloop\.(?:last|length|nextitem|revindex)|\bdefine
 """What a loop reads that considers the element behind the last one."""
 
 
-@each_chunk
-def _late_elements(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the elements of a loop's own list at `loop.index`, which is one too late, and none in the end."""
+@chunk_fact
+def _at_index(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return what is indexed by `loop.index`, each with the place of `index`."""
+    found = []
     for start, node in expressions_in(chunk) if "[loop.index]" in chunk.text else ():
         match node:
             case Item(target=target, key=Attribute(target=Name(name="loop"), name="index", name_span=span)):
-                pair = _loop_around(chunk, start)
-                opening = chunk.tags[pair.opening] if pair is not None else None
-                source = tag_tree(opening).statement.expressions[:1] if opening is not None else ()
-            case _:
-                continue
-        if pair is None or opening is None or not source:
+                found.append((chunk.slice(target.span.shifted(start)), span.shifted(start)))
+    return tuple(found)
+
+
+def _late_elements(file: File) -> Iterator[Finding]:
+    """Yield the elements of a loop's own list at `loop.index`, which is one too late, and none in the end."""
+    source = file.template.source
+    for located, (indexed, place) in items_in(file.chunks, _at_index):
+        span = place.shifted(located.start)
+        inside = (block.shifted(located.start) for block in blocks_inside(located.chunk))
+        loops = (
+            block
+            for block in (*inside, *blocks_around(source, span.start))
+            if block.keyword == "for" and block.tags[0].end <= span.start < block.tags[-1].start
+        )
+        loop = max(loops, key=lambda block: block.tags, default=None)
+        placed = placed_statement_at(file.template, loop.tags[0].start) if loop is not None else None
+        if loop is None or placed is None or not placed[0].expressions:
             continue
-        written = [chunk.text[start + target.span.start : start + target.span.end]]
-        written.append(opening.text[source[0].span.start : source[0].span.end])
-        body = chunk.text[opening.span.start : chunk.tags[pair.closing].span.start]
-        if written[0] == written[1] and not _BEYOND.search(body):
+        statement, start = placed
+        iterated = source.slice(statement.expressions[0].span.shifted(start))
+        if iterated == indexed and not _BEYOND.search(source.slice(loop.span)):
             message = "`loop.index` counts from 1, and the elements of the list from 0"
-            yield Finding.suggest(span.shifted(start), message, "index0")
-
-
-def _loop_around(chunk: Chunk, offset: int) -> Pair | None:
-    """Return the innermost loop inside the chunk around a tag."""
-    around = (
-        pair
-        for pair in chunk_blocks(chunk).pairs
-        if pair.keyword == "for"
-        and chunk.tags[pair.opening].span.start < offset < chunk.tags[pair.closing].span.start
-    )
-    return max(around, key=lambda pair: pair.opening, default=None)
+            yield Finding.suggest(span, message, "index0")
 
 
 @chunk_fact
