@@ -97,6 +97,12 @@ async def test_a_metric_that_no_column_serves_fails_before_the_run(folder: Folde
         await plan_run(folder.experiment())
 
 
+async def test_two_metrics_of_one_name_fail_before_the_run(folder: Folder) -> None:
+    folder.write(metrics="metrics.py:right, metrics.py:right")
+    with pytest.raises(UsageError, match="two metrics are named `right`"):
+        await plan_run(folder.experiment())
+
+
 async def test_a_data_set_without_rows_is_refused(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,text,answer\n", encoding="utf-8")
     with pytest.raises(UsageError, match="no rows"):
