@@ -69,7 +69,7 @@ async def run_plan(
 
 
 class RowQuestion(NamedTuple):
-    """What is asked once in a run: the prompt of a row, for the `repeat`th time, to a model."""
+    """One request of a run: a row, its rendered prompt, the model, and the number of the repeat."""
 
     row: Row
     rendered: RenderedRow

@@ -222,7 +222,7 @@ def _typos(node: ast.Call, what: str, known: tuple[str, ...], places: PythonPlac
 
 
 def _repeated_keys(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the first of the repeated keys of a call, of which the last one counts."""
+    """Yield the repeated keys of a call that its last one overrides."""
     for node in tree.all_of(ast.Call):
         times = Counter(keyword.arg for keyword in node.keywords)
         for keyword in node.keywords:
@@ -234,7 +234,7 @@ def _repeated_keys(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _repeated_labels(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the repeated labels of a template, of which the last one counts."""
+    """Yield the repeated labels of a template that the last one overrides."""
     for keyword in tree.keywords:
         labels = keyword.value if keyword.arg == "template" else None
         seen = set()

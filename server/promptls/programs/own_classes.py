@@ -75,7 +75,7 @@ def findings_in_own_objects(
 
 @dataclass(frozen=True)
 class _Types:
-    """The types of the expressions in a function or a module, as far as they are classes of promptls."""
+    """The types of the expressions in a function or a module that are classes of promptls."""
 
     program: Program
     assigned: Mapping[str, list[ast.expr | None]]

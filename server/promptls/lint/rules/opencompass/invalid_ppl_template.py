@@ -223,7 +223,7 @@ def _without_option(chunk: Chunk, evaluation: Evaluation, question: EvaluationTe
 
 
 def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
-    """Yield a label whose template is that of another one, so that the model cannot tell them apart."""
+    """Yield a label with the same template as another label, so that the model cannot tell them apart."""
     if evaluation.inferencer_class != "PPLInferencer" or question.form is not Form.LABELS:
         return
     seen: dict[str, str] = {}

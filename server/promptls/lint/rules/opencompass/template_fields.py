@@ -279,7 +279,7 @@ _LETTER: Final = re.compile(r"[A-Z]")
 
 
 def _option_twice(written: ScalarSource) -> Iterator[Finding]:
-    """Yield fields that are the texts of two options, or of another one: `B. {textB} C. {textB}`, `A. {B} B. {A}`."""
+    """Yield the fields of two options, or of the wrong option: `B. {textB} C. {textB}`, `A. {B} B. {A}`."""
     options: dict[str, str] = {}
     names = {field.name for field in fields_of(written)}
     for field in fields_of(written):

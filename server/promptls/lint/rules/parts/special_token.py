@@ -192,7 +192,7 @@ _USUAL: Final = (
     *("im_start", "im_end", "begin_of_text", "end_of_text", "start_header_id", "end_header_id"),
     *("eot_id", "eom_id", "end_of_turn", "start_of_turn", "endoftext"),
 )
-"""The words of the markers of which another one may be a typo."""
+"""The words of markers that typos are compared with."""
 _OF_MODELS: Final = re.compile(
     r"im_\w+|(begin|end|start)_?of_?(text|turn|role|sentence|prompt|message|sequence)(_token)?"
     r"|(start|end|begin)_header(_id)?|header_(start|end)|eo[tm](_id)?|eod|[be]os|pad|unk|sep|mask|think"

@@ -238,7 +238,7 @@ _INCLUDE: Final = re.compile(r"\{%[-+]?\s*include\b")
 
 
 def _glued_includes(file: File) -> Iterator[Finding]:
-    """Yield the includes of parts that are directly behind another one, whose last line break Jinja drops."""
+    """Yield the includes of parts that directly follow an include, whose last line break Jinja drops."""
     source = file.template.source
     for first, second in pairwise(file.template.references):
         before, tag = _tag_before(file, second.span.start), _tag_at(file, second.span.start)
