@@ -29,7 +29,7 @@ heading "4. The two runs are compared, row by row: is version 2 really better, o
 show promptls compare triage_v1.yml.j2 triage_v2.yml.j2
 
 heading "The same in VS Code: make vscode"
-echo "Open triage_v2.yml.j2 there: mistakes show while you type, tokens stand behind each part,"
-echo "and over the file are links to preview the prompt and to run its experiment."
+echo "Open triage_v2.yml.j2 there: mistakes show while you type, token counts follow each part,"
+echo "and links above the file preview the prompt and run its experiment."
 echo "The results of the runs above are in $1/experiments."
 exit "$worst"

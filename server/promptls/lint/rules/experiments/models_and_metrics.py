@@ -387,10 +387,12 @@ def _same_names(file: File, experiment: DeclaredExperiment, named: Iterable[str]
         name = metric if metric in named else _name_of_results(metric, Path(file.path).parent)
         span = experiment.span(file, "metrics", index)
         if name in first and span is not None:
-            other = (
-                "the experiment has it twice" if first[name] == metric else f"so are those of `{first[name]}`"
+            message = (
+                f"`{first[name]}` and `{metric}` are both named `{name}`: rename one, or one has no scores"
             )
-            yield Finding(span, f"the results of `{metric}` are named `{name}`, and {other}")
+            if first[name] == metric:
+                message = f"the experiment has `{metric}` twice: remove one"
+            yield Finding(span, message)
         first.setdefault(name, metric)
 
 
