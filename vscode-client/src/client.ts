@@ -11,6 +11,9 @@ import { requestWithProgress } from "./progress";
 import { ANSWER_TEXT, CHANGED, ROW_VERDICTS } from "./protocol";
 import type { ServerManager } from "./serverManager";
 
+/** A run failed because the embedded model is missing, and the user does not want to install it. */
+export class ModelDeclinedError extends Error {}
+
 /** Sends commands to the running server, with the keys that they need. */
 export class Client implements vscode.Disposable {
   readonly #manager: ServerManager;
@@ -105,8 +108,9 @@ export class Client implements vscode.Disposable {
     try {
       return await request();
     } catch (error) {
-      if (!(await this.#manager.offerModel(errorMessage(error)))) {
-        throw error;
+      const isInstalled = await this.#manager.offerModel(errorMessage(error));
+      if (isInstalled !== true) {
+        throw isInstalled === undefined ? error : new ModelDeclinedError(errorMessage(error));
       }
       return await request();
     }

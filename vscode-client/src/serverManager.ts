@@ -130,10 +130,13 @@ export class ServerManager implements vscode.Disposable {
     }
   }
 
-  /** Offers the embedded model for a run that failed without it; returns whether it is installed now. */
-  async offerModel(failure: string): Promise<boolean> {
+  /**
+   * Offers the embedded model for a run that failed without it; returns whether it is installed now, or
+   * undefined if it was not offered.
+   */
+  async offerModel(failure: string): Promise<boolean | undefined> {
     const canHaveModel = this.#server?.source === "own environment" && lacksModel(failure);
-    return canHaveModel && (await this.#installer.offerModel());
+    return canHaveModel ? await this.#installer.offerModel() : undefined;
   }
 
   /** Runs a module that installs something beside the server, in a terminal that shows it and can be interrupted. */
