@@ -6,7 +6,7 @@ import type { ResultsArguments } from "@promptls/web/wire/results";
 import * as vscode from "vscode";
 
 import { argumentOf, type CommandArgument } from "./arguments";
-import { type Client, ModelDeclinedError } from "./client";
+import type { Client } from "./client";
 import { hasPrompts, promptToUse } from "./documents";
 import { askForDataset, type DatasetArgument } from "./generateDataset";
 import type { Keys } from "./keys";
@@ -115,17 +115,6 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
   return typeof given === "object" && given !== null && "run" in given && typeof given.run === "string";
 }
 
-/** Does the same as `offerRemedy`, and nothing if the user has just declined the remedy. */
-async function offerRemedyFor(
-  error: unknown,
-  argument: CommandArgument,
-  context: CommandContext,
-): Promise<CommandArgument | undefined> {
-  return error instanceof ModelDeclinedError
-    ? undefined
-    : offerRemedy(errorMessage(error), argument, context);
-}
-
 /** Runs with progress that can be cancelled, and shows the results. */
 async function runExperiment(argument: CommandArgument, context: CommandContext): Promise<void> {
   const { client, results } = context;
@@ -158,7 +147,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
     }
   } catch (error) {
     results.ended(run);
-    const again = await offerRemedyFor(error, argument, context);
+    const again = await offerRemedy(error, argument, context);
     if (again !== undefined) {
       await runExperiment(again, context);
     }
@@ -177,7 +166,7 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
     // Not awaited: the message may stay open.
     void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
-    const again = await offerRemedyFor(error, argument, context);
+    const again = await offerRemedy(error, argument, context);
     if (again !== undefined) {
       await leaveOneOut(again, context);
     }
@@ -203,7 +192,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
       void vscode.window.showInformationMessage(`promptls: ${made.message}`);
     }
   } catch (error) {
-    if ((await offerRemedyFor(error, { uri: argument.output }, context)) !== undefined) {
+    if ((await offerRemedy(error, { uri: argument.output }, context)) !== undefined) {
       await generateDataset(argument, context);
     }
   }

@@ -40,7 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
   manager = server;
   const preview = new PreviewPanel(
     client,
-    (message, argument) => offerRemedy(message, argument, { manager: server, client, keys, log }),
+    (error, argument) => offerRemedy(error, argument, { manager: server, client, keys, log }),
     context,
   );
   const truncation = new TruncationPanel(client, context);

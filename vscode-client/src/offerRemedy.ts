@@ -1,9 +1,10 @@
 /** Messages about failures of models and runs, with buttons that do something about them. */
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
 
 import type { CommandArgument } from "./arguments";
-import type { Client } from "./client";
+import { type Client, ModelDeclinedError } from "./client";
 import type { Keys } from "./keys";
 import { remedyOf } from "./remedies";
 import type { ServerManager } from "./serverManager";
@@ -18,13 +19,20 @@ export interface RemedyContext {
   log: vscode.LogOutputChannel;
 }
 
-/** Shows why a run failed, with a button for its remedy; resolves with what to run after that. */
+/**
+ * Shows why a run failed, with a button for its remedy; resolves with what to run after that. Shows nothing if
+ * the user has just declined the remedy.
+ */
 export async function offerRemedy(
-  message: string,
+  error: unknown,
   argument: CommandArgument,
   { client, manager, keys, log }: RemedyContext,
 ): Promise<CommandArgument | undefined> {
+  const message = errorMessage(error);
   log.error(message);
+  if (error instanceof ModelDeclinedError) {
+    return undefined;
+  }
   const remedy = remedyOf(message);
   const told = remedy?.kind === "key" ? remedy.problem : message;
   // VS Code cuts a message short that has no button, and the end says what to do.

@@ -21,7 +21,7 @@ export const PREVIEW_VIEW = "promptls.preview";
 const FIRST_MILLISECONDS = 60;
 
 /** Shows a failure with a button for its remedy; resolves with what to do again once that is done. */
-type OfferRemedy = (message: string, argument: CommandArgument) => Promise<CommandArgument | undefined>;
+type OfferRemedy = (error: unknown, argument: CommandArgument) => Promise<CommandArgument | undefined>;
 
 /** One panel a window, which follows the prompt that is edited. */
 export class PreviewPanel implements vscode.Disposable {
@@ -257,15 +257,15 @@ export class PreviewPanel implements vscode.Disposable {
       const message = errorMessage(error);
       this.#post({ type: "answer", id, error: message });
       if (command === QUESTIONS.model && remedyOf(message) !== undefined) {
-        await this.#askAfterRemedy(message);
+        await this.#askAfterRemedy(error);
       }
     }
   }
 
   /** Offers what lets the model be asked, such as a key, and has the page ask it again. */
-  async #askAfterRemedy(message: string): Promise<void> {
+  async #askAfterRemedy(error: unknown): Promise<void> {
     const uri = this.#uri;
-    if (uri !== undefined && (await this.#offerRemedy(message, { uri })) !== undefined && uri === this.#uri) {
+    if (uri !== undefined && (await this.#offerRemedy(error, { uri })) !== undefined && uri === this.#uri) {
       this.#post({ type: "askAgain" });
     }
   }
