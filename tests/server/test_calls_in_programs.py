@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lsp_editor import Editor, eventually
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -153,6 +154,21 @@ q_datasets = [
     )
 ]
 """
+
+
+async def test_a_configuration_has_a_preview_of_its_first_dataset(editor: Editor) -> None:
+    program = editor.open("q_gen.py", CONFIGURATION.replace("qestion", "question"))
+
+    assert await editor.lenses(program) == ["Preview"]
+    answer = await editor.command("previewConfiguration", uri=program)
+    assert "Q: " in Path(answer.document).read_text("utf-8")
+
+
+async def test_a_configuration_without_a_dataset_says_so_in_place_of_its_preview(editor: Editor) -> None:
+    program = editor.open("q_gen.py", "from mmengine.config import read_base\n\nq_datasets = []\n")
+
+    with pytest.raises(JsonRpcException, match="configures no dataset"):
+        await editor.command("previewConfiguration", uri=program)
 
 
 async def test_a_configuration_in_python_is_checked_as_it_is_typed(editor: Editor) -> None:

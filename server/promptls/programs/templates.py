@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation, Severity
 from promptls.lint.rules.jinja.single_brace import single_brace
 from promptls.lint.runner import check, check_rendering
+from promptls.programs.configurations import is_configuration
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.samples import CALL_DATA, Sample, default_sample
 from promptls.semantic.kind import Kind
@@ -23,8 +24,10 @@ from promptls.semantic.types.assignability import KnownValue
 from promptls.syntax.python_places import PythonPlaces, last_name
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
+from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.python_calls import TemplateCall, raw_templates_in
 from promptls.workspace.python_scopes import Scope, attribute_value
+from promptls.workspace.settings import ProjectFile
 from promptls.workspace.snapshot import OpenFile, Snapshot
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 _INCLUDES: Final = frozenset({"unresolved-include", "unresolved-import"})
 _DOUBLED: Final = re.compile(r"(?<!\{)\{\{\s*([A-Za-z_]\w*)[^{}]*\}\}(?!\})")
 """A tag in the source of an f-string, where doubled braces are single ones."""
+_CONFIGURED: Final = re.compile(r"^(?:\w*_)?(?:datasets|infer_cfg)[ \t]*=(?!=)", re.MULTILINE)
+"""The assignment of the datasets of a configuration, or of the prompt of one."""
 _PREFIX: Final = re.compile(r"[fF][rR]?|[rR][fF]")
 _NO_FOLDER: Final = "a `raw_template` has no folder to include files from: load a file with `template_path`"
 
@@ -170,12 +175,10 @@ def _dedent(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
 
 def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Snapshot, str] | None:
     """Return a snapshot with the template as a file, and its path; None if it is not a parts template."""
-    virtual = f"{path}:{written.number}.yml.j2"
     template = Template(Source.of(written.text))
     if template.kind is not Kind.PARTS:
         return None
-    opened = {**snapshot.open_files, virtual: OpenFile(template, 0)}
-    return replace(snapshot, open_files=opened), virtual
+    return with_file(snapshot, f"{path}:{written.number}.yml.j2", template)
 
 
 class ProgramTemplate(NamedTuple):
@@ -213,20 +216,44 @@ def templates_of_program(snapshot: Snapshot, path: str) -> list[ProgramTemplate]
 
 
 PREVIEW_TEMPLATE: Final = "promptls.previewTemplate"
+PREVIEW_CONFIGURATION: Final = "promptls.previewConfiguration"
 
 
 def program_lenses(snapshot: Snapshot, path: str) -> tuple[Lens, ...]:
-    """Return the lenses of the program at `path`: one above each of its parts templates."""
+    """Return the lenses of the program at `path`: above each parts template, and above datasets."""
     from promptls.ide.code_lenses import Action, Lens
 
     tooltip = "Render the template with the literals of its call"
-    return tuple(
+    templates = tuple(
         Lens(
             each.written.characters[0].start,
             Action("Preview", PREVIEW_TEMPLATE, {"template": each.written.number}, tooltip),
         )
         for each in templates_of_program(snapshot, path)
     )
+    program = snapshot.template(path)
+    text = program.source.text if program is not None else ""
+    configured = _CONFIGURED.search(text) if is_configuration(text) else None
+    if configured is None:
+        return templates
+    tooltip = "Render the prompt of the first dataset, as OpenCompass sends it"
+    return (*templates, Lens(configured.start(), Action("Preview", PREVIEW_CONFIGURATION, {}, tooltip)))
+
+
+def configured_prompt(text: str, path: str, project: ProjectFile) -> str:
+    """Return the first dataset of the configuration at `path` as the text of an evaluation prompt.
+
+    Imported configurations are read, but not run. Raises UserError if there is no dataset.
+    """
+    from promptls.convert.formats import convert
+
+    files = ConfigurationFiles(path, project)
+    return convert(text, path, "opencompass", "evaluation", files=files).text
+
+
+def with_file(snapshot: Snapshot, path: str, template: Template) -> tuple[Snapshot, str]:
+    """Return a snapshot with another file, which need not exist, and its path."""
+    return replace(snapshot, open_files={**snapshot.open_files, path: OpenFile(template, 0)}), path
 
 
 def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None:

@@ -66,6 +66,9 @@ COMMANDS: Final[dict[str, Command]] = {
     "promptls.previewTemplate": lambda s, arguments, _: preview.preview_template(
         s.context, s.renderings, s.auxiliary, arguments
     ),
+    "promptls.previewConfiguration": lambda s, arguments, _: preview.preview_configuration(
+        s.context, s.renderings, s.auxiliary, arguments
+    ),
     "promptls.previewTokens": lambda s, arguments, _: preview.preview_tokens(
         s.context, s.renderings, arguments
     ),

@@ -21,13 +21,14 @@ from promptls.preview.preview_result import (
     preview_result,
     sample_to_show,
 )
-from promptls.programs.templates import templates_of_program
+from promptls.programs.templates import configured_prompt, templates_of_program, with_file
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import job_for, limits_for
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import Sample, default_sample
+from promptls.semantic.template import Template
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust
 from promptls.server.lifecycle import PROGRAM_ENDING
@@ -37,7 +38,9 @@ from promptls.server.shown_text import show_text
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.state.latest_renderings import Renderings
 from promptls.server.to_proto import path_of
+from promptls.syntax.source import Source
 from promptls.text.errors import FilePlace, UsageError, UserError, optional
+from promptls.workspace.disk import ENDINGS
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -82,10 +85,36 @@ async def preview_template(
         raise UsageError("the program contains no such template", FilePlace(path))
     snapshot, virtual = templates[number].snapshot, templates[number].path
     sample = templates[number].sample(default_sample(snapshot, virtual))
-    job = job_for(snapshot, virtual, sample.data, with_stand_ins=True)
-    made = FileRendering(job, sample, await renderings.render(snapshot, job))
     title = f"{Path(path).name}, template {number}"
-    return {"document": show_text(context, path, f"template-{number}", preview_markdown(made, title=title))}
+    text = await _rendered(renderings, snapshot, virtual, sample, title)
+    return {"document": show_text(context, path, f"template-{number}", text)}
+
+
+async def preview_configuration(
+    context: Context, renderings: Renderings, auxiliary: AuxiliaryDocuments, arguments: dict[str, Any]
+) -> dict[str, str]:
+    """Show the prompt of the first dataset of an OpenCompass configuration; return the document's path.
+
+    The argument is the `uri` of the configuration, which is read, but not run.
+    """
+    auxiliary.flush(PROGRAM_ENDING)
+    uri = optional(arguments, "uri", str)
+    program = context.snapshot.template(path_of(uri)) if uri is not None else None
+    if uri is None or program is None:
+        raise UsageError("the command needs the `uri` of a configuration")
+    path, project = path_of(uri), context.snapshot.project(path_of(uri))
+    # In a thread, as it may import hundreds of files.
+    text = await asyncio.to_thread(configured_prompt, program.source.text, path, project)
+    snapshot, virtual = with_file(context.snapshot, path + ENDINGS[0], Template(Source.of(text)))
+    sample = default_sample(snapshot, virtual)
+    shown = await _rendered(renderings, snapshot, virtual, sample, Path(path).name)
+    return {"document": show_text(context, path, "preview", shown)}
+
+
+async def _rendered(renderings: Renderings, snapshot: Snapshot, path: str, sample: Sample, title: str) -> str:
+    """Return the rendering of a prompt as Markdown."""
+    job = job_for(snapshot, path, sample.data, with_stand_ins=True)
+    return preview_markdown(FileRendering(job, sample, await renderings.render(snapshot, job)), title=title)
 
 
 async def preview_tokens(
