@@ -101,7 +101,7 @@ Format text with more or fewer places than values.
 ## What it does
 
 Reports a literal text with `%s` or `{}` whose places are not as many as the values given by `%`, the filter `format` or the method
-`format`, and values of `%` without parentheses. Texts that take values by name are left out.
+`format`, values of `%` without parentheses, and such a text that is given to `format` as the value. Texts that take values by name are left out.
 
 ## Why is this bad?
 
@@ -369,6 +369,13 @@ def wrong_format_arguments(chunk: Chunk) -> Iterator[Finding]:
                 yield from _mismatch(node, _conversions(text), values, start)
             case Filter(name="format", target=Constant(value=str(text)), arguments=values):
                 yield from _mismatch(node, _conversions(text), values, start)
+            case Filter(name="format", target=target, arguments=(Constant(value=str(text)) as given,)) if (
+                target is not None and _conversions(text) == 1 and not isinstance(target, Constant)
+            ):
+                texts = [chunk.slice(each.span.shifted(start)) for each in (given, target)]
+                message = "the text with the place for the value is in front of `format`"
+                fix = Fix.change_to(node.span.shifted(start), f"{texts[0]} | format({texts[1]})")
+                yield Finding(given.span.shifted(start), message, (fix,))
             case Call(function=Attribute(name="format", target=Constant(value=str(text))), arguments=values):
                 places = _braces(text)  # further values are ignored
                 yield from _mismatch(node, places, values[:places], start)

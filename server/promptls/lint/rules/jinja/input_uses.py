@@ -69,13 +69,44 @@ Use instead:
     {{ count }} of {{ count + 1 }}
 ```
 
+# partial-filter
+
+Filter of the last operand only.
+
+## What it does
+
+Reports `round` behind a product, quotient, sum or difference, and a filter of numbers or texts behind a constant
+that is the last operand of an operator. In parentheses, nothing is reported.
+
+## Why is this bad?
+
+A filter binds more tightly than an operator: it changes the last operand, and not the result.
+
+## Example
+
+```yaml
+- name: progress
+  content: |
+    {{ done / total * 100 | round }} % are done.
+                            ^^^^^ partial-filter: a filter binds more tightly than `*`: this one applies to `100` only
+```
+
+Use instead:
+
+```yaml
+- name: progress
+  content: |
+    {{ (done / total * 100) | round }} % are done.
+```
+
 # iterated-text
 
 Loop or list filter over a text or a number.
 
 ## What it does
 
-Reports loops, and filters of lists such as `sort`, behind a filter that returns a text, such as `join`. As
+Reports loops, and filters of lists such as `sort`, behind a filter that returns a text, such as `join`. It is a hint
+for an input that is declared as a string. As
 an error, reports loops and filters of lists or texts, such as `length`, of a number.
 
 ## Why is this bad?
@@ -119,6 +150,7 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
+    each_chunk,
     each_chunk_given,
     rule,
 )
@@ -126,7 +158,7 @@ from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Operation
+from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.text.positions import Span
 
@@ -155,6 +187,38 @@ def mismatched_operands(chunk: Chunk, variables: Mapping[str, type]) -> Iterator
                 yield _sum(chunk, Span(begin, end).shifted(start), between)
             elif operator in _ORDERS or (operator in {"==", "!="} and not isinstance(number, Constant)):
                 yield _comparison(text, number, operator).shifted(start)
+
+
+_OF_CONSTANTS: Final = frozenset(
+    {"abs", "capitalize", "count", "float", "int", "length", "lower", "round", "title", "trim", "upper"}
+)
+"""The filters that nobody applies to a constant."""
+
+
+@rule(severity="warning", kinds=JINJA_KINDS)
+@each_chunk
+def partial_filter(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the filters of last operands that are meant for the result of an operator."""
+    for start, node in expressions_in(chunk):
+        if not isinstance(node, Operation) or not {"*", "/", "//", "+", "-", "~"}.issuperset(node.operators):
+            continue
+        *others, last = node.operands
+        if not others or not isinstance(last, Filter) or last.target is None:
+            continue
+        is_rounded = last.name == "round" and "~" not in node.operators
+        is_constant = isinstance(last.target, Constant) and last.name in _OF_CONSTANTS
+        between = Span(others[-1].span.end, last.target.span.start).shifted(start)
+        if not (is_rounded or is_constant) or "(" in chunk.slice(between):
+            continue
+        if any(isinstance(each, Filter) and each.name in _OF_CONSTANTS for each in others):
+            continue  # each operand has its filter
+        target = last.target.span.shifted(start)
+        edits = (Edit.insert(node.span.start + start, "("), Edit.insert(target.end, ")"))
+        message = (
+            f"a filter binds more tightly than `{node.operators[-1]}`: "
+            f"this one applies to `{chunk.slice(target)}` only"
+        )
+        yield Finding(last.name_span.shifted(start), message, (Fix("Filter the result", edits),))
 
 
 def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
@@ -294,12 +358,26 @@ _OF_SEQUENCES: Final = _OF_LISTS | {
 """The filters that fail on a number."""
 
 
+def _types_and_texts(file: File) -> tuple[dict[str, type], frozenset[str]]:
+    """Return the types of variables that the file sets, and the inputs that are declared as texts."""
+    declared = {
+        key.name for key in file.template.declarations.inputs or () if key.schema.get("type") == "string"
+    }
+    return types_of_variables(file), frozenset(declared - file.template.names.all_bound_names)
+
+
 @rule(severity="warning", kinds=JINJA_KINDS)
-@each_chunk_given(types_of_variables)
-def iterated_text(chunk: Chunk, variables: Mapping[str, type]) -> Iterator[Finding]:
-    """Yield the filters of lists and the loops whose value is the text of a filter, or a number."""
+@each_chunk_given(_types_and_texts)
+def iterated_text(chunk: Chunk, known: tuple[dict[str, type], frozenset[str]]) -> Iterator[Finding]:
+    """Yield the filters of lists and the loops whose value is a text, by its filter or declaration, or a number."""
+    variables, texts = known
     for start, node in expressions_in(chunk):
         match node:
+            case Filter(name=name, target=Name(name=text) as target) if (
+                text in texts and name in _OF_LISTS | {"join"}
+            ):
+                message = f"`{text}` is declared as a string: `{name}` works on its characters"
+                yield Finding(target.span.shifted(start), message, severity="hint")
             case Filter(name=name, target=Filter(name=inner)) if name in _OF_LISTS and inner in TEXT_FILTERS:
                 message = f"`{inner}` returns a text: `{name}` works on its characters"
                 yield Finding(node.name_span.shifted(start), message)
@@ -312,6 +390,9 @@ def iterated_text(chunk: Chunk, variables: Mapping[str, type]) -> Iterator[Findi
         if isinstance(source, Filter) and source.name in TEXT_FILTERS:
             message = f"`{source.name}` returns a text: the loop is over its characters"
             yield Finding(source.name_span.shifted(start), message)
+        elif isinstance(source, Name) and source.name in texts:
+            message = f"`{source.name}` is declared as a string: the loop is over its characters"
+            yield Finding(source.span.shifted(start), message, severity="hint")
         elif type_of(source, variables.get) in NUMBERS:
             yield _counting(source.span.shifted(start))
 

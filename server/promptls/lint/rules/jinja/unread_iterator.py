@@ -4,7 +4,7 @@
 
 Reports the result of `map`, `select`, `selectattr`, `reject`, `rejectattr`, `unique`, `batch`, `slice` or
 `items`, and of `reverse` for a list, where a list or a text is needed: if it is printed, tested by an `if`,
-indexed, or given to a filter such as `length`, `last` or `tojson`. Variables that are set to such a result
+indexed, or given to a filter such as `length`, `last` or `tojson`. It is a hint if `reverse` may get a text. Variables that are set to such a result
 are followed, and reported where they are read a second time.
 
 ## Why is this bad?
@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from types import GeneratorType
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
@@ -294,28 +294,38 @@ def unread_iterator(file: File) -> Iterator[Finding]:
     for located, use in items_in(file.chunks, _uses):
         place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
         span = place.shifted(use.start + located.start)
-        if span in seen or not (
-            types.type_of(use.node) is GeneratorType or _is_reversed_list(file, use.node)
-        ):
+        is_iterator = types.type_of(use.node) is GeneratorType
+        certainty = "certain" if is_iterator else _is_list(file, use)
+        if span in seen or certainty == "impossible":
             continue
         seen.add(span)
         what = f"`{use.node.name}` returns" if isinstance(use.node, Filter) else "this is"
         is_reverse = isinstance(use.node, Filter) and use.node.name == "reverse"
         effect = _PRINTED_REVERSE if is_reverse and use.effect == _PRINTED else use.effect
         fixes = tuple(_fixes(located.chunk, use))
-        yield Finding(place.shifted(use.start), f"{what} an iterator, {effect}", fixes).shifted(located.start)
+        message = f"{what} an iterator, {effect}"
+        if certainty == "certain":
+            finding = Finding(place.shifted(use.start), message, fixes)
+        else:
+            finding = Finding(place.shifted(use.start), f"for a list, {message}", fixes, severity="hint")
+        yield finding.shifted(located.start)
     yield from _read_again(file, types)
 
 
-def _is_reversed_list(file: File, node: Expression) -> bool:
-    """Return whether a filter reverses an input that is a list, by its declaration or all samples."""
-    target = node.target if isinstance(node, Filter) and node.name == "reverse" else None
-    names = file.template.names
+def _is_list(file: File, use: _Use) -> Literal["certain", "likely", "impossible"]:
+    """Return whether a filter reverses an input that is a list, by its declaration or all samples.
+
+    If nothing tells what it is, a printed one is likely to be: few prompts print a text backwards.
+    """
+    target = use.node.target if isinstance(use.node, Filter) and use.node.name == "reverse" else None
+    names, declarations = file.template.names, file.template.declarations
     if not isinstance(target, Name) or target.name in names.all_bound_names:
-        return False
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
-    schema = declared.get(target.name) or sampled_schemas(file).get(target.name, {})
-    return bool(schema.get("type") == "array")
+        return "impossible"
+    declared = {key.name: key.schema for key in declarations.inputs or ()}
+    schema = declared.get(target.name) or sampled_schemas(file).get(target.name)
+    if schema:
+        return "certain" if schema.get("type") == "array" else "impossible"
+    return "likely" if use.is_printed and declarations.inputs is None else "impossible"
 
 
 def _read_again(file: File, types: LiteralTypes) -> Iterator[Finding]:

@@ -354,6 +354,7 @@ _FLAGS: Final = {
 _TOLERANT: Final = frozenset({"dictsort", "truncate", "wordwrap"})
 """The filters that take any text for true."""
 _LETTERS: Final = re.compile(r"\w+")
+_CONDITION: Final = re.compile(r"[=<>!]")
 
 
 def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature) -> Iterator[Finding]:
@@ -377,6 +378,10 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             fixes = (Fix(f"Make it the `{meant}`", (edit,)),) if is_last else ()
             fails = node.name not in _TOLERANT
             yield Finding(value.span, message, fixes, severity=None if fails else "warning")
+    first = node.arguments[0] if node.name in {"rejectattr", "selectattr"} and node.arguments else None
+    if isinstance(first, Constant) and isinstance(first.value, str) and _CONDITION.search(first.value):
+        message = f'`{node.name}` takes an attribute, a test and a value: `{node.name}("kind", "==", "a")`'
+        yield Finding(first.span, message)
     between = node.target
     text = between.value if isinstance(between, Constant) and node.name == "join" else None
     if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):
