@@ -9,7 +9,7 @@ Reports
 - an operand that the same `and` or `or` already has;
 - a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
 - a comparison of two constants, and a list in quotes behind `in`;
-- an `else`, if all branches print the same;
+- an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
 - a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
   condition with a comma outside of parentheses, which is a tuple and always true;
@@ -191,12 +191,23 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
         seen.update(options)
 
 
+_MIN_COPIED: Final = 40
+"""How many characters two branches have at least to be a copy; a few words may be the same in both."""
+_NAME: Final = re.compile(r"^[ ]*-[ ]+name:[^\n]*$", re.MULTILINE)
+
+
 def _same(block: FileBlock, text: str) -> Iterator[Finding]:
-    """Yield the `else` of an `if` whose branches all print the same."""
-    last = block.keywords[-2:-1] if block.keyword == "if" and block.is_closed else ()
-    bodies = {text[tag.end : after.start].strip() for tag, after in pairwise(block.tags)} if last else set()
-    for keyword in last:
-        if len(bodies) == 1 and bodies != {""} and text[keyword.start : keyword.end] == "else":
+    """Yield the branches of an `if` that print the same as the one before them, except for names of parts."""
+    if block.keyword != "if" or not block.is_closed:
+        return
+    bodies = [text[tag.end : after.start].strip() for tag, after in pairwise(block.tags)]
+    branches = [(body, _NAME.sub("", body)) for body in bodies]
+    for (before, body), keyword in zip(pairwise(branches), block.keywords[1:], strict=False):
+        if body[1] != before[1] or not body[1]:
+            continue
+        if text[keyword.start : keyword.end] == "elif" and len(body[1]) >= _MIN_COPIED:
+            yield Finding(keyword, "this branch prints the same as the one before it", severity="hint")
+        elif text[keyword.start : keyword.end] == "else" and len({*bodies}) == 1:
             yield Finding(keyword, "all branches print the same, so that the condition has no effect")
 
 

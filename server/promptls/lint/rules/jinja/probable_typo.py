@@ -14,7 +14,7 @@ In a file that declares no inputs, reports
   or is a misspelling of a common one such as `content`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
 
-In every file, reports a name in quotes that a tag prints alone, as a hint if the file has it nowhere else.
+In every file, reports a name of Latin letters with a Cyrillic or Greek one that looks like them, and a name in quotes that a tag prints alone, as a hint if the file has it nowhere else.
 In every file with samples, reports a key that no sample has and, as an information, a text that a value is
 compared with, if it is a typo of one that the samples have. In every file, reports a key of one mapping of a
 list that the file writes, if it is a typo of a key that all other mappings of the list have.
@@ -80,11 +80,11 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_scope,
 )
 from promptls.lint.analysis.written_lists import has_lists_of_mappings, written_odd_keys
-from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Severity, rule
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
-from promptls.syntax.jinja.nodes import Call, Collection, Constant, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import typos_among
@@ -109,6 +109,7 @@ def _typos(file: File) -> Iterator[Finding]:
     if file.template.has_broken_tags:
         return
     yield from typos_of_attributes(file)
+    yield from _lookalikes(file)
     yield from _unsampled(file)
     yield from _odd(file)
     yield from _quoted(file)
@@ -124,6 +125,22 @@ def _typos(file: File) -> Iterator[Finding]:
         yield from _pairs_in_place_of_attributes(file)
     elif file.kind in OBJECT_KINDS:  # its inputs are fields, and none of Jinja's variables
         yield from _names(file)
+
+
+_LOOKALIKES: Final = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u03bf", "aeopcyxio")
+"""Small letters of the Cyrillic and Greek alphabets that look like Latin ones."""
+
+
+@each_chunk
+def _lookalikes(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the names of Latin letters with one of another alphabet among them."""
+    for start, node in () if chunk.text.isascii() else expressions_in(chunk):
+        if isinstance(node, Name | Attribute) and not node.name.isascii():
+            meant = node.name.translate(_LOOKALIKES)
+            if meant.isascii() and any(each.isascii() and each.isalpha() for each in node.name):
+                span = node.name_span if isinstance(node, Attribute) else node.span
+                message = "a letter of this name only looks like a Latin one"
+                yield Finding.suggest(span.shifted(start), message, meant)
 
 
 def _unsampled(file: File) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ that name, or a caller passes one; if the file reads a key of that name, or if t
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. A `{{ name }}`
-inside of `raw` is a hint if the file prints that name elsewhere. In a Python program, reports `{{ name }}` in an
+inside of `raw` is a hint if the file prints that name elsewhere; in a text that a tag sets, it is a warning. In a Python program, reports `{{ name }}` in an
 f-string that is a `raw_template`, which Python reduces to single braces, if the call passes data of that name.
 
 ## Why is this bad?
@@ -52,8 +52,8 @@ from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.builtins import FILTERS
-from promptls.syntax.jinja.nodes import Attribute
-from promptls.syntax.jinja.problems import expressions_in, has_tag_problem
+from promptls.syntax.jinja.nodes import Attribute, Constant
+from promptls.syntax.jinja.problems import expressions_in, has_tag_problem, tag_tree
 from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.text.positions import Span
 
@@ -146,6 +146,37 @@ def _root(name: str) -> str:
     return name.partition(".")[0]
 
 
+_TAG_IN_TEXT: Final = re.compile(r"\{\{-?[ ]*([A-Za-z_][\w.]*)[ ]*-?\}\}")
+
+
+@chunk_fact
+def _set_texts(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names in double braces inside of texts that tags set."""
+    found = []
+    for tag in chunk.tags:
+        if tag.kind != "statement" or "{{" not in tag.text or tag_tree(tag).statement.keyword != "set":
+            continue
+        for node in tag_tree(tag).statement.expressions:
+            if isinstance(node, Constant) and isinstance(node.value, str):
+                matches = _TAG_IN_TEXT.finditer(chunk.text, *node.span.shifted(tag.span.start))
+                found += [(match[1], Span(*match.span())) for match in matches]
+    return tuple(found)
+
+
+def _in_set_texts(file: File) -> Iterator[Finding]:
+    """Yield the variables in double braces inside of texts that the file sets."""
+    known = file.template.names.read_names | file.template.names.all_bound_names
+    for located, (name, span) in items_in(file.chunks, _set_texts):
+        if _root(name) in known:
+            message = (
+                f"inside of a tag, this is text, and not the value of `{name}`; `~` joins texts and values"
+            )
+            quote = located.chunk.text[span.end : span.end + 1]
+            edit = Edit(Span(span.start, span.end + 1), f"{quote} ~ {name}")
+            fixes = (Fix(f"Append `{name}`", (edit,)),) if quote in {'"', "'"} else ()
+            yield Finding(span, message, fixes).shifted(located.start)
+
+
 _RAW_FIELD: Final = re.compile(r"\{\{[ ]*(\w+)[^{}\n]*\}\}")
 
 
@@ -208,6 +239,7 @@ def single_brace(file: File) -> Iterator[Finding]:
         yield replace(finding, severity="error") if finding.span in causes else finding
     yield from _calls(file)
     yield from _in_raw(file)
+    yield from _in_set_texts(file)
     if not _names(file.chunks):
         return
     names = file.template.names

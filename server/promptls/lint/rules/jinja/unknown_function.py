@@ -179,9 +179,21 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
         return
     names = file.template.names
     passed = given_names(file)
+    included = {
+        name: reference.name
+        for reference in file.template.references
+        if reference.keyword == "include"
+        and (path := file.snapshot.resolve(file.path, reference))
+        and (template := file.snapshot.template(path))
+        for name in template.names.bound_names("macro")
+    }
     for reference in _unknown_calls(file, (names.input_names - names.called_names) | passed | functions):
         if reference.name in PYTHON_FUNCTIONS:
             yield _python_function(file, reference)
+        elif reference.name in included:
+            path = included[reference.name]
+            message = f"`{reference.name}` is a macro of `{path}`: an include does not define it here, an import does"
+            yield Finding(reference.span, message)
         elif reference.name in _PHP_TESTS:
             message = f"Jinja has no function `{reference.name}`; it writes `{_PHP_TESTS[reference.name]}`"
             yield Finding(reference.span, message)
