@@ -578,6 +578,7 @@ def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
         ("eval_cfg=a_eval_cfg", "eval_cfg=a_infer_cfg", "a_infer_cfg"),
         ("'ABCD'", "'ABC'", "'ABC'"),
         (", options='ABCD'", "", "first_option_postprocess"),
+        ("'{question}'", "dict(round=[dict(role='HUMAN', prompt={'{question}'})])", "{'{question}'}"),
         ("abbr='b'", "abbr='a'", "'a'"),
         ("abbr='a', type", "abbr='{N}', type", "'{N}'"),
         (

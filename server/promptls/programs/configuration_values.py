@@ -62,12 +62,11 @@ def value_problems(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _tuples(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the commas that make the mapping in a variable a tuple, and templates that are sets."""
+    """Yield the commas that make the mapping in a variable a tuple, and texts that are sets."""
     for keyword in tree.keywords:
-        if keyword.arg == "template" and isinstance(keyword.value, ast.Set | ast.SetComp):
-            message = (
-                "without labels, these braces make a set: a template is a text, or labels with their texts"
-            )
+        if keyword.arg in {"prompt", "template"} and isinstance(keyword.value, ast.Set | ast.SetComp):
+            labels = ", or labels with their texts" if keyword.arg == "template" else ""
+            message = f"without labels, these braces make a set: a {keyword.arg} is a text{labels}"
             yield Finding(tree.span(keyword.value), message, severity="error")
     for node in tree.all_of(ast.Assign):
         target, value = node.targets[0], node.value

@@ -78,9 +78,9 @@ def _unfilled(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
 
 
 def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[ObjectProblem]:
-    """Yield the fields and the inputs of examples that are typos of each other.
+    """Yield the fields and the inputs of examples that are typos of each other, or the only ones that differ.
 
-    The examples of a simple prompt may have other inputs than the prompt.
+    Other examples of a simple prompt may have other inputs than the prompt.
     """
     examples = own.get("examples")
     inputs = {
@@ -104,8 +104,10 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
             yield ObjectProblem(message, (*path, "instruction"), "warning")
     for index, each in inputs.items():
         for name in sorted(str(key) for key in each if key not in fields):
-            missing = (field for field in fields if field in shown and field not in each)
-            meant = next((field for field in missing if is_typo(name, field)), None)
+            missing = [field for field in fields if field not in each]
+            meant = next((field for field in missing if field in shown and is_typo(name, field)), None)
+            if len(missing) == 1 and len(each) == len(fields) > 1 and not is_typo(name, missing[0]):
+                (meant,) = missing  # all other inputs are there
             if meant is not None:
                 message = f"The instruction has no field `{{{name}}}`."
                 place: tuple[str | int, ...] = (*path, "examples", index, "input", name)

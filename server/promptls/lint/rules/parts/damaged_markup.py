@@ -311,7 +311,7 @@ def _opened_twice(text: str, unclosed: list[_Mark]) -> Iterator[tuple[Finding, l
         between = text[pair[0].span.end : pair[1].span.start]
         is_inside = "\n" not in between and between == between.strip()
         is_around = pair[0].is_alone and pair[1].is_alone
-        if between.strip() and (is_inside or is_around):
+        if (between.strip() or not between) and (is_inside or is_around):
             message = f"`<{name}>` is opened twice and never closed"
             yield Finding.suggest(pair[1].span, message, f"</{name}>"), pair
 

@@ -4,7 +4,8 @@
 
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
 with an odd number of quotes, one between backquotes that lacks its closing brace, and keys that are typos of a
-property in the `output_schema` of the header. Quotes around a tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag of a
+property in the `output_schema` of the header. In a row of values, in instructions of prompt objects too, reports the one that an `enum` of the schema
+lacks, if the row has all its others but one. Quotes around a tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag of a
 branch or loop inside.
 
 ## Why is this bad?
@@ -36,11 +37,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
+from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.parts import FENCE, chunk_contents, tags_in, text_with_digits
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.yaml.nodes import Mapping
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import trailing_comma
 from promptls.text.positions import Span
 from promptls.text.suggest import only_typo
@@ -61,23 +64,59 @@ _MAX_LINE: Final = 300
 
 def _properties(file: File) -> frozenset[str]:
     """Return the names of all properties in the `output_schema`, and of the inputs."""
-    schema = file.template.declarations.data.get("output_schema")
-    found = frozenset(_names_in(schema))
+    found = frozenset(
+        str(name)
+        for schema in _schemas_in(file.template.declarations.data.get("output_schema"))
+        if isinstance(properties := schema.get("properties"), dict)
+        for name in properties
+    )
     return found and found | file.template.names.input_names
 
 
-def _names_in(schema: Any, depth: int = 10) -> Iterator[str]:
+def _schemas_in(schema: Any, depth: int = 10) -> Iterator[dict[Any, Any]]:
+    """Yield the mappings in a schema, with itself."""
+    if isinstance(schema, dict):
+        yield schema
     values = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
-        yield from map(str, schema["properties"])
     for value in values if depth else ():
-        yield from _names_in(value, depth - 1)
+        yield from _schemas_in(value, depth - 1)
 
 
-@rule(severity="warning", kinds=PARTS_KINDS)
+_CHOICE: Final = re.compile(r"""(?<![\w-])[\w-]+["']?(?:(?:,[ ](?:or[ ])?|[ ]?[|/][ ]?)["']?[\w-]+["']?)+""")
+"""Values in a row, such as `"low" | "high"` and `low, medium, or high`."""
+_VALUE: Final = re.compile(r"(?<![\w-])(?!or\b)[\w-]+")
+_MIN_VALUES: Final = 3
+
+
+def _choices(file: File) -> frozenset[frozenset[str]]:
+    """Return the values of each `enum` of texts in the `output_schema`."""
+    schemas = _schemas_in(file.template.declarations.data.get("output_schema"))
+    enums = [options for each in schemas if isinstance(options := each.get("enum"), list)]
+    texts = (frozenset(each) for each in enums if all(isinstance(option, str) for option in each))
+    return frozenset(each for each in texts if len(each) >= _MIN_VALUES)
+
+
+@each_chunk_given(_choices)
+def _wrong_choices(chunk: Chunk, enums: frozenset[frozenset[str]]) -> Iterator[Finding]:
+    """Yield the only value in a row that an `enum` lacks, if the row has all its other values but one."""
+    entries = (root.entry("instruction") for root in chunk_yaml(chunk).roots if isinstance(root, Mapping))
+    texts = [content.value.span for content in chunk_contents(chunk)]
+    texts += [entry.value.span for entry in entries if entry is not None]
+    for span in texts if enums else ():
+        for row in _CHOICE.finditer(chunk.text, *span):
+            found = {value[0]: Span(*value.span()) for value in _VALUE.finditer(row[0])}
+            for enum in enums:
+                wrong, missing = found.keys() - enum, enum - found.keys()
+                if len(wrong) == len(missing) == 1:
+                    message = f"an `enum` of the `output_schema` has no `{min(wrong)}`"
+                    yield Finding.suggest(found[min(wrong)].shifted(row.start()), message, *missing)
+
+
+@rule(severity="warning", kinds=DECLARING_KINDS)
 def invalid_json_example(file: File) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents, and quotes around texts in JSON."""
     yield from _in_contents(file)
+    yield from _wrong_choices(file)
     yield from _quoted_twice(file)
 
 

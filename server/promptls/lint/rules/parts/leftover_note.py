@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a line of a content that begins like a comment with `TODO`, `FIXME` or `XXX`, as in `# TODO: …`,
-`// FIXME …` and `<!-- TODO …`, and comments of other languages for templates, `{* … *}` and `{/* … */}`. Lines in a code fence may be an example, and are not reported.
+`// FIXME …` and `<!-- TODO …`, comments of other languages for templates, `{* … *}` and `{/* … */}`, and placeholders such as `[INSERT NAME]`. Lines in a code fence may be an example, and are not reported.
 
 ## Why is this bad?
 
@@ -48,6 +48,7 @@ _NOTE: Final = re.compile(
     r"^[ ]*(?P<line>(?:#+|//+|<!--+)[ ]?(?P<note>(?:TODO|FIXME|XXX)\b(?:\([^)\n]*\))?(?::|[ ]+[a-z]).*?)(?:[ ]*--+>)?)[ ]*$",
     re.MULTILINE,
 )
+_PLACEHOLDER: Final = re.compile(r"\[(?:INSERT|FILL IN)\b[^\[\]{}\n]*\]|\blorem ipsum\b", re.IGNORECASE)
 _FOREIGN: Final = re.compile(r"\{/?\*[^*{}\n]*\*/?\}")
 """A comment of Smarty or JSX."""
 
@@ -64,6 +65,10 @@ def leftover_note(chunk: Chunk) -> Iterator[Finding]:
             span = Span(*match.span()).shifted(start)
             fix = Fix.change_to(span, f"{{# {written} #}}")
             yield Finding(span, message, (fix,) if written and not chunk.tags_at(span) else ())
+    for content in chunk_contents(chunk) if _PLACEHOLDER.search(chunk.text) else ():
+        for match in _PLACEHOLDER.finditer(text_with_digits(chunk, content)):
+            span = Span(*match.span()).shifted(content.value.span.start)
+            yield Finding(span, "this is text: the model gets it as it is")
     for content in chunk_contents(chunk) if _NOTE.search(chunk.text) else ():
         text, start = text_with_digits(chunk, content), content.value.span.start
         fences = [fence.start() for fence in FENCE.finditer(text)]

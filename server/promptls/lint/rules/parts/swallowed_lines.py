@@ -6,8 +6,8 @@ Key of a part at the end of its content.
 
 ## What it does
 
-Reports a `role` or `truncation_priority` in the last lines of a content that begins with `|` or `>`, if the
-part does not have that key. A role must be a known one, and must not follow another line such as `name: Ada`.
+Reports a `role` or `truncation_priority` in the last lines of a content that begins with `|` or `>`, or a
+`truncation_priority` in its first line, if the part does not have that key. A role must be a known one, and must not follow another line such as `name: Ada`.
 
 ## Why is this bad?
 
@@ -132,6 +132,8 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 _KEY: Final = re.compile(rf"(?P<key>role(?=:[ ]+(?:{'|'.join(ROLES)})$)|truncation_priority(?=:[ ]+\d+$)):")
+_PRIORITY: Final = re.compile(r"[|>][-+]?[ ]*\n(?P<line>[ ]+(?P<key>truncation_priority:[ ]+\d+)[ ]*\n)")
+"""The beginning of a content whose first line is a key."""
 _FIELD: Final = re.compile(r"[\w-]+:")
 
 
@@ -139,14 +141,19 @@ _FIELD: Final = re.compile(r"[\w-]+:")
 @each_chunk
 def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
     """Yield the first of the swallowed keys of each part."""
+    message = "this line is text of the content; indent it like `content` to make it a key of the part"
     for part, content in _blocks(chunk):
+        first = _PRIORITY.match(chunk.text, content.value.span.start, content.value.span.end)
+        if first is not None and part.entry("truncation_priority") is None:
+            indent = " " * column_of(chunk, content.key.span.start)
+            up = Edit.insert(content.key.span.start, f"{first['key']}\n{indent}")
+            fix = Fix("Move it up", (up, Edit(Span(*first.span("line")), "")))
+            yield Finding(Span(*first.span("key")), message, (fix,))
+            continue
         lines = _last_lines(chunk, part, content.value.span)
         if lines:
             indent = " " * column_of(chunk, content.key.span.start)
             edits = [Edit(Span(_line_start(chunk, line), line.start), indent) for line in lines]
-            message = (
-                "this line is text of the content; indent it like `content` to make it a key of the part"
-            )
             yield Finding(lines[-1], message, (Fix("Indent like `content`", tuple(edits)),))
 
 
@@ -187,7 +194,7 @@ _PART: Final = re.compile(
     r"(?:(?P=indent)[ ]+truncation_priority:[^\n]*\n)?"
     rf"(?P=indent)[ ]+role:[ ]+(?:{'|'.join(ROLES)})[ ]*\n"
     r"(?:(?P=indent)[ ]+truncation_priority:[^\n]*\n)?"
-    r"(?P=indent)[ ]+content:[ ]+(?:[|>][-+]?[ ]*\n|[\"']?\{\{)",
+    r"(?P=indent)[ ]+content:[ ]+(?:[|>][-+]?[ ]*\n|[^\n]*\{\{)",
     re.MULTILINE,
 )
 """The beginning of a part up to its content."""
