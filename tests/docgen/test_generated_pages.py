@@ -14,8 +14,8 @@ def test_every_rule_has_its_page() -> None:
 
 
 def test_the_headings_of_a_rule_page_are_below_the_rule() -> None:
-    assert "\n### What it does\n" in rules_page()
-    assert "\n## What it does\n" not in rules_page()
+    assert "\n### Why is this bad?\n" in rules_page()
+    assert "\n## Why is this bad?\n" not in rules_page()
 
 
 def test_examples_are_left_as_they_are() -> None:

@@ -150,11 +150,9 @@ def _file(request: Request, label: str) -> str:
 
 
 def _rule(label: str) -> str:
-    """Return the documentation of a rule: the summary and the first section of its page."""
+    """Return the documentation of a rule: its page up to the first heading."""
     page = next((rule.page for rule in RULES if rule.name == label), "")
-    summary, _, rest = page.strip().partition("\n\n")
-    chapter = rest.partition("## What it does\n\n")[2].partition("\n## ")[0].strip()
-    return f"{summary}\n\n{chapter}".strip()
+    return page.partition("\n## ")[0].strip()
 
 
 _BY_LABEL: Final[dict[str, Callable[[str], str]]] = {

@@ -4,8 +4,6 @@
 
 Dataset rows that failed in the last run of an experiment.
 
-## What it does
-
 Reports, at the name of an experiment, how many of its rows failed in its last run: rows that could not
 be rendered, and rows that the model did not answer. In the dataset itself, each row shows its error, or
 the result that a metric rated as not good. Nothing is reported if the prompt, a file that it includes,
@@ -63,8 +61,6 @@ experiments:
 # example-in-dataset
 
 Example that is also in the dataset it is scored on.
-
-## What it does
 
 Reports an example in the file's header whose inputs match a row in the dataset of one of its
 experiments. The text of every input must be the same, apart from white space at the ends. Datasets

@@ -4,8 +4,6 @@
 
 Unknown model in an experiment.
 
-## What it does
-
 Reports the names under `models` of an experiment in the file's header, and the `model` and `embeddings`
 of its `metrics`, that neither a provider of promptls nor the project's `models` knows. Whether a model
 is installed, or its API key is set, is not checked here, but by `promptls doctor`.
@@ -57,8 +55,6 @@ experiments:
 # retired-model
 
 Retired model in an experiment.
-
-## What it does
 
 Reports models of experiments and metrics in the file's header that their provider has retired, with the
 date. Models in the project's settings are checked too: in `models`, `default_model`, `judge`, experiments
@@ -119,8 +115,6 @@ Compare the results of the new model with those of the last run: `promptls compa
 # unknown-metric
 
 Unknown metric in an experiment.
-
-## What it does
 
 Reports the names under `metrics` of an experiment in the file's header that are neither a built-in
 metric nor `file.py:name`, the name of a metric in a file relative to the prompt. The file is read but

@@ -4,8 +4,6 @@
 
 Dataset of an experiment is missing or cannot be read.
 
-## What it does
-
 Reports the `dataset` of an experiment in the file's header if the file does not exist, if its extension
 is not that of a dataset, or if its columns cannot be read. In a file of up to half a megabyte, rows that
 cannot be read are reported too. The path is relative to the prompt file's folder. The `path` of an
@@ -58,8 +56,6 @@ experiments:
 # missing-dataset-column
 
 Dataset without a column that the experiment needs.
-
-## What it does
 
 Reports an experiment whose dataset lacks a column for an input of the prompt, or for a parameter of a
 metric, or whose CSV file has texts in a column that the prompt needs as a mapping. Inputs with a

@@ -4,8 +4,6 @@
 
 Sample that does not match the inputs of the prompt.
 
-## What it does
-
 Reads the file that the header's `samples` names. Reports a file that cannot be read, a sample that lacks
 a required input, and a value that does not have the type or is not in the `enum` declared in `input_keys` or, without a
 declaration, the type that the template uses it as. What the template reads under a condition such as
@@ -54,8 +52,6 @@ samples: samples.json
 # missing-template-data
 
 Python call that loads the template with missing or wrong data.
-
-## What it does
 
 Checks the calls in the workspace's Python files that load this template with Prompt Poet,
 `Prompt(template_path=…, template_data={…})`, with promptls, `promptls.load(…).render(…)`, or with Jinja,

@@ -4,8 +4,6 @@
 
 Invalid header or unknown header key.
 
-## What it does
-
 Reports YAML errors in the header, unknown keys (with the most similar known key), values of the wrong
 type, unknown JSON Schema types, schemas that no value fits, unknown encodings, and a `functions` file that does not exist.
 Also reports a header in a prompt object or an evaluation prompt, which have its keys at the top level.
@@ -40,8 +38,6 @@ input_keys: [text]
 # undeclared-input
 
 Variable that is read but not declared.
-
-## What it does
 
 In a file that declares `input_keys`, reports every variable that is not provided by `input_keys`, the
 file itself, its `functions` file, or Prompt Poet. A name that is similar to one of those is reported by
@@ -84,8 +80,6 @@ input_keys: [text, locale]
 
 Input that is declared but never read.
 
-## What it does
-
 Reports names in `input_keys` that neither the file nor anything it includes reads. Nothing is reported
 if an include cannot be resolved, because the included file could read them.
 
@@ -119,8 +113,6 @@ input_keys: [text]
 # reserved-input
 
 Input name reserved by Prompt Poet.
-
-## What it does
 
 Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an
 example or sample. Only Prompt Poet reserves these names: prompt objects and evaluation prompts may use

@@ -4,8 +4,6 @@
 
 Example whose row failed in the last run of an experiment.
 
-## What it does
-
 Reports an example in the file's header if the row with the same inputs failed in the last run of one of
 its experiments, or if a metric rated the answer as not good. Nothing is reported if the prompt, or a
 file that it includes, has changed since the run.
@@ -66,8 +64,6 @@ experiments:
 
 Example without an input or the output.
 
-## What it does
-
 Reports entries of `examples` without one of the `input_keys`, or without the `output_key`.
 
 ## Why is this bad?
@@ -108,8 +104,6 @@ examples:
 # unknown-example-key
 
 Example key that is neither an input nor the output.
-
-## What it does
 
 In a file that declares both `input_keys` and `output_key`, reports every other key in
 `examples`.
@@ -153,8 +147,6 @@ examples:
 # duplicate-example
 
 Two examples with the same inputs.
-
-## What it does
 
 Reports entries of `examples` that have the same inputs as an earlier one.
 

@@ -4,8 +4,6 @@
 
 Example input that does not match `input_keys`.
 
-## What it does
-
 Compares the inputs of each example with their JSON Schemas in `input_keys`: types, `enum`, limits and
 all other keywords.
 
@@ -50,8 +48,6 @@ examples:
 # invalid-example-output
 
 Example output that does not match the declared output.
-
-## What it does
 
 With `output_type: json`, the default of prompt objects, reports outputs that are text but not valid JSON.
 With an `output_schema`, reports outputs that do not match it, and values in the datasets of experiments that

@@ -4,8 +4,6 @@
 
 Expected keys of a part contradict the declared or read inputs.
 
-## What it does
-
 Compares the `expected_template_data_keys` of a part with the file's inputs and with what the part reads.
 Reports
 
@@ -45,8 +43,6 @@ input_keys: [character]
 # inconsistent-example-outputs
 
 Example outputs with different structures.
-
-## What it does
 
 Reports an example whose output has a different type than that of the first example, or is a mapping with
 different keys. Inside of outputs, and for outputs that are JSON, reports a single number in quotes among

@@ -1,7 +1,5 @@
 """Input used in a way that its declared type does not allow.
 
-## What it does
-
 Compares the JSON Schemas of `input_keys` with how the file uses the inputs, their parts, and the
 elements of lists: a loop over a number, an attribute that a text does not have, a call of something that
 is not a function, arithmetic with a text, or `escape_special_characters` of anything but a text. Also

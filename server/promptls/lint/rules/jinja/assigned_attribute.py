@@ -1,7 +1,5 @@
 """Attribute assignment on a non-namespace.
 
-## What it does
-
 Reports `{% set x.y = … %}` where the file sets `x` to a text, a number, a list or a mapping, or
 to `namespace` without `()`.
 

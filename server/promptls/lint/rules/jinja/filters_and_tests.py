@@ -4,8 +4,6 @@
 
 Unknown Jinja filter.
 
-## What it does
-
 Reports filters other than those of Jinja 3.1. Prompt Poet uses Jinja without extensions, so filters of
 Ansible or Django are not available.
 
@@ -34,8 +32,6 @@ Use instead:
 # unknown-test
 
 Unknown Jinja test.
-
-## What it does
 
 Reports tests other than those of Jinja 3.1. Prompt Poet uses Jinja without extensions, so tests of
 Ansible or Django are not available.
@@ -66,8 +62,6 @@ Use instead:
 
 Filter that escapes text for HTML.
 
-## What it does
-
 Reports the first `escape`, `e` or `forceescape` of the file, with the number of further ones. If the
 severity of the rule is raised, each one is reported.
 
@@ -97,8 +91,6 @@ Use instead:
 # wrong-format-arguments
 
 Format text with more or fewer places than values.
-
-## What it does
 
 Reports a literal text with `%s` or `{}` whose places are not as many as the values given by `%`, the filter `format` or the method
 `format`, values of `%` without parentheses, and such a text that is given to `format` as the value. Texts that take values by name are left out.

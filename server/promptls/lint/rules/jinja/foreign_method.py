@@ -1,7 +1,5 @@
 """Method or attribute of another language.
 
-## What it does
-
 Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
 mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports attributes
 of the elements of `range()`, `items()`, `groupby` and literals, which do not have them. Reports calls of

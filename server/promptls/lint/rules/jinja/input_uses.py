@@ -4,8 +4,6 @@
 
 Operator between a text and a number.
 
-## What it does
-
 Reports `+`, `<`, `<=`, `>` and `>=` between a text and a number, and `==` or `!=` between a text and a number that is computed.
 Only values whose types are known count: constants, attributes of `loop`, filters such as `length`, and variables that
 the file sets to one of these.
@@ -40,8 +38,6 @@ Use instead:
 
 Input used with incompatible types.
 
-## What it does
-
 Compares the uses of each input, and of the values under its keys, if one use is never reached without
 the other: a method of texts together with arithmetic, a call, or a method of mappings or lists. Uses in
 branches that exclude each other, and inputs whose type the template itself tests, are not reported. A
@@ -73,8 +69,6 @@ Use instead:
 
 Filter of the last operand only.
 
-## What it does
-
 Reports `round` behind a product, quotient, sum or difference, and a filter of numbers or texts behind a constant
 that is the last operand of an operator. In parentheses, nothing is reported.
 
@@ -102,8 +96,6 @@ Use instead:
 # iterated-text
 
 Loop or list filter over a text or a number.
-
-## What it does
 
 Reports loops, and filters of lists such as `sort`, behind a filter that returns a text, such as `join`. It is a hint
 for an input that is declared as a string. As

@@ -1,7 +1,5 @@
 """Suppression comment has no effect.
 
-## What it does
-
 Reports comments (`{# promptls: ignore … #}` in Jinja, `# promptls: ignore …` in YAML, and the same with
 `ignore-file`) that have no rule in brackets, or an unknown rule, and comments that are part of a text
 because they are inside of a block scalar. A named rule without a finding there is a hint.

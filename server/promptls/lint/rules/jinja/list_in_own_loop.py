@@ -1,7 +1,5 @@
 """Whole list printed inside its own loop.
 
-## What it does
-
 Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
 list to a function or a filter if the loop does not read its variable. If nothing reads the variable, it also
 reports a tag that prints the object whose attribute the list is. An attribute of the list in a longer expression is a hint.

@@ -4,8 +4,6 @@
 
 Variable where a text is probably meant.
 
-## What it does
-
 Reports an unquoted word where a text is probably meant:
 
 - a role next to `==` or `!=`, as in `message.role == user`;
@@ -52,8 +50,6 @@ Use instead:
 # missing-comma
 
 Two texts without a comma between them.
-
-## What it does
 
 Reports texts that follow each other in a list or mapping without a comma; on one line, also elsewhere, as a
 hint.

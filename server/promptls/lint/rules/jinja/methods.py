@@ -4,8 +4,6 @@
 
 Result of a method that changes a list in place.
 
-## What it does
-
 Reports loops over the result of `sort()` or `reverse()`, and filters behind it.
 
 ## Why is this bad?
@@ -38,8 +36,6 @@ Use instead:
 
 Method of a text without parentheses.
 
-## What it does
-
 Reports `code.isdigit`, `line.startswith`, `name.strip` and other names of methods of texts that are not
 called. Names that data often has as keys, such as `title` or `format`, are not reported. `upper` and `lower` are hints,
 if they are the only attributes of a variable that the file reads.
@@ -69,8 +65,6 @@ Use instead:
 # dict-method
 
 Attribute that is a method of every mapping.
-
-## What it does
 
 Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
 not called. If the file declares the key, or if a loop with two variables iterates over `items`, it is a

@@ -4,8 +4,6 @@
 
 `include` or `extends` of a missing file.
 
-## What it does
-
 Reports literal template names if there is no such file: in the folder of an entry template that includes
 this file, in the setting `template_paths`, or in a parent folder. Names with `..` are reported too,
 because Jinja's loader refuses them; if the file exists, a valid name is suggested. With
@@ -41,8 +39,6 @@ Use instead:
 
 Import of a missing file or name.
 
-## What it does
-
 Reports the literal name of a template in an `import` or a `from … import` if there is no such file: in
 the folder of an entry template that includes this file, in the setting `template_paths`, or in a parent
 folder. Names with `..` are reported too, because Jinja's loader refuses them. Also reports imported
@@ -77,8 +73,6 @@ Use instead:
 # include-cycle
 
 File that includes itself, directly or not.
-
-## What it does
 
 Reports includes, imports and `extends` that lead back to the file that contains them, if each tag on the
 path is outside of conditions, loops and macros.

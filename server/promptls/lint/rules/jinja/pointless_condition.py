@@ -1,7 +1,5 @@
 """Condition or option that has no effect.
 
-## What it does
-
 Reports
 
 - an `elif` with the condition of an earlier branch, alone or with `and`, or with one of its alternatives; a hint if the condition calls a function;

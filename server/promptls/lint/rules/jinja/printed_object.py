@@ -1,7 +1,5 @@
 """Value that is printed in Python's notation.
 
-## What it does
-
 Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
 prints `None`. Reports a macro or a function that is printed and not called, a printed `loop`, and what `cycler`, `joiner`,
 `namespace` and `range` return. Also reports mappings and lists that are printed as part of a text. The severity of mappings

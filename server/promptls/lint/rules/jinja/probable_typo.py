@@ -1,7 +1,5 @@
 """Name that is probably a typo of another name in the file.
 
-## What it does
-
 In a file that declares no inputs, reports
 
 - a variable that is read once and differs by one letter from one that the file uses more often, also in a

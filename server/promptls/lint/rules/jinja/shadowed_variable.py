@@ -1,7 +1,5 @@
 """Name that hides an outer variable.
 
-## What it does
-
 Reports a loop variable, a `with`, or a `set` inside a loop or another block with its own scope, if the
 name is a declared input or is already bound outside of the block. Also reports names that hide one of
 Jinja's (`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint, and so is the

@@ -1,7 +1,5 @@
 """Missing or extra brace of a tag.
 
-## What it does
-
 Reports `{name}`, `${name}`, `%(name)s`, `[[ name ]]` and `name }}` in the text of a content if the file prints or binds a variable of
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between

@@ -4,8 +4,6 @@
 
 Unknown block.
 
-## What it does
-
 Reports `self.name()` if no block has that name in this template, its parents or its children, and
 `super()` in a block that no parent template has.
 
@@ -41,8 +39,6 @@ Use instead:
 # dropped-by-extends
 
 Part or block that is never printed because the template extends another template.
-
-## What it does
 
 Reports parts after an `extends` that are outside of a block, and blocks that no parent template has. If neither
 the template nor a parent has blocks, only the `extends` is reported.

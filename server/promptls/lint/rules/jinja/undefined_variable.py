@@ -1,7 +1,5 @@
 """Variable that is not defined where it is read.
 
-## What it does
-
 In a file that declares its inputs, reports an undeclared name that is similar to a name in scope, and a
 name that the file binds elsewhere: a loop variable after the loop, a variable that is set in a loop and
 read after it, or a macro's parameter outside of the macro.

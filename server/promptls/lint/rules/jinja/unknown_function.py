@@ -1,7 +1,5 @@
 """Call of an unknown function.
 
-## What it does
-
 In a file that declares its inputs or names a `functions` file, reports calls of a name that is not a
 macro, an import, a function of Jinja or Prompt Poet, a function of that file, or a declared input. A
 file that declares no inputs itself is checked against the files that include it. Nothing is reported if

@@ -1,7 +1,5 @@
 """Unknown attribute of `loop`.
 
-## What it does
-
 Reports attributes of `loop` that Jinja does not have, such as `loop.count` and `loop.parent`. Outside of
 a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`. In a
 loop, also reports a misspelling of `loop` itself: `lop.index`, `loop_index`, and `documents[loop.index]` in a loop

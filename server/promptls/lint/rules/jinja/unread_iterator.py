@@ -1,7 +1,5 @@
 """Iterator that is used as a list or a text.
 
-## What it does
-
 Reports the result of `map`, `select`, `selectattr`, `reject`, `rejectattr`, `unique`, `batch`, `slice` or
 `items`, and of `reverse` for a list, where a list or a text is needed: if it is printed, tested by an `if`,
 indexed, or given to a filter such as `length`, `last` or `tojson`. It is a hint if `reverse` may get a text. Variables that are set to such a result

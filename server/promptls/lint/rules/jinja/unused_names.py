@@ -4,8 +4,6 @@
 
 Import that is never used.
 
-## What it does
-
 Reports names that an `import` or `from … import` binds and that neither the file nor anything it
 includes reads.
 
@@ -36,8 +34,6 @@ Use instead:
 
 Macro that is never called.
 
-## What it does
-
 Reports macros that neither the file nor anything it includes uses, and macros that only call themselves or one another.
 A file without parts of its own, or one that another file imports, is treated as a library.
 
@@ -65,8 +61,6 @@ Use instead:
 # unused-variable
 
 Variable that is set but never read.
-
-## What it does
 
 Reports names that `set` binds and that neither the file nor anything it includes reads, and attributes of a
 namespace that are only set, as a hint if the namespace is created with them. Names that begin

@@ -1,7 +1,5 @@
 """Wrong arguments of a call.
 
-## What it does
-
 Compares arguments with parameters: too many, too few, unknown or repeated arguments of filters, tests,
 Jinja's functions, methods of texts such as `replace`, macros, functions of the `functions` file, and functions
 that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports

@@ -4,8 +4,6 @@
 
 `ice_token` that is never replaced.
 
-## What it does
-
 Reports an `ice_token` of an `ice_template` next to a `prompt_template`, and one of a `prompt_template`
 if no example is shown: there is no `ice_template`, and the retriever is the `ZeroRetriever`.
 
@@ -37,8 +35,6 @@ inferencer: {type: GenInferencer}
 # missing-ice-token
 
 Template without the token for its in-context examples.
-
-## What it does
 
 Reports an evaluation prompt whose template has no `ice_token` although it needs one, and a template
 whose text does not contain the token:

@@ -1,7 +1,5 @@
 """Evaluation prompt that OpenCompass rejects.
 
-## What it does
-
 Creates the templates, the retriever and the meta templates of an evaluation prompt as OpenCompass 0.5.4
 does, and reports what it refuses: a template that is neither a text nor a mapping, a dialogue without
 `round`, a label or message of a wrong form, a message's role other than `system`, `user` and `assistant`,

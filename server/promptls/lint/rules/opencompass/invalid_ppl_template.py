@@ -1,7 +1,5 @@
 """Invalid labels of a template.
 
-## What it does
-
 Reports a dialogue that an unexpected key turns into a mapping from labels to templates: OpenCompass only treats a mapping as a dialogue if every key
 is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template gives it nothing to compare
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`

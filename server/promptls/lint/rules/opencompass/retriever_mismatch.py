@@ -1,7 +1,5 @@
 """Retriever that does not match the templates or lacks a setting.
 
-## What it does
-
 Reports a retriever of an evaluation prompt that
 
 - selects examples although there is no `ice_template` for them;

@@ -4,8 +4,6 @@
 
 Prompt that contains the expected answer.
 
-## What it does
-
 Reports the `output_column` of `reader_cfg` in a template of the question, if OpenCompass does not mask
 it: in the messages of a `RawPromptTemplate`, and in every prompt whose labels the `PPLInferencer`
 compares. Also reports it in a turn of `HUMAN` before the model generates, where it is replaced by
@@ -44,8 +42,6 @@ inferencer: {type: GenInferencer}
 # unknown-field
 
 Field in a template that is not a column of the reader.
-
-## What it does
 
 Reports a `{field}` in a template of an evaluation prompt that is neither one of the `input_columns` of
 `reader_cfg`, nor its `output_column`, nor an input that the file declares; and a column that Jinja

@@ -4,8 +4,6 @@
 
 Key or class of an evaluation prompt unknown to OpenCompass.
 
-## What it does
-
 Reports typos of the keys of `infer_cfg`, `reader_cfg`, a dialogue's turn, the inferencer, a meta template
 and its roles, typos of the common keys of `models` with
 one of OpenCompass's classes, and typos of the names of inferencers, models and template classes. Keys and
@@ -45,8 +43,6 @@ inferencer: {type: GenInferencer, max_out_len: 50}
 # unknown-dialogue-role
 
 Dialogue role missing in the model's meta template.
-
-## What it does
 
 Reports the `role` of a turn that the file's `meta_template`, or that of its only model, does not have: in `round`, it must be one of
 its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn has a `fallback_role`

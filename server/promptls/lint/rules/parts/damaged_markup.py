@@ -4,8 +4,6 @@
 
 Characters that were lost because a file is not UTF-8.
 
-## What it does
-
 Reports prompt files that are not UTF-8, and the character U+FFFD, which programs put in place of bytes that
 they cannot read. In a comment, that character is not reported.
 
@@ -34,8 +32,6 @@ Use instead:
 # broken-markup
 
 Tag or code fence in a text that nothing closes.
-
-## What it does
 
 Reports in the contents of a prompt
 
@@ -75,8 +71,6 @@ Use instead:
 # misnumbered-list
 
 Number of a list that is there twice or left out.
-
-## What it does
 
 Reports the item of a numbered list in a content that repeats the number of the item before it, or leaves one
 out: `1.`, `2.`, `2.`, or `1.`, `2.`, `4.`. The list begins with 1, its items have the same indentation, and no

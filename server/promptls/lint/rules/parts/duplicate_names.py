@@ -4,8 +4,6 @@
 
 Duplicate key in a part, header, prompt object or evaluation prompt.
 
-## What it does
-
 Reports a key that an earlier line of the same mapping already has, at any depth, and a name that occurs
 twice in the list of `input_keys`. Keys in branches that exclude each other are fine.
 Also reports keys that a loop repeats in one part, because it begins after the dash of the part; and keys after
@@ -36,8 +34,6 @@ Use instead:
 # duplicate-part-name
 
 Two parts, or two sections of a part, with the same name.
-
-## What it does
 
 Reports a part whose literal name an earlier part already has, and a section with the name of an earlier one of
 the same part, or a name that a loop gives one of its parts by `loop.index`. Parts in branches that exclude each other

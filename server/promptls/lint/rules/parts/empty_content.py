@@ -1,7 +1,5 @@
 """Part with empty content.
 
-## What it does
-
 Reports `content` without a value, or with only tags that print nothing, such as a macro; `sections`
 without any section; and a section whose `content` is null.
 

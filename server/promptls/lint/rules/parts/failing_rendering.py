@@ -1,7 +1,5 @@
 """Prompt that fails to render with its sample.
 
-## What it does
-
 Renders the prompt with its sample, as Prompt Poet does, and reports where Jinja fails: at a value that
 does not have the structure that the template expects, at an operation that its sandbox forbids, or at a
 loop that takes longer, or more memory, than the settings allow (`rendering.timeout`,

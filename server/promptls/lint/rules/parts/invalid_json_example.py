@@ -1,7 +1,5 @@
 """Example of JSON in a text that is not valid.
 
-## What it does
-
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
 with an odd number of quotes, one between backquotes that lacks its closing brace, and keys that are typos of a
 property in the `output_schema` of the header. In a row of values, in instructions of prompt objects too, reports the one that an `enum` of the schema

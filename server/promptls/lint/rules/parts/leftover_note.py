@@ -1,7 +1,5 @@
 """Note of the author in a text for the model.
 
-## What it does
-
 Reports a line of a content that begins like a comment with `TODO`, `FIXME` or `XXX`, as in `# TODO: …`,
 `// FIXME …` and `<!-- TODO …`, comments of other languages for templates, `{* … *}` and `{/* … */}`, and placeholders such as `[INSERT NAME]`. Lines in a code fence may be an example, and are not reported.
 

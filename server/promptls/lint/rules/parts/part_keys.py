@@ -4,8 +4,6 @@
 
 Preset token count of a part.
 
-## What it does
-
 Reports `tokens` in a part or a section, unless the value is null, or a program that loads the template
 sets `allow_token_overrides`.
 
@@ -34,8 +32,6 @@ Use instead:
 # content-and-sections
 
 Part with both `content` and `sections`.
-
-## What it does
 
 Reports parts that have both `content` and `sections`. Keys in different branches, or in the blocks of
 two `if`, may exclude each other and are not reported.
@@ -70,8 +66,6 @@ Use instead:
 
 Unknown key of a part.
 
-## What it does
-
 Reports keys of a part other than `name`, `content`, `role`, `truncation_priority`,
 `sections`, `expected_template_data_keys` and `tokens`.
 
@@ -98,8 +92,6 @@ Use instead:
 # missing-part-key
 
 Part without a required key.
-
-## What it does
 
 Reports parts that have no `name`, or neither `content` nor `sections`, in any branch, and `sections`
 without `name` or `content`. If two adjacent parts have all of these keys together, the dash between them

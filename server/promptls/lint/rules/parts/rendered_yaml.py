@@ -1,7 +1,5 @@
 r"""Prompt whose rendered text is not YAML or not a list of parts.
 
-## What it does
-
 Renders the prompt with its sample, as Prompt Poet does, and reports if the rendered text is not valid
 YAML, or not a list of parts. The finding is at the value that causes the error, with the iteration of
 the loop: a value is the cause if the text is valid with an ordinary word in its place. Otherwise it is

@@ -1,7 +1,5 @@
 """Special token of a model in the text of a prompt.
 
-## What it does
-
 Reports the special tokens of the tiktoken encoding (`<|endoftext|>`, `<|endofprompt|>`, with
 `cl100k_base` also `<|fim_prefix|>` and similar ones) in a content, and misspellings of Prompt Poet's
 `<|space|>`. Literals in a tag, a variable or a macro are checked too if they are printed, and so are

@@ -4,8 +4,6 @@
 
 Key of a part at the end of its content.
 
-## What it does
-
 Reports a `role` or `truncation_priority` in the last lines of a content that begins with `|` or `>`, or a
 `truncation_priority` in its first line, if the part does not have that key. A role must be a known one, and must not follow another line such as `name: Ada`.
 
@@ -36,8 +34,6 @@ Use instead:
 # swallowed-part
 
 Part in the text of the content above it.
-
-## What it does
 
 Reports the lines of a part, with its dash, a `name`, a known `role` and a `content` that begins with `|` or prints
 a value, at the end of a content that begins with `|` or `>`. It is a hint if nothing in these lines prints a value:
@@ -78,8 +74,6 @@ Use instead:
 # swallowed-text
 
 Text after `#` that YAML reads as a comment.
-
-## What it does
 
 Reports ` #` in an unquoted content on the line of its key, and in the `instruction` of a prompt object.
 It is a warning if the text is unlikely to be a comment: a value is printed after the `#`, or a number or

@@ -4,8 +4,6 @@
 
 Jinja syntax error.
 
-## What it does
-
 Reports tags, expressions and blocks that jinja2 refuses, each at the place of the error, with what was
 expected and where the block or bracket was opened. One error never hides the others.
 
@@ -36,8 +34,6 @@ Use instead:
 
 YAML syntax error.
 
-## What it does
-
 Removes the Jinja from the template, branch by branch, and reports the errors that libyaml, the parser of
 Prompt Poet, finds in the rest. Nothing is reported if a printed value could make the text valid.
 
@@ -67,8 +63,6 @@ Use instead:
 # invalid-json
 
 Prompt in a JSON file that is not valid JSON.
-
-## What it does
 
 Reports the first error of a prompt's JSON file, such as a missing or an extra comma.
 

@@ -4,8 +4,6 @@
 
 Token limit without a part that can be truncated.
 
-## What it does
-
 In a file that declares `token_limit`, reports that neither the file nor anything that it includes has a
 part with a `truncation_priority` above 0. Nothing is reported if Jinja prints a priority, or if an
 include cannot be resolved.
@@ -40,8 +38,6 @@ token_limit: 1000
 # newest-truncated-first
 
 Truncation priority that grows per turn, so that truncation removes the newest turns first.
-
-## What it does
 
 Reports a `truncation_priority` that is a loop counter: `loop.index`, `loop.index0`, or one of them plus,
 minus or times a number. The severity is `information` if the loop iterates over messages, a history or a
@@ -80,8 +76,6 @@ Use instead:
 # question-truncated-first
 
 Question that is truncated before its context.
-
-## What it does
 
 Reports the last part with the role `user`, which contains the question, if its `truncation_priority`
 removes it before another part: Prompt Poet cuts the highest number first, equal numbers from the top,
@@ -129,8 +123,6 @@ Use instead:
 # over-token-limit
 
 Prompt over its token limit.
-
-## What it does
 
 Reports a `token_limit`, of the header or the settings, that the rendered prompt exceeds: with the sample
 that is used for the preview, and for how many of the first 200 rows of its first experiment's dataset.

@@ -4,8 +4,6 @@
 
 File too large or too deeply nested to analyze.
 
-## What it does
-
 Reports a prompt file with more than 2,000,000 characters, with more than 200 unclosed tags, with blocks
 that are nested more than 100 levels deep, or with more than 200 tags that name other templates. No other
 rule checks such a file, and editors show it without hovers, completions and the like.
@@ -37,8 +35,6 @@ Use instead:
 # unrecognized-prompt
 
 File that looks like a prompt but is not recognized as one.
-
-## What it does
 
 Reports a file with the name of a prompt that is not recognized as a prompt because of a single common
 mistake: the dash before a part is missing (also in a file that others include), the keys are capitalized or misspelled, the list of

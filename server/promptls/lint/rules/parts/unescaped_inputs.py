@@ -4,8 +4,6 @@
 
 Input printed into an unquoted value.
 
-## What it does
-
 Reports an input in a content that is written on the line of its key, without quotes and without `|`, at
 the first such place of each value, with the number of further places. If the severity of the rule is
 raised, each place is reported. Nothing is reported with `tojson`, or for a number or boolean, according
@@ -38,8 +36,6 @@ Use instead:
 # unescaped-multiline-input
 
 Input whose line breaks would break the YAML.
-
-## What it does
 
 Reports an input that is printed without escaping in a block scalar (`|`, `>`) or in quotes. It is a
 warning if the input is known to contain line breaks, in an example or a sample of the file or in a

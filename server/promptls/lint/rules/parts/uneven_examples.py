@@ -1,7 +1,5 @@
 """Part that breaks the pattern of the examples.
 
-## What it does
-
 In a file whose parts are examples, questions with the role `user` and answers with the role `assistant` in turn,
 reports a question without an answer, an answer with the role of the question, and a part in their midst that lacks
 the `truncation_priority` of all others. There must be at least three other examples.

@@ -1,7 +1,5 @@
 """Unknown role.
 
-## What it does
-
 Reports a `role` that is not in the setting `roles`: a literal, a text that a printed expression can
 evaluate to (`{{ "usr" if is_first else "system" }}`), a text in the branches of an `if`, and a literal
 that is assigned to the variable that a role prints, also in a loop over a literal list, and a text that a sample

@@ -1,7 +1,5 @@
 """Changing input before long fixed text.
 
-## What it does
-
 Reports the first place at which the prompt differs between two requests, if at least 1,024 tokens of
 fixed text follow it. The file is rendered twice, with another value of every input the second time, and
 with the samples. Fixed text is what both prompts have, outside of loops. A difference that comes from an

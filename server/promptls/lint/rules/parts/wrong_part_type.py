@@ -1,7 +1,5 @@
 """Part value of the wrong type.
 
-## What it does
-
 Reports a literal `truncation_priority` that is not a number, `sections` and
 `expected_template_data_keys` that are not lists, and a `content`, also of a section, that YAML reads as
 a number, a date or a boolean. Items of the list that are not mappings are reported too, and so are YAML

@@ -4,8 +4,6 @@
 
 Prompt object that Ragas rejects or misinterprets.
 
-## What it does
-
 Loads prompt objects of Ragas 0.1, and the files in which later versions save prompts and metrics, as
 Ragas does. Reports each key that is missing or empty and each value that is refused. Warns if Ragas
 loads the prompt but cannot fill it in, for example because of an input named `user.question`, or ignores
@@ -40,8 +38,6 @@ output_key: answer
 # output-key-in-inputs
 
 Output key that is also an input.
-
-## What it does
 
 Reports an `output_key` that is also in `input_keys`.
 
@@ -78,8 +74,6 @@ output_key: response
 
 Probable typo in a key of a prompt object.
 
-## What it does
-
 Reports keys at the top level of a prompt object that Ragas and promptls do not know, if they are similar
 to a known key that the object does not have; if Ragas requires that key, it is an error. Other unknown
 keys may be used by programs of your own.
@@ -114,8 +108,6 @@ examples:
 # unescaped-brace
 
 Brace in a prompt object that is read as an input.
-
-## What it does
 
 Reports braces in the `instruction` of a prompt object that do not contain one of its `input_keys`, and,
 if `output_type` is `str`, braces in its examples, also those of mappings: Ragas only escapes them if the

@@ -4,8 +4,6 @@
 
 `-` that joins a word to a printed value or to another line.
 
-## What it does
-
 Reports `{{-` after a word and a space on the same line, and `-}}` ahead of a space and a word. An
 expression with a text of its own, such as `{{- "s" if number > 1 }}`, may be meant to continue the word,
 and is not reported.
@@ -41,8 +39,6 @@ Use instead:
 # glued-part
 
 Part joined to the previous text by white space control.
-
-## What it does
 
 Renders the prompt, and reports a tag with `-%}` (or `-#}`) that trims the only line break before a part:
 the part's `- name:` is then on the last line of the preceding text or, in a loop, of the previous

@@ -4,8 +4,6 @@
 
 List in a folded content.
 
-## What it does
-
 Reports the `>` of a content in which at least two items of a list, such as `- a` or `1. a`, follow another
 line directly.
 
@@ -39,8 +37,6 @@ Use instead:
 # indented-include
 
 Include of parts inside of a content.
-
-## What it does
 
 Reports an `include` on a line of its own in a block scalar if the included file is a list of parts.
 

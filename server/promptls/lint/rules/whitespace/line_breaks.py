@@ -4,8 +4,6 @@ r"""Line breaks and blank lines that a rendering has or lacks against the look o
 
 `-` that removes the line break after `|`.
 
-## What it does
-
 Renders the prompt, and reports the first tag of a block scalar if it trims the white space before it
 (`{%-`, `{{-`, `{#-`) and the rendered text is invalid because something is printed after it before the
 next line break. If that happens only with other data than the placeholders, it is a warning.
@@ -40,8 +38,6 @@ Use instead:
 
 Backslash and `n` that become a line break.
 
-## What it does
-
 Reports the first literal `\n` or `\r` in a content of the file, with the number of further ones. If the
 severity of the rule is raised, each content is reported. Inside double quotes YAML reads `\n` itself, and
 only `\\n` counts.
@@ -74,8 +70,6 @@ Use instead:
 # blank-line-from-tag
 
 Tag on its own line that leaves a blank line in the prompt.
-
-## What it does
 
 Renders the prompt, and reports the first statement or comment that is alone on a line of a block scalar
 (`|`) and leaves a blank line in the rendering, with the number of further ones. If the severity of the
@@ -112,8 +106,6 @@ Use instead:
 # stripped-whitespace
 
 White space that Prompt Poet strips from a content.
-
-## What it does
 
 Renders the prompt, and reports white space of the template at the beginning and at the end of a content
 that Prompt Poet strips: inside of the quotes of a quoted value, after the last word of a block, or before
