@@ -216,14 +216,20 @@ def _run(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:
 
 
 def _first(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the first findings, and one that says that there are more."""
-    for index, finding in enumerate(findings):
-        if index == MAX_FINDINGS:
+    """Yield the first findings, each once, and one that says that there are more.
+
+    A rule may find the same in two experiments that share a declaration through a YAML alias.
+    """
+    seen: set[Finding] = set()
+    for finding in findings:
+        if len(seen) == MAX_FINDINGS:
             yield Finding(
                 finding.span, f"the file has more than {MAX_FINDINGS} of these; others are left out"
             )
             return
-        yield finding
+        if finding not in seen:
+            seen.add(finding)
+            yield finding
 
 
 def _check_later(file: File, rules: Iterable[Rule]) -> tuple[Finding, ...]:

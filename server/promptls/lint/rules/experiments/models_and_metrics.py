@@ -203,10 +203,6 @@ if TYPE_CHECKING:
 @rule(severity="error", kinds=DECLARING_KINDS)
 def unknown_model(file: File) -> Iterator[Finding]:
     """Yield the unknown names of models, at their places."""
-    yield from dict.fromkeys(_unknown_models(file))
-
-
-def _unknown_models(file: File) -> Iterator[Finding]:
     for experiment in declared_experiments(file):
         for index, name in enumerate(experiment.declared.models):
             span = experiment.span(file, "models", index)
@@ -296,10 +292,6 @@ def _joined(name: str) -> str:
 @rule(severity="warning", kinds=DECLARING_KINDS)
 def retired_model(file: File) -> Iterator[Finding]:
     """Yield the retired models, at their names."""
-    yield from dict.fromkeys(_retired(file))
-
-
-def _retired(file: File) -> Iterator[Finding]:
     declarations = file.template.declarations
     named = [
         (experiment.span(file, "models", index), name)
@@ -340,10 +332,6 @@ _MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:
 @rule(severity="error", kinds=DECLARING_KINDS)
 def unknown_metric(file: File) -> Iterator[Finding]:
     """Yield the unknown names of metrics, at their places."""
-    yield from dict.fromkeys(_unknown_metrics(file))
-
-
-def _unknown_metrics(file: File) -> Iterator[Finding]:
     settings = file.template.declarations.settings
     if not (settings.experiments or settings.metrics):
         return

@@ -221,8 +221,7 @@ def missing_dataset_column(file: File) -> Iterator[Finding]:
             missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
             found += (_wrong_separator(file, experiment, columns) if is_one else []) or missing
-    # Experiments that share a declaration through a YAML alias get one finding.
-    yield from dict.fromkeys(found)
+    yield from found
     yield from _of_project(file)
 
 
