@@ -152,7 +152,14 @@ class Prompt:
         sandboxed: bool = True,
     ) -> None:
         del logger, from_cache
-        _check_source(raw_template, template_path, template_loader, from_examples=from_examples)
+        if from_examples:
+            raise ValueError("The examples of Prompt Poet are no part of promptls: pass a `template_path`.")
+        if raw_template and template_path:
+            raise ValueError("Both `raw_template` and `template_path` are given: take one of them out.")
+        if not (raw_template or template_path or template_loader):
+            raise ValueError(
+                "There is no template: pass `raw_template`, `template_path` or `template_loader`."
+            )
         markers = Markers(
             space_marker,
             newline,
@@ -369,16 +376,6 @@ class Prompt:
             return work()
         except PromptPoetError as error:
             raise PromptError(error, self._name) from error
-
-
-def _check_source(raw_template: object, path: object, loader: object, *, from_examples: bool) -> None:
-    """Raise ValueError unless exactly one template is passed."""
-    if from_examples:
-        raise ValueError("The examples of Prompt Poet are no part of promptls: pass a `template_path`.")
-    if raw_template and path:
-        raise ValueError("Both `raw_template` and `template_path` are given: take one of them out.")
-    if not (raw_template or path or loader):
-        raise ValueError("There is no template: pass `raw_template`, `template_path` or `template_loader`.")
 
 
 def _encoding(encode_func: Any, name: str | None) -> str | Encode:

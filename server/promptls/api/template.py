@@ -66,7 +66,10 @@ class CompiledFiles(FolderLoader):
         if code is None:
             source, filename, _ = self.get_source(environment, name)
             code = environment.compile(source, name, filename)
-            _keep(key, stamp, code)
+            with _lock:
+                _compiled_files[key] = (stamp, code)
+                while len(_compiled_files) > MAX_FILES:
+                    _compiled_files.popitem(last=False)
         self.loaded.add(str(path))
         return environment.template_class.from_code(environment, code, {} if globals is None else globals)
 
@@ -78,13 +81,6 @@ def _known(key: _Key, stamp: Stamp) -> CodeType | None:
             return None
         _compiled_files.move_to_end(key)
         return known[1]
-
-
-def _keep(key: _Key, stamp: Stamp, code: CodeType) -> None:
-    with _lock:
-        _compiled_files[key] = (stamp, code)
-        while len(_compiled_files) > MAX_FILES:
-            _compiled_files.popitem(last=False)
 
 
 MAX_ITEMS: Final = 10_000

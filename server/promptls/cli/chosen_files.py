@@ -194,6 +194,10 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
         )
 
 
+_WRITABLE: Final = 0o222
+_LEFTOVER_SECONDS: Final = 3600
+
+
 def rewrite(path: str, before: str, after: str) -> None:
     """Replace the text `before` of a file by `after`, atomically unless it has other names or another owner.
 
@@ -218,15 +222,7 @@ def rewrite(path: str, before: str, after: str) -> None:
     with replace_file(target) as stream:
         stream.write(after)
     target.chmod(stat.S_IMODE(state.st_mode))
-    _remove_leftovers(target)
-
-
-_WRITABLE: Final = 0o222
-_LEFTOVER_SECONDS: Final = 3600
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove old temporary files of the file, which killed commands have left behind."""
+    # Commands that were killed have left temporary files behind.
     for each in target.parent.glob(f".{escape(target.name)}-????????"):
         with contextlib.suppress(OSError):
             if time.time() - each.stat().st_mtime > _LEFTOVER_SECONDS:

@@ -142,21 +142,16 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"promptls {__version__}")
         return FINE
     if first.startswith("-"):
-        _refuse_near_miss(first)
+        from promptls.text.suggest import nearest
+
+        near = nearest(first, ["--help", "--version"])
+        if near:
+            raise UsageError(f"`promptls` has no option `{first}`", remedy=f"did you mean `{near}`?")
         # Editors start language servers as `promptls --stdio`.
         return _run_command("server", arguments)
     if first not in COMMANDS:
         raise UsageError(f"there is no command `{first}`", remedy=_unknown_command_remedy(first))
     return _run_command(first, arguments[1:])
-
-
-def _refuse_near_miss(option: str) -> None:
-    """Raise UsageError for a likely typo of an option of promptls itself."""
-    from promptls.text.suggest import nearest
-
-    near = nearest(option, ["--help", "--version"])
-    if near:
-        raise UsageError(f"`promptls` has no option `{option}`", remedy=f"did you mean `{near}`?")
 
 
 def command_module(name: str) -> Command:

@@ -59,7 +59,19 @@ def _lines_in_text(checked: Checked) -> Iterator[str]:
             yield f"{printed_path(file.path)}: {paint(reason, 'dim')}"
         starts = line_starts(file.text)
         for finding in file.findings:
-            yield from _finding_in_text(checked, file, finding, starts)
+            severity = finding.severity or "error"
+            color = _COLORS[severity]
+            place = line_column(starts, finding.span.start)
+            where = FilePlace(printed_path(file.path), place.line, place.column).text()
+            message = for_terminal_line(finding.message)
+            yield f"{where}: {paint(severity, color)} {paint(finding.rule, 'bold')}: {message}"
+            yield excerpt(file.text, finding.span, color)
+            for related in finding.related:
+                where = _related_information(checked, related)
+                yield f"        {where}: {for_terminal_line(related.message)}"
+            for fix in finding.fixes:
+                yield f"      {paint('→', 'green')} {for_terminal_line(fix.title)}"
+            yield ""
 
 
 def _settings_problem(problem: SettingsProblem) -> Iterator[str]:
@@ -76,23 +88,6 @@ def _settings_problem(problem: SettingsProblem) -> Iterator[str]:
         start = starts[min(place.line, len(starts) - 1)] + (place.column or 0)
         word = _WORD.match(text, start)
         yield excerpt(text, Span(start, word.end() if word else start), "red")
-    yield ""
-
-
-def _finding_in_text(
-    checked: Checked, file: CheckedFile, finding: Finding, starts: list[int]
-) -> Iterator[str]:
-    severity = finding.severity or "error"
-    color = _COLORS[severity]
-    place = line_column(starts, finding.span.start)
-    where = FilePlace(printed_path(file.path), place.line, place.column).text()
-    message = for_terminal_line(finding.message)
-    yield f"{where}: {paint(severity, color)} {paint(finding.rule, 'bold')}: {message}"
-    yield excerpt(file.text, finding.span, color)
-    for related in finding.related:
-        yield f"        {_related_information(checked, related)}: {for_terminal_line(related.message)}"
-    for fix in finding.fixes:
-        yield f"      {paint('→', 'green')} {for_terminal_line(fix.title)}"
     yield ""
 
 
@@ -305,17 +300,13 @@ def as_junit(checked: Checked) -> str:
         _settings(root, checked)
     for file in checked.files:
         if file.kind is not Kind.OTHER:
-            _suite(root, checked, file)
+            path = xml_text(repository_path(file.path))
+            suite = SubElement(root, "testsuite", name=path, skipped="0", time="0")
+            for finding in file.findings:
+                _case(suite, path, checked, file, finding)
+            if not file.findings:
+                SubElement(suite, "testcase", name="promptls", classname=path, file=path, time="0")
     return junit_text(root)
-
-
-def _suite(root: Element, checked: Checked, file: CheckedFile) -> None:
-    path = xml_text(repository_path(file.path))
-    suite = SubElement(root, "testsuite", name=path, skipped="0", time="0")
-    for finding in file.findings:
-        _case(suite, path, checked, file, finding)
-    if not file.findings:
-        SubElement(suite, "testcase", name="promptls", classname=path, file=path, time="0")
 
 
 def _case(suite: Element, path: str, checked: Checked, file: CheckedFile, finding: Finding) -> None:
@@ -424,7 +415,12 @@ def _results(checked: Checked, file: CheckedFile, index: dict[str, int]) -> Iter
             result["baselineState"] = "unchanged" if finding in file.known else "new"
         if finding.related:
             result["relatedLocations"] = [
-                _related_in_sarif(checked, number, related) for number, related in enumerate(finding.related)
+                {
+                    "id": number,
+                    "physicalLocation": _location(related.path, checked.text(related.path), related.span),
+                    "message": {"text": related.message},
+                }
+                for number, related in enumerate(finding.related)
             ]
         if finding.fixes:
             result["fixes"] = [_fix(file, fix) for fix in finding.fixes]
@@ -444,14 +440,6 @@ def _location(path: str, text: str | None, span: Span) -> dict[str, Any]:
     if text is not None:
         location["region"] = _region(text, span)
     return location
-
-
-def _related_in_sarif(checked: Checked, number: int, related: RelatedInformation) -> dict[str, Any]:
-    return {
-        "id": number,
-        "physicalLocation": _location(related.path, checked.text(related.path), related.span),
-        "message": {"text": related.message},
-    }
 
 
 def _fix(file: CheckedFile, fix: Fix) -> dict[str, Any]:

@@ -315,8 +315,7 @@ def _messages(body: str, lost: list[str]) -> Iterator[Message]:
         yield _prompty_message("system", before, lost)
     ends = [*(marker.start() for marker in markers[1:]), len(body)]
     for marker, end in zip(markers, ends, strict=False):
-        text = body[marker.end() : end]
-        yield _prompty_message(marker["role"].lower(), text, lost)
+        yield _prompty_message(marker["role"].lower(), body[marker.end() : end], lost)
 
 
 def _prompty_message(role: str, text: str, lost: list[str]) -> Message:

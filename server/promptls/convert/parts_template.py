@@ -151,8 +151,7 @@ def _block(pieces: list[MessagePiece]) -> str:
 
 
 def _content_quoted(pieces: list[MessagePiece]) -> str:
-    text = _in_jinja(pieces)
-    quoted = json.dumps(text, ensure_ascii=False)
+    quoted = json.dumps(_in_jinja(pieces), ensure_ascii=False)
     return _NOT_IN_BLOCK.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted).replace("\x7f", "\\x7f")
 
 

@@ -48,8 +48,7 @@ def report_path(folder: Path, prompt: Path, experiment: str) -> Path:
 
 def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, Any] | None:
     """Return the last report on the prompt's examples, with absolute paths; None if there is none."""
-    path = report_path(folder, prompt, experiment)
-    report = _read(path, folder)
+    report = _read(report_path(folder, prompt, experiment), folder)
     return report if report is not None and report.get("prompt") == str(prompt) else None
 
 

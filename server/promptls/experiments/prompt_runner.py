@@ -294,7 +294,11 @@ class RowAsker:
         self._models = models
         self._scorer = Scorer(plan, judges, mask)
         self._answers = answers
-        self._keys = _answer_keys(plan)
+        experiment = plan.experiment
+        cached = [
+            each for each in experiment.models if plan.cache is not None and answer_cache.is_cacheable(each)
+        ]
+        self._keys = {reference.name: AnswerKeys(experiment, reference) for reference in cached}
         self._mask = mask
         self._note = note
         self._check = AnswerCheck(is_json=plan.experiment.output_is_json, schema=plan.experiment.json_schema)
@@ -437,15 +441,6 @@ def _known(
         "cost": cost,
         "output_schema": output_schema,
     }
-
-
-def _answer_keys(plan: Plan) -> dict[str, AnswerKeys]:
-    """Return the keys of the answers of each model whose answers are cached."""
-    experiment = plan.experiment
-    cached = [
-        each for each in experiment.models if plan.cache is not None and answer_cache.is_cacheable(each)
-    ]
-    return {reference.name: AnswerKeys(experiment, reference) for reference in cached}
 
 
 @asynccontextmanager

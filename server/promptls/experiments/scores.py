@@ -114,8 +114,7 @@ class Tally:
         have a score; None for rankings, and if no row has a score.
         """
         kind = self._metric.kind
-        allowed = self._metric.allowed_values
-        good = good_class(kind, allowed)
+        good = good_class(kind, self._metric.allowed_values)
         value = None
         if self._scored and kind == "numeric":
             value = self._sum / self._scored

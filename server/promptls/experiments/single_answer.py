@@ -125,8 +125,7 @@ def ask_request(
     project = snapshot.project(path)
     of_project = name in project.settings.models
     base = project.root if of_project else models_base or Path(path).parent
-    reference = find_model(name, project.settings.models, base)
-    parameters = dict(reference.parameters)
+    parameters = dict(find_model(name, project.settings.models, base).parameters)
     for key in ("temperature", "max_tokens", "seed"):
         if (value := getattr(experiment, key, None)) is not None:
             parameters[key] = value

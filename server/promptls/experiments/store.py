@@ -280,7 +280,15 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application == 0 and is_empty:
-        _create(connection)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        _use_write_ahead_log(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+            for statement in _TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
     elif application != _APPLICATION:
         raise _foreign(path, "another program has written it")
     elif version != FORMAT:
@@ -304,18 +312,6 @@ def _own_schema() -> list[tuple[Any, ...]]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
         return _schema(connection)
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    _use_write_ahead_log(connection)
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
-        for statement in _TABLES.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-    connection.execute("COMMIT")
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -111,8 +111,7 @@ class UnfinishedRun:
 
     def has_answer(self, number: int, model: str, repeat: int) -> bool:
         """Return whether there is a result without an error and with all of its scores."""
-        found = self._result("good", number, model, repeat)
-        return found is not None
+        return self._result("good", number, model, repeat) is not None
 
     def unscored(self, number: int, model: str, repeat: int) -> RowResult | None:
         """Return the result if it has a response but lacks scores."""

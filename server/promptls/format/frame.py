@@ -364,7 +364,11 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
         return FrameEdits()
     texts = union_of_spans(scalar_texts(chunk))
     text_starts = [span.start for span in texts]
-    reused = _reuse(chunk)
+    reused = [
+        Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword in REUSED
+    ]
 
     def is_frame(place: Span) -> bool:
         """Return whether the place is outside of scalars and of blocks whose text is used elsewhere."""
@@ -444,14 +448,6 @@ def _mappings(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[_Mapping, ...]:
 def _is_part(entries: tuple[Entry, ...]) -> bool:
     keys = {entry.key.text for entry in entries if isinstance(entry.key, Scalar) and not entry.key.dynamic}
     return len(keys & {"name", "content", "sections", "role"}) > 1 and keys <= set(PART_KEYS)
-
-
-def _reuse(chunk: Chunk) -> list[Span]:
-    return [
-        Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
-        for pair in chunk_blocks(chunk).pairs
-        if pair.keyword in REUSED
-    ]
 
 
 # -- lines between keys -----------------------------------------------------------

@@ -364,8 +364,7 @@ def class_name(text: str) -> str:
 
 def pydantic_source(schema: Mapping[str, Any], functions: Iterable[str] = ()) -> str:
     """Return a module with one pydantic model for each mapping of the schema, the outermost last."""
-    classes = _made(schema, functions)
-    body = "\n\n\n".join(map(_model, classes))
+    body = "\n\n\n".join(map(_model, _made(schema, functions)))
     fields = ", Field" if "Field(" in body else ""
     config = ", ConfigDict" if "ConfigDict(" in body else ""
     return f"{_head(schema, body)}\nfrom pydantic import BaseModel{config}{fields}\n\n\n{body}\n"

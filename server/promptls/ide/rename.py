@@ -228,7 +228,10 @@ def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: I
         raise UsageError(f"{shown} is a word of Jinja's own")
     if symbol.kind in {"attribute", "block"}:
         return
-    _refuse_hiding(snapshot, symbol, new)
+    if new in GLOBALS | INJECTED | IMPLIED:
+        raise UsageError(f"`{new}` would hide what Jinja or Prompt Poet calls so")
+    if new in (function_names(snapshot, symbol.home) or ()):
+        raise UsageError(f"`{new}` is a function of the functions file")
     if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
         raise UsageError(f"{shown} is not text in YAML, where the name is too")
 
@@ -249,13 +252,6 @@ def _refuse_column(new: str) -> None:
         raise UsageError(
             f"`{new}` is not a column's name: it takes one line without quotes, commas and brackets"
         )
-
-
-def _refuse_hiding(snapshot: Snapshot, symbol: Symbol, new: str) -> None:
-    if new in GLOBALS | INJECTED | IMPLIED:
-        raise UsageError(f"`{new}` would hide what Jinja or Prompt Poet calls so")
-    if new in (function_names(snapshot, symbol.home) or ()):
-        raise UsageError(f"`{new}` is a function of the functions file")
 
 
 _MAX_SINGLE_EDITS: Final = 50

@@ -291,7 +291,6 @@ def _edit(folder: Folder, name: str, old: str, new: str) -> ToolResult:
             FilePlace(path),
             "read_prompt shows the text; copy it exactly" if not count else "give more of its context",
         )
-    after = text.replace(old, new)
-    rewrite(path, text, after)
+    rewrite(path, text, text.replace(old, new))
     checked = _check(folder.choose([name]))
     return ToolResult(f"{shown_path(Path(path))} is changed; {checked.text}", checked.data)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, get_args
 
@@ -110,16 +110,9 @@ def string_similarity(response: str, expected: object, method: _Similarity = "le
     | `the blue car` | `car the blue` | `tokens` | `1` |
     | `abc` | `abc` | `soundex` | no score |
     """
-    methods = _methods()
-    if method not in methods:
-        return MetricResult(None, f"there is no method `{method}`: choose {', '.join(methods)}")
-    return MetricResult(methods[method](response.strip(), str(expected).strip()), f"{method} similarity")
-
-
-def _methods() -> dict[_Similarity, Callable[[str, str], float]]:
     distance: Any = import_required("rapidfuzz.distance")
     fuzz: Any = import_required("rapidfuzz.fuzz")
-    return {
+    methods = {
         "levenshtein": distance.Levenshtein.normalized_similarity,
         "damerau_levenshtein": distance.DamerauLevenshtein.normalized_similarity,
         "indel": distance.Indel.normalized_similarity,
@@ -128,6 +121,9 @@ def _methods() -> dict[_Similarity, Callable[[str, str], float]]:
         "hamming": distance.Hamming.normalized_similarity,
         "tokens": lambda one, other: fuzz.token_sort_ratio(one, other) / 100,
     }
+    if method not in methods:
+        return MetricResult(None, f"there is no method `{method}`: choose {', '.join(methods)}")
+    return MetricResult(methods[method](response.strip(), str(expected).strip()), f"{method} similarity")
 
 
 @discrete_metric()

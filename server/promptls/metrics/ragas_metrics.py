@@ -244,21 +244,17 @@ def _function(row: RagasMetric) -> Callable[..., Any]:
 
     function: Any = score
     # Read by `inspect`: the function itself accepts any arguments.
-    function.__signature__ = _signature(row)
-    function.__name__ = row.name
-    function.__doc__ = row.summary
-    return score
-
-
-def _signature(row: RagasMetric) -> Signature:
     needed = [*row.needs, *([grading.JUDGE] if row.asks else []), *([grading.EMBEDDER] if row.embeds else [])]
     defaults = {**dict.fromkeys(row.may), **row.options, **_common_options(row)}
-    return Signature(
+    function.__signature__ = Signature(
         [
             *(Parameter(name, Parameter.KEYWORD_ONLY) for name in needed),
             *(Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()),
         ]
     )
+    function.__name__ = row.name
+    function.__doc__ = row.summary
+    return score
 
 
 def _common_options(row: RagasMetric) -> dict[str, Any]:

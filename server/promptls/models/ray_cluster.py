@@ -71,8 +71,7 @@ class ModelWorker:
     async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult | ModelError:
         """Return the vectors of the texts, by the model `name`."""
         # Only called for embedding models.
-        model = cast("EmbeddingModel", self._models[name])
-        return await _outcome(model.embed(texts))
+        return await _outcome(cast("EmbeddingModel", self._models[name]).embed(texts))
 
     async def close(self) -> None:
         """Free the memory of the models."""

@@ -267,8 +267,7 @@ def example_text(example: Example) -> str:
 def template_texts(template: Template) -> tuple[str, ...]:
     """Return the texts whose tokens are counted: parts and examples."""
     parts = (text for chunk in template.source.chunks for text in _part_texts(chunk).values())
-    examples = map(example_text, template.declarations.examples[:_MAX_EXAMPLES])
-    return (*parts, *examples)
+    return (*parts, *map(example_text, template.declarations.examples[:_MAX_EXAMPLES]))
 
 
 def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast, get_args
 
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments import history
-from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.comparison import compare_with
 from promptls.experiments.named_runs import find_run
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
@@ -221,7 +221,15 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     named = optional(arguments, "runs", list)
     before, after = _before_and_after(arguments) if named is None else _named(named)
-    return _compare(compare_with(before, [after])[0])
+    found = compare_with(before, [after])[0]
+    sentences = [f"{metric.metric}: {metric.message}" for metric in found.metrics]
+    return {
+        "before": {"run": str(found.before.results), "name": found.before.name},
+        "after": {"run": str(found.after.results), "name": found.after.name},
+        "sentences": [*sentences, *found.notes],
+        "changes": [change._asdict() for change in found.changes[:_MAX_CHANGES]],
+        "message": "; ".join(sentences),
+    }
 
 
 def _requested_runs(arguments: Mapping[str, Any]) -> list[history.RunSummary]:
@@ -311,17 +319,6 @@ def _path(arguments: Mapping[str, Any]) -> Path:
 
 def _unsaved(arguments: Mapping[str, Any]) -> dict[str, str]:
     return {str(path): str(text) for path, text in (optional(arguments, "unsaved", dict) or {}).items()}
-
-
-def _compare(found: Comparison) -> dict[str, Any]:
-    sentences = [f"{metric.metric}: {metric.message}" for metric in found.metrics]
-    return {
-        "before": {"run": str(found.before.results), "name": found.before.name},
-        "after": {"run": str(found.after.results), "name": found.after.name},
-        "sentences": [*sentences, *found.notes],
-        "changes": [change._asdict() for change in found.changes[:_MAX_CHANGES]],
-        "message": "; ".join(sentences),
-    }
 
 
 FORMS: tuple[ExportForm, ...] = get_args(ExportForm)

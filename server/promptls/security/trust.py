@@ -138,8 +138,7 @@ class TrustStore:
         if not self.file.is_absolute():  # without a home, a folder could supply its own decisions
             return Decisions()
         try:
-            value = json.loads(self.file.read_text("utf-8"))
-            return _decisions(value)
+            return _decisions(json.loads(self.file.read_text("utf-8")))
         except FileNotFoundError:
             return Decisions()
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -466,8 +466,7 @@ def tags_in(chunk: Chunk, content: Content) -> Iterator[Tag]:
 
 
 def _line_indent(chunk: Chunk, offset: int) -> int:
-    start = offset - column_of(chunk, offset)
-    line = chunk.text[start:offset]
+    line = chunk.text[offset - column_of(chunk, offset) : offset]
     return len(line) - len(line.lstrip(" "))
 
 
@@ -492,19 +491,15 @@ def block_indent(chunk: Chunk, content: Content) -> int | None:
     for start in chunk.line_starts[first:]:
         if start >= content.end:
             return None
-        indent = _spaces(chunk.text, start)
+        end = start
+        while chunk.text[end : end + 1] == " ":
+            end += 1
+        indent = end - start
         at = start + indent
         if at in statements or chunk.text[at : at + 1] in {"", "\n", "\r"}:
             continue
         return indent if indent > column_of(chunk, content.key.start) else None
     return None
-
-
-def _spaces(text: str, start: int) -> int:
-    end = start
-    while text[end : end + 1] == " ":
-        end += 1
-    return end - start
 
 
 FENCE: Final = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+-]*)[ \t]*$", re.MULTILINE)

@@ -280,7 +280,7 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
             if len(statement.expressions) != 1:
                 continue
             whole = statement.expressions[0]
-            if not _is_written(whole):
+            if whole.span.end <= whole.span.start:
                 continue
             expression = _outer_span(tag, whole).shifted(tag.span.start)
             seen: set[str] = set()
@@ -306,10 +306,6 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                         keys,
                         adds_breaks,
                     )
-
-
-def _is_written(expression: Expression) -> bool:
-    return expression.span.end > expression.span.start
 
 
 def _outer_span(tag: Tag, expression: Expression) -> Span:

@@ -105,8 +105,7 @@ def refusal(
 
 def path_pieces(request: Request) -> tuple[str, str]:
     """Return the first piece of a request's path, and everything after it."""
-    path = request.path.partition("?")[0]
-    first, _, rest = path.removeprefix("/").partition("/")
+    first, _, rest = request.path.partition("?")[0].removeprefix("/").partition("/")
     return first, rest
 
 

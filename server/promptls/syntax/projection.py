@@ -57,8 +57,7 @@ class _Skip(NamedTuple):
 
 def branches(pair: Pair) -> list[tuple[int, int]]:
     """Return the branches of an `if` or `for`, each as the indexes of the tags around it."""
-    bounds = [pair.opening, *pair.middles, pair.closing]
-    return list(pairwise(bounds))
+    return list(pairwise([pair.opening, *pair.middles, pair.closing]))
 
 
 def has_else(chunk: Chunk, pair: Pair) -> bool:

@@ -132,8 +132,7 @@ _references: Final[Callable[[Piece], int]] = summary(lambda chunk: sum(map(_is_r
 def _first(root: ChunkList, number: Callable[[Piece], int], is_one: Callable[[Tag], bool]) -> Span:
     """Return the first of the tags that `number` counts."""
     located = next(iter(root.where(number)))
-    tag = next(filter(is_one, located.chunk.tags))
-    return tag.span.shifted(located.start)
+    return next(filter(is_one, located.chunk.tags)).span.shifted(located.start)
 
 
 def _too_deep(root: ChunkList) -> Span:

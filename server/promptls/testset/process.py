@@ -42,8 +42,7 @@ async def generate(plan: GenerationPlan, on_event: Callable[[Event], None]) -> F
         raise
     if not samples.samples:
         raise _nothing(samples, plan)
-    rows = rows_of(samples.samples)
-    write_rows(plan.output, rows)
+    write_rows(plan.output, rows_of(samples.samples))
     manifest = _manifest(plan, samples, asker, time.monotonic() - began)
     return Finished(str(plan.output), "", manifest)
 

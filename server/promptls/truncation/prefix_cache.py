@@ -81,8 +81,7 @@ DEFAULT_CACHE: Final = "exact"
 
 def cache_of(model: str | None) -> PrefixCache:
     """Return the cache of the provider in `provider:model`, or `exact` by default."""
-    provider = (model or "").partition(":")[0]
-    return CACHES.get(provider, CACHES[DEFAULT_CACHE])
+    return CACHES.get((model or "").partition(":")[0], CACHES[DEFAULT_CACHE])
 
 
 def shared_prefix(

@@ -493,12 +493,8 @@ def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
 
 def template_of(snapshot: Snapshot, call: TemplateCall) -> str | None:
     """Return the template that a call loads, or None if its path leads to no file or is ambiguous."""
-    targets = _targets(snapshot, call)
-    return targets.pop() if len(targets) == 1 else None
-
-
-def _targets(snapshot: Snapshot, call: TemplateCall) -> set[str]:
     candidates = (
         os.path.normpath(Path(folder) / call.template) for folder in ancestors(call.file, snapshot.roots)
     )
-    return {candidate for candidate in candidates if snapshot.exists(candidate)}
+    targets = {candidate for candidate in candidates if snapshot.exists(candidate)}
+    return targets.pop() if len(targets) == 1 else None

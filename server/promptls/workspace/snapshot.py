@@ -379,8 +379,7 @@ class Snapshot:
     @question
     def entries(self, path: str) -> tuple[str, ...]:
         """Return the entry templates that reach `path`; the path itself if no file names it."""
-        found = self.graph.entries(path, self.exists)
-        return tuple(sorted(found)) or (path,)
+        return tuple(sorted(self.graph.entries(path, self.exists))) or (path,)
 
     def resolve(self, path: str, reference: TemplateReference) -> str | None:
         """Return the file that a reference in the file at `path` resolves to, or None."""

@@ -91,8 +91,7 @@ def _references(names: list[str]) -> list[ModelReference]:
     from promptls.models.model_names import find_model
     from promptls.models.weights import LOCAL_MODELS
 
-    project = find_project(Path.cwd() / SETTINGS_FILE)
-    settings = project.settings
+    settings = find_project(Path.cwd() / SETTINGS_FILE).settings
     chosen = names or [
         settings.default_model,
         *settings.models,

@@ -35,8 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the prompt file")
     add_data_arguments(parser, with_data=False)
     add_limit_arguments(parser)
-    page = parser.add_argument_group("page")
-    add_page_arguments(page)
+    add_page_arguments(parser.add_argument_group("page"))
     add_trust_argument(parser)
 
 

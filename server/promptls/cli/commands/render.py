@@ -88,25 +88,20 @@ def execute(arguments: argparse.Namespace) -> int:
     trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
     if is_program:
-        return _render_program(snapshot, path, arguments)
+        from promptls.programs.templates import templates_of_program
+
+        templates = templates_of_program(snapshot, path)
+        if not templates:
+            raise UsageError(
+                "the program writes out no template",
+                FilePlace(path),
+                "give `Prompt` a `raw_template`; `--viewer` shows a configuration of OpenCompass, and "
+                "`promptls convert` converts it",
+            )
+        return max(_render(each.snapshot, each.path, arguments, each) for each in templates)
     if arguments.viewer:
         return view(snapshot, path, arguments)
     return _render(snapshot, path, arguments)
-
-
-def _render_program(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
-    """Render the template literals in a program, with their data literals."""
-    from promptls.programs.templates import templates_of_program
-
-    templates = templates_of_program(snapshot, path)
-    if not templates:
-        raise UsageError(
-            "the program writes out no template",
-            FilePlace(path),
-            "give `Prompt` a `raw_template`; `--viewer` shows a configuration of OpenCompass, and "
-            "`promptls convert` converts it",
-        )
-    return max(_render(each.snapshot, each.path, arguments, each) for each in templates)
 
 
 def _render(

@@ -323,8 +323,7 @@ def _passed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]
 
 def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
     """Yield the shapes of the arguments that calls pass to a macro, and of the macro's uses of them."""
-    flow = flow_of(request.template)
-    shape = shape_under(flow.shapes, path)
+    shape = shape_under(flow_of(request.template).shapes, path)
     if shape is not None:
         yield "used", shape
     for each in paths_from_inputs(request.snapshot, request.path, path):

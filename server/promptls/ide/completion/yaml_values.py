@@ -211,10 +211,15 @@ def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator
         yield from evaluation_items(request, path)
         yield from _declared(request, path)
     elif path == (ITEM, "role"):
-        yield from _roles(request)
+        known = request.snapshot.project(request.path).settings.roles
+        for index, role in enumerate(dict.fromkeys([*known, *ROLES])):
+            rank = (10 if role in known else 40) + index
+            yield CompletionItem(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
     elif path == (ITEM, "expected_template_data_keys", ITEM):
         yield from name_items(dict.fromkeys([*declared_inputs(request), *read_inputs(request)]), "input")
-    yield from _yes_or_no(request, path, in_header=in_header)
+    fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
+    if fact is not None and fact.describe_type == "yes or no":
+        yield from table_items({"true": "", "false": ""})
 
 
 def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bool:
@@ -230,19 +235,6 @@ def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bo
 def _in_example(path: KeyPath) -> KeyPath:
     """Return the path inside an example; empty elsewhere."""
     return path[2:] if path[:2] == ("examples", ITEM) else ()
-
-
-def _roles(request: Request) -> Iterator[CompletionItem]:
-    known = request.snapshot.project(request.path).settings.roles
-    for index, role in enumerate(dict.fromkeys([*known, *ROLES])):
-        rank = (10 if role in known else 40) + index
-        yield CompletionItem(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
-
-
-def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[CompletionItem]:
-    fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
-    if fact is not None and fact.describe_type == "yes or no":
-        yield from table_items({"true": "", "false": ""})
 
 
 # -- headers and prompt objects --------------------------------------------------------------------

@@ -121,8 +121,7 @@ def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -
         if tag.span.start > inside:
             return None
         if tag.kind in {"output", "statement"} and tag.span.contains(inside):
-            start = located.start + tag.span.start
-            return _in_tag(snapshot, path, tag, start, offset)
+            return _in_tag(snapshot, path, tag, located.start + tag.span.start, offset)
     return None
 
 

@@ -140,21 +140,17 @@ def declared_names(snapshot: Snapshot, path: str) -> Iterator[DeclaredName]:
     if is_settings_file(path):
         yield from _in_settings(template.source.text, path)
     else:
-        yield from _in_header(template)
-
-
-def _in_header(template: Template) -> Iterator[DeclaredName]:
-    for value in named_values(template):
-        if value.kind in {"metric", "model"}:
-            yield DeclaredName(value.kind, "use", value.name, value.span)
-    tree, settings = template.declarations.tree, template.declarations.settings
-    for entry in _entries(tree, "metrics"):
-        yield from _key(template, entry, "definition")
-    experiments = tree.value("experiments") if tree is not None else None
-    for name, experiment in (settings.experiments or {}).items():
-        declared = experiments.value(name) if isinstance(experiments, Mapping) else None
-        for entry in _entries(declared, "thresholds"):
-            yield from _key(template, entry, "threshold", tuple(experiment.metrics))
+        for value in named_values(template):
+            if value.kind in {"metric", "model"}:
+                yield DeclaredName(value.kind, "use", value.name, value.span)
+        tree, settings = template.declarations.tree, template.declarations.settings
+        for entry in _entries(tree, "metrics"):
+            yield from _key(template, entry, "definition")
+        experiments = tree.value("experiments") if tree is not None else None
+        for name, experiment in (settings.experiments or {}).items():
+            declared = experiments.value(name) if isinstance(experiments, Mapping) else None
+            for entry in _entries(declared, "thresholds"):
+                yield from _key(template, entry, "threshold", tuple(experiment.metrics))
 
 
 def _entries(node: object, key: str) -> tuple[Entry, ...]:

@@ -349,8 +349,7 @@ def schema_problems(inputs: Node | None) -> Iterator[Finding]:
     """Yield the mistakes in the schemas under `input_keys`."""
     if isinstance(inputs, MappingNode):
         for entry in inputs.entries:
-            wrong = list(keywords_problems(entry.value))
-            yield from wrong or _of_default(entry.value)
+            yield from list(keywords_problems(entry.value)) or _of_default(entry.value)
 
 
 def _of_default(schema: Node) -> Iterator[Finding]:

@@ -127,8 +127,7 @@ class LiteralTypes:
     def _type_of_element(self, source: type | str | None) -> type | None:
         """Return the type of the elements that a loop takes from a source, as in `_sources`."""
         if isinstance(source, str):
-            value = self._only_value(source)
-            known = _elements_of(value)
+            known = _elements_of(self._only_value(source))
             return None if isinstance(known, str) else known
         is_range = source is int and "range" in self._file.template.names.all_bound_names
         return None if is_range else source

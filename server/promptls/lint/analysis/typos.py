@@ -198,8 +198,7 @@ def typos_of_keys(file: File) -> Iterator[Finding]:
                 values.setdefault(path[:index], {}).setdefault(key, set()).add(use.span)
     for typo in _typos(list(values.values())):
         if file.template.source.slice(typo.span).endswith(f".{typo.key}"):
-            place = Span(typo.span.end - len(typo.key), typo.span.end)
-            yield typo.finding("value", place)
+            yield typo.finding("value", Span(typo.span.end - len(typo.key), typo.span.end))
 
 
 def typos_of_bound_keys(file: File) -> Iterator[Finding]:

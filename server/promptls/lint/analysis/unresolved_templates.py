@@ -129,8 +129,7 @@ def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
     elif "\\" in name:
         message = f"there is no file `{name}`: folders are separated by `/`"
     else:
-        entries = file.snapshot.entries(file.path)
-        alone = entries == (file.path,)
+        alone = file.snapshot.entries(file.path) == (file.path,)
         where = "next to this template" if alone else "next to the templates that include this file"
         message = f"there is no file `{name}` {where}"
     return Finding(reference.span, f"{message}{question}", fixes)

@@ -146,8 +146,7 @@ def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag
         end = located.start + line_end(located.chunk.text, tag.span.end)
         yield Fix("Close the comment at the end of its line", (Edit.insert(end, " #}"),))
     elif tag.kind == "raw":
-        start = located.start + tag.span.start
-        tags = _END_OF_RAW.finditer(source.text, start)
+        tags = _END_OF_RAW.finditer(source.text, located.start + tag.span.start)
         misspelled = next((each for each in tags if is_typo(each[1], "endraw")), None)
         if misspelled is not None:
             yield Fix.change_to(Span(*misspelled.span(1)), "endraw", preferred=True)

@@ -79,7 +79,7 @@ def _merge(text: str, runs: Iterator[Run]) -> list[Run]:
     for run in runs:
         if not run.text:
             continue
-        if _is_plain(text, run):
+        if text[run.start : run.end] == run.text:
             if run.start != end:
                 found += _stretch(text, start, end)
                 start = run.start
@@ -93,10 +93,6 @@ def _merge(text: str, runs: Iterator[Run]) -> list[Run]:
 
 def _stretch(text: str, start: int, end: int) -> list[Run]:
     return [Run(text[start:end], start, end)] if start < end else []
-
-
-def _is_plain(text: str, run: Run) -> bool:
-    return text[run.start : run.end] == run.text
 
 
 def _break_run(match: re.Match[str]) -> Run:

@@ -139,8 +139,7 @@ async def apply_edit(context: Context, arguments: dict[str, Any]) -> dict[str, A
     uri, edit = optional(arguments, "uri", str), optional(arguments, "edit", dict)
     if uri is None or edit is None:
         raise UsageError("the arguments `uri` and `edit` say what is to be changed")
-    path = path_of(uri)
-    opened = context.snapshot.open_files.get(path)
+    opened = context.snapshot.open_files.get(path_of(uri))
     if (opened.version if opened is not None else None) != arguments.get("version"):
         raise UsageError(
             "the file has changed since the action was offered", remedy="ask for the actions again"

@@ -283,8 +283,7 @@ class OperandParser(TokenCursor, ABC):
                 node = self._test(node)
             elif self.at_operator("("):
                 start = node.span.start
-                arguments = self.arguments()
-                node = nodes.Call(Span(start, self.previous_end), node, arguments)
+                node = nodes.Call(Span(start, self.previous_end), node, self.arguments())
             else:
                 return node
 

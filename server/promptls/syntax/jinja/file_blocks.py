@@ -427,7 +427,14 @@ class _Matching:
 def _divide(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
     """Return the problem of a tag that divides the innermost open block."""
     if inner is None or inner.keyword not in MIDDLES[tag.keyword]:
-        return _stray_middle(tag, inner)
+        owners = tuple(MIDDLES[tag.keyword])
+        if inner is None:
+            message = f"`{tag.keyword}` without an open {in_code(owners, ' or ')}"
+            return SyntaxProblem("jinja", tag.span, message, kind="stray-branch", expected=owners)
+        end = f"end{inner.keyword}"
+        message = f"`{tag.keyword}` in a `{inner.keyword}` block: expected `{end}` first"
+        related = Related(inner.span, "opened here")
+        return SyntaxProblem("jinja", tag.span, message, (related,), kind="misplaced-branch", expected=(end,))
     return _behind_else(tag, inner) if inner.action == "else" else None
 
 
@@ -469,17 +476,6 @@ def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
     message = f"expected `{end}` instead of `end{closing.keyword}`"
     related = Related(opening.span, f"this `{opening.keyword}` is open here")
     return SyntaxProblem("jinja", closing.span, message, (related,), kind="wrong-end", expected=(end,))
-
-
-def _stray_middle(middle: BlockTag, inner: BlockTag | None) -> SyntaxProblem:
-    owners = tuple(MIDDLES[middle.keyword])
-    if inner is None:
-        message = f"`{middle.keyword}` without an open {in_code(owners, ' or ')}"
-        return SyntaxProblem("jinja", middle.span, message, kind="stray-branch", expected=owners)
-    end = f"end{inner.keyword}"
-    message = f"`{middle.keyword}` in a `{inner.keyword}` block: expected `{end}` first"
-    related = Related(inner.span, "opened here")
-    return SyntaxProblem("jinja", middle.span, message, (related,), kind="misplaced-branch", expected=(end,))
 
 
 def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:

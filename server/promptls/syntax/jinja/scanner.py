@@ -349,8 +349,7 @@ def _raw_until(text: str, at: int, after: int) -> int:
 
     It is the text that is indented at least as far as the tag's line; tags in it are ignored.
     """
-    line = line_start(text, at)
-    lead = text[line:at]
+    lead = text[line_start(text, at) : at]
     indent = len(lead) - len(lead.lstrip(" "))
     if not indent:
         following = _ITEM_BEHIND_ANY_LINE_END.search(text, after)

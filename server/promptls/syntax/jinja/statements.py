@@ -149,8 +149,7 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> nodes.TagTree:
 
     Spans count from the tag's start.
     """
-    tokens = tokenize(text, inner_start, inner_end)
-    parser = ExpressionParser(tokens)
+    parser = ExpressionParser(tokenize(text, inner_start, inner_end))
     if text.startswith("{{"):
         expression = parser.tuple_or_expression()
         statement = nodes.Statement("output", Span(0, inner_start), expressions=(expression,))

@@ -146,17 +146,13 @@ def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
     tokens = tokens if quote is None else tokens[:quote]
     for index in reversed(open_brackets(tokens)):
         if tokens[index].text == "(" and index and is_called(tokens[:index]):
-            return _call(text, inner_start, tokens, index)
+            before = tokens[:index]
+            kind = _call_kind(before, is_statement=text.startswith("{%"))
+            name = before[-1].text
+            commas, keyword, named = _arguments(tokens[index + 1 :])
+            target = operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
+            return OpenCall(kind, name, target, commas, keyword, tuple(named))
     return None
-
-
-def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenCall:
-    before = tokens[:index]
-    kind = _call_kind(before, is_statement=text.startswith("{%"))
-    name = before[-1].text
-    commas, keyword, named = _arguments(tokens[index + 1 :])
-    target = operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
-    return OpenCall(kind, name, target, commas, keyword, tuple(named))
 
 
 def _call_kind(before: list[Token], *, is_statement: bool) -> str:
@@ -419,8 +415,7 @@ def expected_in_string(
     """Return what can be written at `place` if the last of `tokens` is an unclosed quote."""
     quote = tokens[-1]
     before = tokens[:-1]
-    start = quote.start + 1
-    word = Span(start, _string_end(text, place, inner_end, quote.text))
+    word = Span(quote.start + 1, _string_end(text, place, inner_end, quote.text))
     keyword = before[0].text if before and text.startswith("{%") else "output"
     if keyword in {"include", "import", "from", "extends"} and _is_template_place(before):
         return Expected("path", word, keyword, quote=quote.text)

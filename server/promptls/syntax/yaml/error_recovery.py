@@ -94,7 +94,8 @@ def corrected_key(block: str) -> str | None:
     """
     if not _DECIDING_KEY.match(block):
         return None
-    blanked = _without_broken_values(block)
+    head, *lines = block.splitlines(keepends=True)
+    blanked = "".join([head, *map(_without_broken_value, lines)])
     if is_one_entry(blanked):
         return blanked
     written = block.rstrip()
@@ -118,12 +119,6 @@ def _closing(text: str) -> str:
             needed.pop()
         before = letter
     return quote + "".join(reversed(needed))
-
-
-def _without_broken_values(block: str) -> str:
-    """Return the lines of a block with spaces in place of broken values."""
-    head, *lines = block.splitlines(keepends=True)
-    return "".join([head, *map(_without_broken_value, lines)])
 
 
 @lru_cache(maxsize=16_384)

@@ -308,8 +308,7 @@ def _outputs_of_examples(_source: Source, example: Example, required: _Requireme
 
 def _in_rows(file: File) -> Iterator[Finding]:
     """Yield the expected values in datasets that the `enum` of a property of the answer does not have."""
-    settings = file.template.declarations.settings
-    properties = (settings.output_schema or {}).get("properties")
+    properties = (file.template.declarations.settings.output_schema or {}).get("properties")
     if not isinstance(properties, dict):
         return
     from promptls.datasets.dataset_files import rows_by_values

@@ -320,8 +320,7 @@ def _pairs_with_one_name(file: File) -> Iterator[Finding]:
         if is_printed or (not read and not name.startswith("_")):
             message = "`items()` gives pairs of a key and a value, and this is one name"
             names = f"{name}, value" if name in _KEYS else f"key, {name}"
-            fix = Fix.change_to(span, names)
-            yield Finding(span, message, (fix,))
+            yield Finding(span, message, (Fix.change_to(span, names),))
 
 
 _BEGIN: Final = re.compile(r"\{\{[-+]?\s*$")

@@ -109,7 +109,11 @@ def _typos(file: File) -> Iterator[Finding]:
     yield from typos_of_attributes(file)
     yield from _lookalikes(file)
     yield from _unsampled(file)
-    yield from _odd(file)
+    for located in file.chunks.where(has_lists_of_mappings):
+        for each in written_odd_keys(located.chunk):
+            message = f"every other mapping of the list has `{each.meant}`"
+            fix = Fix.change_to(each.span, each.meant)
+            yield Finding(each.span, message, (fix,)).shifted(located.start)
     yield from _quoted(file)
     if declared_names(file) is None:
         yield from _names(file)
@@ -148,15 +152,6 @@ def _unsampled(file: File) -> Iterator[Finding]:
     for each in unsampled_names(file):
         finding = Finding.suggest(each.span, each.message, each.meant)
         yield finding if each.is_key else replace(finding, severity="information")
-
-
-def _odd(file: File) -> Iterator[Finding]:
-    """Yield the keys of one mapping of a written list that are typos of a key of all the others."""
-    for located in file.chunks.where(has_lists_of_mappings):
-        for each in written_odd_keys(located.chunk):
-            message = f"every other mapping of the list has `{each.meant}`"
-            fix = Fix.change_to(each.span, each.meant)
-            yield Finding(each.span, message, (fix,)).shifted(located.start)
 
 
 _NAME: Final = re.compile(r"[a-z]\w*")

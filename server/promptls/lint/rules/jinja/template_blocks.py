@@ -206,8 +206,7 @@ def _without_blocks(file: File, extends: TemplateReference) -> Finding:
     """Return the finding for a template that extends one without blocks, so that it changes nothing there."""
     tag = file.template.source.slice(Span(max(extends.span.start - _MAX_TAG, 0), extends.span.start))
     start = extends.span.start - len(tag) + tag.rfind("extends")
-    keyword = Span(start, start + len("extends"))
-    fix = Fix.change_to(keyword, "include")
+    fix = Fix.change_to(Span(start, start + len("extends")), "include")
     message = f"`{extends.name}` has no blocks that this template could fill; did you mean `include`?"
     return Finding(extends.span, message, (fix,))
 

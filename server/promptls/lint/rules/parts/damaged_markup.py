@@ -132,17 +132,13 @@ def damaged_text(file: File) -> Iterator[Finding]:
             message = "the file is not UTF-8 here, so that programs cannot read it: save it as UTF-8"
             yield Finding(place, message, severity="error")
             return
-        if not _is_in_comment(located.chunk, span):
+        if not any(tag.kind == "comment" for tag in located.chunk.tags_at(span)):
             yield Finding(place, "U+FFFD replaces a character that was lost")
 
 
 @chunk_fact
 def _lost(chunk: Chunk) -> tuple[Span, ...]:
     return tuple(Span(*match.span()) for match in _LOST.finditer(chunk.text))
-
-
-def _is_in_comment(chunk: Chunk, span: Span) -> bool:
-    return any(tag.kind == "comment" for tag in chunk.tags_at(span))
 
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")

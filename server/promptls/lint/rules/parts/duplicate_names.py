@@ -277,8 +277,7 @@ def _duplicates(source: Source, tree: Mapping) -> list[_Duplicate]:
     """Return the keys that occur twice in a mapping of the file's declarations."""
     if source.layout is not Layout.MAPPING or source.yaml.is_broken:
         return _in(tree)
-    found = _in_entries(tree)
-    return found + list(_below_entries(source.root))
+    return _in_entries(tree) + list(_below_entries(source.root))
 
 
 @chunk_fact

@@ -198,8 +198,7 @@ def _unclosed(text: str, code: list[Span]) -> Iterator[Finding]:
     """Yield the objects between backquotes that are JSON with one more brace at the end."""
     for match in _IN_BACKQUOTES.finditer(text):
         if _is_json(match[1] + "}") and not any(span.start <= match.start() < span.end for span in code):
-            end = match.end(1)
-            fix = Fix("Add `}`", (Edit.insert(end, "}"),))
+            fix = Fix("Add `}`", (Edit.insert(match.end(1), "}"),))
             yield Finding(Span(*match.span(1)), "a closing brace is missing in this object", (fix,))
 
 

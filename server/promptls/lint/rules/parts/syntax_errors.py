@@ -139,11 +139,6 @@ def jinja_syntax(file: File) -> Iterator[Finding]:
     yield from syntax_findings(file, "jinja", jinja_fixes)
 
 
-def _has_cause(file: File, problem: SyntaxProblem) -> bool:
-    """Return whether `single-brace` reports the tag that a block lacks."""
-    return missed_end(problem, spaced_tags(file)) is not None
-
-
 def syntax_findings(
     file: File, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
 ) -> Iterator[Finding]:
@@ -151,7 +146,7 @@ def syntax_findings(
     problems = [
         each
         for each in file.template.syntax_problems
-        if each.language == language and not _has_cause(file, each)
+        if each.language == language and missed_end(each, spaced_tags(file)) is None
     ]
     for index, problem in enumerate(problems):
         related = tuple(RelatedInformation(file.path, item.span, item.message) for item in problem.related)

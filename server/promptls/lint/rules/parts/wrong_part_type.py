@@ -75,7 +75,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
         value = content.value
         if value.tag in WORDS and not value.dynamic and not value.span.is_empty():
             span = written_span(chunk, value)
-            quoted = Fix("Quote it", (_quoted(chunk, span),), preferred=True)
+            quoted = Fix("Quote it", (Edit(span, f'"{chunk.slice(span)}"'),), preferred=True)
             message = f"YAML reads this content as {WORDS[value.tag]}; quote it to send it as text"
             yield Finding(span, message, (quoted,))
         mark = _MARK_AS_TEXT.match(chunk.text, value.span.start, value.span.end)
@@ -186,7 +186,3 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 def _is_number(value: Node) -> bool:
     return isinstance(value, Scalar) and value.tag in {"int", "float", "bool"}
-
-
-def _quoted(chunk: Chunk, span: Span) -> Edit:
-    return Edit(span, f'"{chunk.slice(span)}"')

@@ -330,8 +330,7 @@ def _fixes_of_tags(chunk: Chunk, lines: list[_Line]) -> Iterator[Fix]:
         line = line_column(chunk.line_starts, tags[0].span.start).line
         above = chunk.text[chunk.line_starts[line - 1] : chunk.line_starts[line]]
         if above.strip():
-            place = tags[0].span.start + 2
-            edits.append(Edit.insert(place, "-"))
+            edits.append(Edit.insert(tags[0].span.start + 2, "-"))
     if edits:
         yield Fix("Trim the lines of these tags" if len(edits) > 1 else "Trim the tag's line", tuple(edits))
 
