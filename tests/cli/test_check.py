@@ -63,6 +63,14 @@ def test_a_named_file_that_is_no_prompt_is_reported(
     assert shown.err == ""
 
 
+def test_a_named_text_with_jinja_is_not_a_prompt_yet(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.jinja2").write_text("Hello, {{ name }}!\n")
+    assert main(["check", "a.jinja2"]) == 0
+    assert "`infer_cfg`; `promptls convert` makes one of it\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("content", [SOUND.encode("utf-16"), b"\0\xff\xfe\x80" * 50])
 def test_a_named_file_in_another_encoding_is_reported(
     folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]

@@ -43,7 +43,10 @@ def test_what_is_lost_is_listed(folder: Path, capsys: pytest.CaptureFixture[str]
     assert main(["convert", "chat.json", "-o", "-"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("- name: system\n")
-    assert shown.err == "not carried over:\n  - settings beside the messages: `model`\n"
+    assert shown.err == (
+        "not carried over:\n  - settings beside the messages: `model`\n"
+        "  - message 2: `{{x}}` as an input; it stays text, as messages have no inputs\n"
+    )
 
 
 def test_a_template_becomes_a_prompt_object_in_a_new_file(folder: Path) -> None:
@@ -67,7 +70,7 @@ def test_the_standard_input_is_printed() -> None:
 
 
 def test_json_contains_the_outcome(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "chat.json").write_text(CHAT)
+    (folder / "chat.json").write_text(CHAT.replace("{{x}}", "x"))
 
     main(["convert", "chat.json", "--json"])
 

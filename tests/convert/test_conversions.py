@@ -60,7 +60,7 @@ def edges_are_kept(text: str) -> bool:
         st.tuples(st.sampled_from(["system", "user", "assistant"]), TEXTS | SPECIAL), min_size=1, max_size=3
     )
 )
-@example([("user", "{{{{ a }} {% raw %} {{ endraw }} {# b"), ("user", "")])
+@example([("user", "{{{{ a | b }} {% raw %} {{ endraw }} {# b"), ("user", "")])
 @example([("system", "  a\n\n   b: c\n# d\n"), ("user", "{")])
 @example([("user", "a\r\nb\rc\u2028d\u0085e\x07\x7f\u200d\ufeff")])
 @example([("user", "#}---#}")])
@@ -71,7 +71,7 @@ def test_chat_messages_come_back(chat: list[tuple[str, str]]) -> None:
     made = convert(source, "a.json", "chat", "parts")
 
     assert messages(made.text, {}) == chat
-    assert made.lost == ()
+    assert all("it stays text" in each for each in made.lost)
 
 
 def test_losses_in_chat_messages_are_reported() -> None:
@@ -215,6 +215,78 @@ def test_a_prompty_file_of_any_release_is_read(template: str) -> None:
     assert messages(made.text, {"n": 2}) == [("user", "b 2")]
     assert "n: {type: number, default: 2}" in made.text
     assert made.lost == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sum up:\n\n{{ document }}\n",
+        "{% if short %}\nBe short.\n{% endif %}\nIt's “{{ document }}”: {{ count + 1 }}\n\n",
+        "{% for each in items %}\n- {{ each.name }}: {{ each['text'] | upper }}\n{% endfor %}\nEnd",
+        "{% macro quoted(text) %}'{{ text }}'\n{% endmacro %}\n{{ quoted(document) }}!",
+        "{% set all %}{{ document }}, {{ count }}{% endset %}{{ all }} {{- all }}",
+        "{% raw %}{{ name }}{% endraw %} {# what comes in #}{{ document -}}  \n  x",
+        "{%- if short -%}\n  Be short.\n{%- endif -%}",
+        " \n{{- document | safe -}} \n",
+        "a: {{ count }} # {{ missing | default('it\\'s') }}",
+    ],
+)
+def test_a_text_with_jinja_becomes_one_message_that_renders_the_same(text: str) -> None:
+    made = convert(text, "a.jinja2", "jinja", "parts")
+
+    items = [{"name": "x: y", "text": "one\ntwo"}, {"name": "z", "text": "it's"}]
+    data = {"document": "It's\n- a: b\n", "count": 2, "short": True, "items": items}
+    # Prompt Poet strips white space at the beginning.
+    assert messages(made.text, data) == [("user", Environment().from_string(text).render(data).lstrip())]
+    assert errors(made.text) == []
+    assert made.lost == ()
+
+
+def test_a_field_in_chat_messages_stays_text_and_is_reported() -> None:
+    made = convert('[{"role": "user", "content": "Hi {{name}}"}]', "a.json", "chat", "parts")
+
+    assert messages(made.text, {}) == [("user", "Hi {{name}}")]
+    assert made.lost == ("message 1: `{{name}}` as an input; it stays text, as messages have no inputs",)
+
+
+def test_a_text_with_jinja_declares_its_inputs() -> None:
+    made = convert("{% for x in range(3) %}{{ b }}{{ a }}{% endfor %}", "a.j2", "jinja", "parts")
+
+    assert "input_keys:\n  b: {}\n  a: {}\n" in made.text
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        (
+            "{% include 'a.txt' %}",
+            "`include 'a.txt'`: the lines of the other file need the indentation of the part",
+        ),
+        (
+            "{% set all %}{{ a }}{% endset %}{{ all | upper }}",
+            "`all | upper`: its filter gets a text whose line breaks are escaped",
+        ),
+    ],
+)
+def test_what_a_text_with_jinja_loses_is_reported(text: str, lost: str) -> None:
+    assert convert(text, "b.j2", "jinja", "parts").lost == (lost,)
+
+
+def test_a_text_that_jinja_cannot_read_is_refused_at_its_line() -> None:
+    with pytest.raises(UserError) as caught:
+        convert("a\n{% if x %}", "a.j2", "jinja", "parts")
+
+    assert caught.value.place is not None
+    assert caught.value.place.line == 1
+
+
+def test_a_tag_at_the_end_of_a_message_trims_nothing_of_the_next_one() -> None:
+    made = convert("system:\nBe {{ tone -}}\nuser:\n{{- question }}\n", "a.prompty", "prompty", "parts")
+
+    assert messages(made.text, {"tone": "kind", "question": "Why?"}) == [
+        ("system", "Be kind"),
+        ("user", "Why?"),
+    ]
 
 
 def test_a_prompty_file_without_roles_is_one_message() -> None:
@@ -398,7 +470,11 @@ def test_there_is_no_way_between_some_forms() -> None:
         ("a.txt", "Hi {name}", "f-string"),
         ("a.txt", "Hi", "f-string"),
         ("-", "---\nname: x\n---\nsystem:\nb", "prompty"),
+        ("a.jinja2", "Hi {{ name }}", "jinja"),
+        ("a.j2", "Hi {{ name }}", "jinja"),
+        ("a.txt", "{% if a %}Hi{% endif %}", "jinja"),
         ("site.yml.j2", "- hosts: all\n", None),
+        ("site.yml.j2", "hosts: {{ all }}\n", None),
         ("-", "Hi", None),
     ],
 )

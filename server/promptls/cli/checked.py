@@ -181,6 +181,7 @@ class Checked:
 
     def why_unchecked(self, file: CheckedFile) -> str | None:
         """Return why a file named explicitly was not checked; None if it was checked, or not named."""
+        from promptls.convert.formats import guess
         from promptls.semantic.kind import Kind, top_keys
 
         if file.path not in self.named or file.kind is not Kind.OTHER or file.findings:
@@ -202,7 +203,9 @@ class Checked:
             return "not a prompt: its `instruction` is among keys of another program, without `input_keys`"
         if not self.snapshot.is_utf8(file.path):
             return "not read: the file is not UTF-8; save it as UTF-8"
-        return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
+        reason = "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
+        is_convertible = guess(file.text, file.path) in {"chat", "jinja", "prompty"}
+        return f"{reason}; `promptls convert` makes one of it" if is_convertible else reason
 
     def text(self, path: str) -> str | None:
         """Return the text of a file that a finding refers to, or None if it cannot be read."""

@@ -11,11 +11,14 @@ from string import Formatter
 from typing import Any, Final, Literal, NamedTuple
 
 import yaml
+from jinja2 import Environment, TemplateSyntaxError, meta
 
 from promptls.syntax.chunk import Chunk, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scanner import Tag
-from promptls.text.errors import UserError, parse_json
+from promptls.text.errors import FilePlace, UserError, parse_json
+
+JINJA: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 
 
 class MessagePiece(NamedTuple):
@@ -88,7 +91,12 @@ def _message(number: int, item: dict[str, Any], lost: list[str]) -> Message:
         lost.append(f"message {number}: {', '.join(f'`{key}`' for key in others)}")
     name = item.get("name")
     text = _text(number, item.get("content"), lost)
+    if (field := _JINJA_FIELD.search(text)) is not None:
+        lost.append(f"message {number}: `{field[0]}` as an input; it stays text, as messages have no inputs")
     return Message(role, (MessagePiece("text", text),), name if isinstance(name, str) else "")
+
+
+_JINJA_FIELD: Final = re.compile(r"\{\{ *[^\W\d][\w.]* *\}\}")
 
 
 def _text(number: int, content: Any, lost: list[str]) -> str:
@@ -134,6 +142,21 @@ def read_f_string(text: str) -> Conversation:
     inputs: dict[str, dict[str, str]] = {new: {} for new in renamed.values()}
     header = {"input_keys": inputs} if inputs else {}
     return Conversation((Message("user", pieces),), header, lost)
+
+
+def read_jinja(text: str, path: str) -> Conversation:
+    """Return the text with its Jinja as one message of the user; raises UserError if Jinja cannot read it."""
+    try:
+        inputs = meta.find_undeclared_variables(JINJA.parse(text)) - {*RESERVED, *JINJA.globals}
+    except TemplateSyntaxError as error:
+        place = FilePlace(path, error.lineno - 1)
+        raise UserError(f"Jinja cannot read the text: {error.message}", place) from error
+    lost: list[str] = []
+    # The line break at the end of the file is not part of the message.
+    message = _jinja_message("user", text.replace("\r\n", "\n").removesuffix("\n"), lost)
+    names = dict.fromkeys(word for word in re.findall(r"\w+", text) if word in inputs)
+    header: dict[str, Any] = {"input_keys": {name: {} for name in names}} if names else {}
+    return Conversation((message,), header, tuple(dict.fromkeys(lost)))
 
 
 _JSON: Final = re.compile(r'\{(?=\s*(?:["\[}]|$))')
@@ -312,14 +335,14 @@ def _messages(body: str, lost: list[str]) -> Iterator[Message]:
     markers = list(_ROLE.finditer(body))
     before = body[: markers[0].start()] if markers else body
     if before.strip():
-        yield _prompty_message("system", before, lost)
+        yield _jinja_message("system", before.strip(), lost)
     ends = [*(marker.start() for marker in markers[1:]), len(body)]
     for marker, end in zip(markers, ends, strict=False):
-        yield _prompty_message(marker["role"].lower(), body[marker.end() : end], lost)
+        yield _jinja_message(marker["role"].lower(), body[marker.end() : end].strip(), lost)
 
 
-def _prompty_message(role: str, text: str, lost: list[str]) -> Message:
-    (chunk,) = cut(text.strip(), at_items=False)
+def _jinja_message(role: str, text: str, lost: list[str]) -> Message:
+    (chunk,) = cut(text, at_items=False)
     if any(tag.unclosed for tag in chunk.tags):
         raise UserError(f"a tag in the {role} message is never closed", remedy="close it, and convert again")
     if chunk_blocks(chunk).loose:
@@ -327,12 +350,26 @@ def _prompty_message(role: str, text: str, lost: list[str]) -> Message:
             f"a Jinja block begins in one message and ends in another, at the {role} message",
             remedy="let each message close its own blocks, and convert again",
         )
-    return Message(role, tuple(jinja_pieces(chunk, lost)))
+    return Message(role, _without_outer_trims([*_jinja_pieces(chunk, lost)]))
 
 
-def jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[MessagePiece]:
+def _without_outer_trims(pieces: list[MessagePiece]) -> tuple[MessagePiece, ...]:
+    """Return the pieces without dashes at both ends, where a tag would trim the YAML around the message."""
+    for end, dash in ((0, r"(?<=\A\{[%{#])-"), (-1, r"-(?=[%}#]\}\Z)")):
+        while len(pieces) > 1 and pieces[end].kind == "text" and not pieces[end].text.strip():
+            if not re.search(dash, pieces[end + 1 if end == 0 else end - 1].text):
+                break
+            del pieces[end]
+        if pieces and pieces[end].kind == "tag":
+            pieces[end] = MessagePiece("tag", re.sub(dash, "", pieces[end].text))
+    return tuple(pieces)
+
+
+def _jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[MessagePiece]:
     """Yield the pieces of a Jinja text: tags are unchanged, and printed values are escaped for YAML."""
     position = 0
+    begins = [_CAPTURED.match(_inside(tag)) for tag in chunk.tags if tag.kind == "statement"]
+    captured = _CAPTURED_NAMES | {match[1] for match in begins if match is not None}
     for tag in chunk.tags:
         if position < tag.span.start:
             yield MessagePiece("text", chunk.text[position : tag.span.start])
@@ -342,15 +379,38 @@ def jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[MessagePiece]:
         if tag.kind == "raw":
             yield MessagePiece("text", chunk.slice(tag.body))
         else:
-            yield _tag_piece(tag)
+            yield _tag_piece(tag, captured, lost)
     if position < len(chunk.text):
         yield MessagePiece("text", chunk.text[position:])
 
 
-def _tag_piece(tag: Tag) -> MessagePiece:
+_PATH: Final = re.compile(r"[\w.]+")
+_SAFE: Final = re.compile(r"(?:\s*\|\s*safe)+$")
+"""A filter without effect on a text that is no HTML, after which quotes are escaped for HTML."""
+
+
+def _inside(tag: Tag) -> str:
+    return tag.text[tag.inner_start : tag.inner_end].strip()
+
+
+_OTHER_FILE: Final = re.compile(r"(?:include|import|from|extends)\b.*")
+_CAPTURED: Final = re.compile(r"(?:macro|set)\s+(\w+)\s*(?:\(|$)")
+"""The beginning of a macro, or of a variable whose value is a block: their text contains escaped values."""
+_CAPTURED_NAMES: Final = frozenset({"caller", "super", "self"})
+
+
+def _tag_piece(tag: Tag, captured: frozenset[str], lost: list[str]) -> MessagePiece:
+    inside = _SAFE.sub("", _inside(tag))
+    name = re.match(r"\w+", inside)
+    if tag.kind == "statement" and _OTHER_FILE.match(inside):
+        lost.append(f"`{inside}`: the lines of the other file need the indentation of the part")
     if tag.kind != "output":
         return MessagePiece("tag", tag.text)
-    inside = tag.text[tag.inner_start : tag.inner_end].strip()
+    if name is not None and name[0] in captured:
+        if "|" in inside:
+            lost.append(f"`{inside}`: its filter gets a text whose line breaks are escaped")
+        return MessagePiece("tag", tag.text)
     before = "-" if tag.trims_before else ""
     after = "-" if tag.trims_after else ""
-    return MessagePiece("tag", f"{{{{{before} escape_special_characters(({inside}) | string) {after}}}}}")
+    value = inside if _PATH.fullmatch(inside) else f"({inside})"
+    return MessagePiece("tag", f"{{{{{before} escape_special_characters({value} | string) {after}}}}}")

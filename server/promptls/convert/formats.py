@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import yaml
 
-from promptls.convert.conversation import Conversation, Converted, read_chat_json, read_f_string, read_prompty
+from promptls.convert.conversation import (
+    Conversation,
+    Converted,
+    read_chat_json,
+    read_f_string,
+    read_jinja,
+    read_prompty,
+)
 from promptls.syntax.chunk import cut
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.positions import Span
+from promptls.workspace.disk import ENDINGS
 
 if TYPE_CHECKING:
     from promptls.convert.python_interpreter import Files
 
-Source = Literal["chat", "opencompass", "f-string", "prompty", "ragas", "object", "parts"]
+Source = Literal["chat", "opencompass", "f-string", "jinja", "prompty", "ragas", "object", "parts"]
 Target = Literal["parts", "object", "evaluation", "pydantic-prompt", "simple-prompt", "metric"]
 SOURCES: Final[tuple[str, ...]] = get_args(Source)
 TARGETS: Final[tuple[str, ...]] = get_args(Target)
@@ -128,6 +136,8 @@ def _read(text: str, path: str, source: str) -> Conversation:
         return read_chat_json(text)
     if source == "f-string":
         return read_f_string(text)
+    if source == "jinja":
+        return read_jinja(text, path)
     if source == "prompty":
         return read_prompty(text)
     if source == "parts":
@@ -199,7 +209,7 @@ def guess(text: str, path: str) -> str | None:
         return "prompty"
     if name.endswith(".py"):
         return "opencompass"
-    if name.endswith((".j2", ".yml", ".yaml")):
+    if name.endswith((*ENDINGS, ".yml", ".yaml")):
         return _own_form(text)
     start = text.lstrip("\ufeff \t\r\n")
     if start[:1] == "{" and (form := _form_of_json(start)) is not None:
@@ -210,7 +220,10 @@ def guess(text: str, path: str) -> str | None:
         return "prompty"
     if "{" in text and not _TAG.search(text):
         return "f-string"
-    return _own_form(text) or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
+    own = _own_form(text)
+    if own is None and _TAG.search(text):
+        return "jinja"
+    return own or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
 
 
 def _form_of_json(text: str) -> str | None:

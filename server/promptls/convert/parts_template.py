@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import yaml
-from jinja2 import Environment
 
-from promptls.convert.conversation import Conversation, Converted, Message, MessagePiece
+from promptls.convert.conversation import JINJA, Conversation, Converted, Message, MessagePiece
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.prompt_parts import ItemError, PromptPart, build_parts
@@ -220,7 +219,6 @@ def _names(messages: tuple[Message, ...]) -> Iterator[str]:
 
 
 _PLAIN_FILTERS: Final = frozenset({"string", "trim", "indent"})
-_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _MARK: Final = re.compile("(\ue000\\d+\ue001)")
 
 
@@ -231,7 +229,7 @@ def read_parts(template: Template, path: str) -> Conversation:
         place = FilePlace(path, *template.source.line_column(problem.span.start))
         raise UserError(problem.message, place, "fix it and convert again")
     marks: dict[str, MessagePiece] = {}
-    rendered = _ENVIRONMENT.from_string("".join(_mark(template, path, marks))).render()
+    rendered = JINJA.from_string("".join(_mark(template, path, marks))).render()
     try:
         parts = build_parts(document.load(rendered), {})
     except PromptPoetError as error:

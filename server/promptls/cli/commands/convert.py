@@ -22,6 +22,7 @@ input formats (--from; detected by default):
   chat         chat messages in JSON, in the format of the OpenAI API
   opencompass  an evaluation prompt with `infer_cfg`, in YAML, JSON or Python
   f-string     text with {name} fields
+  jinja        text with Jinja
   prompty      a .prompty file
   ragas        a JSON file with a prompt or a metric, saved by Ragas 0.2 or later
   object       a prompt object with `instruction`
@@ -36,6 +37,7 @@ output formats (--to):
 
 examples:
   promptls convert messages.json                   writes messages.yml.j2
+  promptls convert summarize.jinja2                writes summarize.yml.j2
   promptls convert ask.prompty --to parts -o prompts/ask.yml.j2
   promptls convert prompt.txt --from f-string -o - | less
   promptls convert triage.yml.j2 --to object       writes triage_object.yml.j2
