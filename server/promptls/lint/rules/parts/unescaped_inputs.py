@@ -219,13 +219,14 @@ _ONE_LINE_FORMATS: Final = frozenset(
 )
 _ONE_LINE_NAMES: Final = frozenset(
     (
-        *("age", "amount", "author", "category", "city", "color", "count", "country", "currency"),
-        *("date", "datetime", "day", "delimiter", "email", "filename", "firstname", "gender", "hour"),
-        *("id", "index", "label", "lang", "language", "lastname", "locale", "month", "name", "num"),
-        *("number", "path", "percent", "percentage", "phone", "place", "prefix", "price", "role"),
-        *("score", "separator", "size", "status", "suffix", "tag", "time", "timestamp", "timezone"),
-        *("title", "today", "token", "topic", "total", "type", "uri", "url", "username", "uuid"),
-        *("version", "weekday", "year"),
+        *("age", "amount", "author", "branch", "category", "city", "color", "count", "country", "currency"),
+        *("date", "datetime", "day", "delimiter", "dir", "directory", "email", "filename", "firstname"),
+        *("folder", "gender", "host", "hostname", "hour", "id", "index", "key", "label", "lang"),
+        *("language", "lastname", "locale", "marker", "month", "name", "namespace", "num", "number"),
+        *("path", "pct", "percent", "percentage", "phone", "place", "port", "prefix", "price", "repo"),
+        *("role", "score", "separator", "size", "slug", "status", "suffix", "tag", "time", "timestamp"),
+        *("timezone", "title", "today", "token", "topic", "total", "type", "uri", "url", "username"),
+        *("uuid", "version", "weekday", "year"),
     )
 )
 """The last words of the names of values that have one line."""
