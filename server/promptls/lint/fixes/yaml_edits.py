@@ -475,7 +475,7 @@ def _quoted_value(line: str, start: int, kind: ProblemKind) -> Fix | None:
     if value is None or kind not in {"unquoted-value", "text-behind-value"} or not re.search(r"\w", value[1]):
         return None
     text = value[1]
-    if kind == "unquoted-value" and text[0] in "'\"|>[{":
+    if kind == "unquoted-value" and text[0] in "'\"|>[{" and not text.startswith("{{"):
         return None
     if kind == "text-behind-value" and text[0] == text[-1] != "[":
         text = text[1:-1]

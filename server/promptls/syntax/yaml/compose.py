@@ -474,6 +474,9 @@ def _is_unsure(chunk: Chunk, projection: Projection, error: YamlError) -> bool:
         if tag.kind != "output" or not origin <= tag.span.start <= end:
             continue
         before = chunk.text[origin : tag.span.start].strip()
+        is_key = end == tag.span.end and before.endswith(":") and not {'"', "'"} & set(tag.text)
+        if is_key and chunk.text.startswith(": ", end):
+            continue  # no value is text in front of a colon
         if before in {"", "-"} or before.endswith((":", "- ")):
             return True
     return False

@@ -5,8 +5,8 @@ Reports
 - an `elif` with the condition of an earlier branch, alone or with `and`, or with one of its alternatives; a hint if the condition calls a function;
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
-- a text behind `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
-- a comparison of two constants, and a list in quotes behind `in`;
+- a text beside `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
+- a comparison of two constants, a list in quotes behind `in`, and as a hint, a comparison with a list of texts;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
 - a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
@@ -199,13 +199,12 @@ def _same(block: FileBlock, text: str) -> Iterator[Finding]:
     if block.keyword != "if" or not block.is_closed:
         return
     bodies = [text[tag.end : after.start].strip() for tag, after in pairwise(block.tags)]
-    branches = [(body, _NAME.sub("", body)) for body in bodies]
-    for (before, body), keyword in zip(pairwise(branches), block.keywords[1:], strict=False):
-        if body[1] != before[1] or not body[1]:
-            continue
-        if text[keyword.start : keyword.end] == "elif" and len(body[1]) >= _MIN_COPIED:
+    for (before, body), keyword in zip(pairwise(bodies), block.keywords[1:], strict=False):
+        word = text[keyword.start : keyword.end]
+        ends_alike = len(body) >= _MIN_COPIED and before.endswith(body[-_MIN_COPIED:])
+        if word == "elif" and ends_alike and _NAME.sub("", before) == _NAME.sub("", body):
             yield Finding(keyword, "this branch prints the same as the one before it", severity="hint")
-        elif text[keyword.start : keyword.end] == "else" and len({*bodies}) == 1:
+        elif word == "else" and body and len({*bodies}) == 1:
             yield Finding(keyword, "all branches print the same, so that the condition has no effect")
 
 
@@ -277,8 +276,9 @@ def _joined(chunk: Chunk, start: int, node: Operation, *, is_condition: bool) ->
     """Yield what is wrong with the last operand of `and` or `or`, beside those before it."""
     operator, last = node.operators[0], node.operands[-1]
     before = [each for operand in node.operands[:-1] for each in _operands(operand, operator)]
-    if is_condition and isinstance(last, Constant) and isinstance(last.value, str) and last.value:
-        yield from _always_true(chunk, start, node.operands[-2], last)
+    for beside, text in ((node.operands[-2], last), (node.operands[1], node.operands[0])):
+        if is_condition and isinstance(text, Constant) and isinstance(text.value, str) and text.value:
+            yield from _always_true(chunk, start, beside, text)
     if _written(chunk, start, last) in {_written(chunk, start, each) for each in before}:
         yield Finding(last.span.shifted(start), f"this `{operator}` already has this operand")
     sign, when, meant = _OPPOSED[operator]
@@ -294,6 +294,11 @@ def _of_comparison(chunk: Chunk, start: int, node: Operation) -> Iterator[Findin
     if node.operators[0] in _COMPARISONS and all(isinstance(each, Constant) for each in node.operands):
         message = "this compares two constants; a test of a filter and its value are two arguments"
         yield Finding(node.span.shifted(start), message)
+    elif node.operators == ("==",) and isinstance(node.operands[1], Collection) and node.operands[1].items:
+        if all(isinstance(each, Constant) and isinstance(each.value, str) for each in node.operands[1].items):
+            sign = Span(node.operands[0].span.end, node.operands[1].span.start).shifted(start)
+            fix = Fix.change_to(sign, " in ")
+            yield Finding(sign, "no text equals a list; did you mean `in`?", (fix,), severity="hint")
     elif node.operators[0] in {"in", "not in"}:
         options = node.operands[1]
         if isinstance(options, Collection) and options.kind != "dict":
@@ -329,7 +334,7 @@ def _late_default(node: Filter, start: int) -> Iterator[Finding]:
 
 
 def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression) -> Iterator[Finding]:
-    """Yield the finding for a text behind a comparison, to which it is not compared."""
+    """Yield the finding for a text beside a comparison, to which it is not compared."""
     while isinstance(before, Operation) and before.operators[0] in {"and", "or"}:
         before = before.operands[-1]
     if isinstance(before, Operation) and before.operators in {("==",), ("!=",)}:

@@ -163,9 +163,9 @@ def _set_texts(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 
 def _in_set_texts(file: File) -> Iterator[Finding]:
     """Yield the variables in double braces inside of texts that the file sets."""
-    known = file.template.names.read_names | file.template.names.all_bound_names
+    names = file.template.names
     for located, (name, span) in items_in(file.chunks, _set_texts):
-        if _root(name) in known:
+        if _root(name) in names.read_names or _root(name) in names.all_bound_names:
             message = (
                 f"inside of a tag, this is text, and not the value of `{name}`; `~` joins texts and values"
             )

@@ -35,11 +35,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from types import GeneratorType
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.blocks import block_tags
@@ -292,38 +292,34 @@ def unread_iterator(file: File) -> Iterator[Finding]:
     for located, use in items_in(file.chunks, _uses):
         place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
         span = place.shifted(use.start + located.start)
-        is_iterator = types.type_of(use.node) is GeneratorType
-        certainty = "certain" if is_iterator else _is_list(file, use)
-        if span in seen or certainty == "impossible":
+        is_certain = types.type_of(use.node) is GeneratorType or _is_reversed_list(file, use.node)
+        # Few prompts print a text backwards: what nothing tells about is likely to be a list.
+        if span in seen or not (is_certain or (is_certain is None and use.is_printed)):
             continue
         seen.add(span)
         what = f"`{use.node.name}` returns" if isinstance(use.node, Filter) else "this is"
         is_reverse = isinstance(use.node, Filter) and use.node.name == "reverse"
         effect = _PRINTED_REVERSE if is_reverse and use.effect == _PRINTED else use.effect
         fixes = tuple(_fixes(located.chunk, use))
-        message = f"{what} an iterator, {effect}"
-        if certainty == "certain":
-            finding = Finding(place.shifted(use.start), message, fixes)
-        else:
-            finding = Finding(place.shifted(use.start), f"for a list, {message}", fixes, severity="hint")
+        message = f"{'' if is_certain else 'for a list, '}{what} an iterator, {effect}"
+        severity: Severity | None = None if is_certain else "hint"
+        finding = Finding(place.shifted(use.start), message, fixes, severity=severity)
         yield finding.shifted(located.start)
     yield from _read_again(file, types)
 
 
-def _is_list(file: File, use: _Use) -> Literal["certain", "likely", "impossible"]:
+def _is_reversed_list(file: File, node: Expression) -> bool | None:
     """Return whether a filter reverses an input that is a list, by its declaration or all samples.
 
-    If nothing tells what it is, a printed one is likely to be: few prompts print a text backwards.
+    None if nothing tells.
     """
-    target = use.node.target if isinstance(use.node, Filter) and use.node.name == "reverse" else None
-    names, declarations = file.template.names, file.template.declarations
+    target = node.target if isinstance(node, Filter) and node.name == "reverse" else None
+    names = file.template.names
     if not isinstance(target, Name) or target.name in names.all_bound_names:
-        return "impossible"
-    declared = {key.name: key.schema for key in declarations.inputs or ()}
-    schema = declared.get(target.name) or sampled_schemas(file).get(target.name)
-    if schema:
-        return "certain" if schema.get("type") == "array" else "impossible"
-    return "likely" if use.is_printed and declarations.inputs is None else "impossible"
+        return False
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    schema = declared.get(target.name) or sampled_schemas(file).get(target.name, {})
+    return bool(schema.get("type") == "array") if schema or declared else None
 
 
 def _read_again(file: File, types: LiteralTypes) -> Iterator[Finding]:
