@@ -126,11 +126,11 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
         _print_partial(run, thresholds)
     if run.failed:
         print(paint(f"{plural(run.failed, 'row')} of {run.rows} failed", "red"))
-        print_error_rows(run)
+        _print_rows(run, "error", run.failed)
         print(paint(f"ask them again: promptls run --retry-errors {run.name}", "dim"))
     if run.invalid:
         print(paint(f"{plural(run.invalid, 'answer')} without the format that the prompt requires", "yellow"))
-        _print_problems(run)
+        _print_rows(run, "problem", run.invalid)
     _print_incomplete(run)
     _print_unscored(run)
     if run.rows <= SHOWN_ANSWERS:
@@ -192,15 +192,6 @@ def print_matrix(runs: list[RunSummary]) -> None:
             )
     print()
     print(table(columns, rows))
-
-
-def print_error_rows(run: RunSummary) -> None:
-    """Print the first rows that have an error."""
-    _print_rows(run, "error", run.failed)
-
-
-def _print_problems(run: RunSummary) -> None:
-    _print_rows(run, "problem", run.invalid)
 
 
 def _print_incomplete(run: RunSummary) -> None:

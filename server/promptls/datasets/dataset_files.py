@@ -139,22 +139,41 @@ def known_columns(path: Path) -> KnownColumns:
         return KnownColumns((), failure)
 
 
+@cached_by_file(64)
 def known_failure(path: Path) -> UserError | None:
     """Return the error that reading all rows raises, if any; None for files above `MAX_BYTES_FOR_ROWS`."""
-    return _failure(path) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
+    try:
+        for _ in open_dataset(path).rows() if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else ():
+            pass
+    except UserError as failure:
+        return failure
+    return None
 
 
+@cached_by_file(16)
 def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
     """Return the first row for each combination of values of these columns, compared as stripped text.
 
     Empty for files above `MAX_BYTES` and for files that cannot be read completely.
     """
-    return _rows(path, columns) if _is_read_whole(path) else {}
+    found: dict[tuple[str, ...], RowPlace] = {}
+    try:
+        for row in open_dataset(path).rows() if _is_read_whole(path) else ():
+            if all(column in row.values for column in columns):
+                key = tuple(as_text(row.values[column]) for column in columns)
+                found.setdefault(key, RowPlace(row.number, row.line))
+    except UserError:
+        return {}
+    return found
 
 
+@cached_by_file(16)
 def row_lines(path: Path) -> Mapping[int, int]:
     """Return the line (from 0) on which each row begins, by row number (from 1); see `rows_by_values`."""
-    return _lines(path) if _is_read_whole(path) else {}
+    try:
+        return {row.number: row.line for row in open_dataset(path).rows()} if _is_read_whole(path) else {}
+    except UserError:
+        return {}
 
 
 def as_text(value: Any) -> str:
@@ -173,38 +192,11 @@ def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:
     return stamp is not None and stamp.size <= limit
 
 
-@cached_by_file(64)
-def _failure(path: Path) -> UserError | None:
-    try:
-        for _ in open_dataset(path).rows():
-            pass
-    except UserError as failure:
-        return failure
-    return None
-
-
 @cached_by_file(16)
-def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
-    found: dict[tuple[str, ...], RowPlace] = {}
-    try:
-        for row in open_dataset(path).rows():
-            if all(column in row.values for column in columns):
-                key = tuple(as_text(row.values[column]) for column in columns)
-                found.setdefault(key, RowPlace(row.number, row.line))
-    except UserError:
-        return {}
-    return found
-
-
 def row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
     """Return the first row without a value in a column that has one under a similar name, and this name."""
-    return _row_with_typo(path, column) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
-
-
-@cached_by_file(16)
-def _row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
     try:
-        for row in open_dataset(path).rows():
+        for row in open_dataset(path).rows() if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else ():
             if row.values.get(column) is None:
                 names = (name for name, value in row.values.items() if value is not None)
                 similar = next((name for name in names if is_typo(name, column)), None)
@@ -215,17 +207,14 @@ def _row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
     return None
 
 
+@cached_by_file(16)
 def short_row(path: Path) -> tuple[RowPlace, str] | None:
     """Return the first row of a CSV file that lacks cells at its end, and the first column that it lacks.
 
     None if more than a few rows do: some programs leave out empty cells at the end of a row.
     """
-    is_csv = path.suffix.lower() == ".csv"
-    return _short_row(path) if is_csv and _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
-
-
-@cached_by_file(16)
-def _short_row(path: Path) -> tuple[RowPlace, str] | None:
+    if path.suffix.lower() != ".csv" or not _is_read_whole(path, MAX_BYTES_FOR_ROWS):
+        return None
     try:
         columns = csv_file.read_columns(path)
         rows = list(csv_file.lengths_of_rows(path))[1:]
@@ -236,11 +225,3 @@ def _short_row(path: Path) -> tuple[RowPlace, str] | None:
         return None
     line, length = rows[short[0]]
     return RowPlace(short[0] + 1, line), columns[length]
-
-
-@cached_by_file(16)
-def _lines(path: Path) -> Mapping[int, int]:
-    try:
-        return {row.number: row.line for row in open_dataset(path).rows()}
-    except UserError:
-        return {}

@@ -11,9 +11,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import ROLES
 from promptls.ide.completion.items import SETTING, CompletionItem, CompletionList, made
-from promptls.ide.completion.yaml_values import file_paths
+from promptls.ide.completion.yaml_values import available_models, file_paths, options_of, python_metrics
 from promptls.ide.hover.markdown import Hover, code
-from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.lint.registry import RULES
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
@@ -21,7 +20,6 @@ from promptls.text.escape import markdown_text
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.tokens import ENCODING_NAMES
-from promptls.workspace.python_functions import functions_in
 from promptls.workspace.settings import (
     LONG_QUOTES,
     TABLE_HEADER,
@@ -157,7 +155,6 @@ def describe_type(schema: Schema) -> str:
 
 _FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
 """The file name extensions for settings that are paths."""
-_MAX_PYTHON_FILES: Final = 50
 _TABLE: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _OPTION: Final = 3
 """The length of the path of a metric's option: `metrics`, its name, and the option's."""
@@ -189,7 +186,7 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     elif last == "use" or (last == "metrics" and len(keys) > 1):
         yield from _metrics(snapshot, path, with_named=last == "metrics")
     elif last in {"default_model", "models", "judge"} or is_name(keys):
-        yield from _models(snapshot, path)
+        yield from available_models(snapshot, path)
     elif last == "model" and value_beside(text, keys, "provider") == "local":
         from promptls.models.weights import LOCAL_MODELS
 
@@ -202,9 +199,7 @@ def metric_options(path: str, text: str, keys: Keys) -> Mapping[str, str]:
     Each with a short description.
     """
     use = value_beside(text, (*keys, ""), "use")
-    taken = taken_by(use, Path(path).parent) if use else None
-    needed = dict.fromkeys(taken.required if taken else (), "needed")
-    return {**needed, **dict.fromkeys(taken.optional if taken else (), "option")}
+    return options_of(use, path) if use else {}
 
 
 def value_beside(text: str, keys: Keys, name: str) -> str:
@@ -235,26 +230,8 @@ def _metrics(snapshot: Snapshot, path: str, *, with_named: bool) -> Iterator[tup
     if with_named:
         for name, metric in snapshot.project(path).settings.metrics.items():
             yield name, f"{metric.use}, with options"
-    folder = Path(path).parent
-    for index, item in enumerate(file_paths(str(folder), (".py",))):
-        if index >= _MAX_PYTHON_FILES:
-            break
-        for function in functions_in(str(folder / item.label)) or ():
-            if any(name.endswith("_metric") for name in function.decorators):
-                yield f"{item.label}:{function.name}", "metric"
+    yield from ((name, "metric") for name in python_metrics(Path(path).parent))
     yield from ((name, "built-in metric") for name in BUILTIN_METRICS)
-
-
-def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
-    from promptls.models.weights import LOCAL_MODELS
-
-    for name, model in snapshot.project(path).settings.models.items():
-        yield name, f"{model.provider}: {model.model}"
-    for name in LOCAL_MODELS:
-        yield f"local:{name}", "on this machine"
-    for name in snapshot.editor_models:
-        yield f"vscode:{name}", "of the editor"
-    yield "echo", "for tests"
 
 
 def _key_names() -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, get_args
 
@@ -23,6 +24,7 @@ from promptls.text.escape import markdown_prose
 from promptls.tokens import ENCODING_NAMES
 from promptls.workspace.disk import SKIPPED_FOLDERS, has_prompt_name
 from promptls.workspace.python_functions import functions_in
+from promptls.workspace.snapshot import Snapshot
 
 _MAX_VISITED: Final = 4000
 _DATA: Final = frozenset(
@@ -100,26 +102,31 @@ def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
                     return
 
 
-_MAX_PYTHON_FILES: Final = 20
+_MAX_PYTHON_FILES: Final = 50
+
+
+def available_models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the models that need no further settings, each with a short description."""
+    from promptls.models.weights import LOCAL_MODELS
+
+    for name, model in snapshot.project(path).settings.models.items():
+        yield name, f"{model.provider}: {model.model}"
+    for name in LOCAL_MODELS:
+        yield f"local:{name}", "on this machine"
+    for name in snapshot.editor_models:
+        yield f"vscode:{name}", "of the editor"
+    yield "echo", "for tests"
 
 
 def model_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the models available to experiments and metrics."""
     from promptls.models.model_names import PROVIDERS
-    from promptls.models.weights import LOCAL_MODELS
 
-    settings = request.snapshot.project(request.path).settings
-    for name, model in settings.models.items():
-        yield CompletionItem(name, "constant", 10, detail=f"{model.provider}: {model.model}")
-    for name in LOCAL_MODELS:
-        yield CompletionItem(f"local:{name}", "constant", 20, detail="on this machine")
-    for name in request.snapshot.editor_models:
-        yield CompletionItem(f"vscode:{name}", "constant", 25, detail="of the editor")
-    for index, provider in enumerate(PROVIDERS):
-        if provider == "echo":
-            yield CompletionItem("echo", "constant", 40, detail="for tests")
-        elif provider != "local":
-            yield CompletionItem(f"{provider}:", "constant", 30 + index, detail="provider")
+    ranks = {"local": 20, "vscode": 25, "echo": 40}
+    for name, detail in available_models(request.snapshot, request.path):
+        yield CompletionItem(name, "constant", ranks.get(name.partition(":")[0], 10), detail=detail)
+    for index, provider in enumerate(name for name in PROVIDERS if name not in {"echo", "local"}):
+        yield CompletionItem(f"{provider}:", "constant", 30 + index, detail="provider")
 
 
 def metric_items(request: Request) -> Iterator[CompletionItem]:
@@ -138,23 +145,30 @@ def named_metrics(request: Request) -> dict[str, NamedMetric]:
 def metric_options(request: Request, name: str) -> Mapping[str, str]:
     """Return the options of the metric with this name, each with a description of its default."""
     metric = named_metrics(request).get(name)
-    taken = taken_by(metric.use, Path(request.path).parent) if metric is not None else None
-    needed = dict.fromkeys(taken.required, "needed") if taken else {}
+    return options_of(metric.use, request.path) if metric is not None else {}
+
+
+def options_of(use: str, path: str) -> dict[str, str]:
+    """Return the options of what a metric in the file at `path` uses, each with whether it is needed."""
+    taken = taken_by(use, Path(path).parent)
+    needed = dict.fromkeys(taken.required if taken else (), "needed")
     return {**needed, **dict.fromkeys(taken.optional if taken else (), "option")}
+
+
+def python_metrics(folder: Path) -> Iterator[str]:
+    """Yield the metrics in the Python files of a folder, as `file.py:function`."""
+    for item in islice(file_paths(str(folder), (".py",)), _MAX_PYTHON_FILES):
+        for function in functions_in(str(folder / item.label)) or ():
+            if any(name.endswith("_metric") for name in function.decorators):
+                yield f"{item.label}:{function.name}"
 
 
 def used_metric_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the metrics that a metric with options may use: Python functions and built-in metrics."""
     from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
-    folder = Path(request.path).parent
-    for index, item in enumerate(file_paths(str(folder), (".py",))):
-        if index >= _MAX_PYTHON_FILES:
-            break
-        functions = functions_in(str(folder / item.label)) or ()
-        metrics = [each for each in functions if any(name.endswith("_metric") for name in each.decorators)]
-        for function in metrics:
-            yield CompletionItem(f"{item.label}:{function.name}", "function", 10, detail="metric")
+    for name in python_metrics(Path(request.path).parent):
+        yield CompletionItem(name, "function", 10, detail="metric")
     for name in BUILTIN_METRICS:
         yield CompletionItem(name, "function", 20, detail="ready")
 

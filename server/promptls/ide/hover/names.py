@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from pathlib import Path as FilePath
 from typing import Any, Final
 
 from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
@@ -17,7 +16,6 @@ from promptls.ide.symbols.symbol import Occurrence
 from promptls.ide.symbols.variable_symbols import key_symbol_at
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.flow.paths import Path as AccessPath
-from promptls.semantic.flow.paths import Path as ValuePath
 from promptls.semantic.flow.paths import Step, is_no_input, parameter_of, without_views
 from promptls.semantic.flow.read_keys import access_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
@@ -60,26 +58,29 @@ def key_texts(
     shape = shape_under(needed_shapes(snapshot, path), access_path)
     kind = schema.get("type")
     usage = f", {markdown_text(kind)}" if isinstance(kind, str) else _used_as(shape)
-    declared = f", declared in {code(FilePath(where).name)}" if schema else ""
+    declared = f", declared in {code(Path(where).name)}" if schema else ""
     name = str(access_path[-1].key) if isinstance(access_path[-1].key, str) else "element"
     yield f"{code(name)}: part of the input {code(str(access_path[0].key))}{usage}{declared}"
+    yield from _schema_texts(schema)
+    value = value_at(data, access_path)
+    if value is not None:
+        yield f"in {origin}: {code(shown_value(value))}"
+
+
+def _schema_texts(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("description"):
         yield markdown_prose(str(schema["description"]))
     if isinstance(schema.get("enum"), list):
         yield f"one of {', '.join(code(shown_value(value)) for value in schema['enum'])}"
     if "default" in schema:
         yield f"default: {code(shown_value(schema['default']))}"
-    value = value_at(data, access_path)
-    if value is not None:
-        yield f"in {origin}: {code(shown_value(value))}"
 
 
 def _used_as(shape: Shape | None) -> str:
-    return (
-        f", used as {markdown_prose(shape.description)}"
-        if shape is not None and shape.kind not in {"unknown", "any"}
-        else ""
-    )
+    """Return a description of how a value is used, as the end of a sentence; empty if it is unknown."""
+    if shape is None or shape.kind in {"unknown", "any"}:
+        return ""
+    return f", used as {markdown_prose(shape.description)}"
 
 
 def hover_key(
@@ -306,19 +307,14 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, latest: FileRendering
         template = snapshot.template(path)
         lists = template is not None and template.declarations.inputs is not None
         unlisted = ", not in `input_keys`" if lists else ""
-        yield f"{code(name)}: input{_variable_used_as(_input_shape(snapshot, path, name))}{unlisted}"
+        yield f"{code(name)}: input{_variable_used_as(needed_shapes(snapshot, path).get(name))}{unlisted}"
     else:
         where, key = declared
         kind = key.schema.get("type")
-        used = "" if kind in _PLAIN_TYPES else _variable_used_as(_input_shape(snapshot, where, name))
+        used = "" if kind in _PLAIN_TYPES else _variable_used_as(needed_shapes(snapshot, where).get(name))
         usage = f", {markdown_text(str(kind))}" if kind else ""
         yield f"{code(name)}: input{usage}, declared in {code(Path(where).name)}{used}"
-        if description := key.schema.get("description"):
-            yield markdown_prose(str(description))
-        if "enum" in key.schema:
-            yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
-        if "default" in key.schema:
-            yield f"default: {code(shown_value(key.schema['default']))}"
+        yield from _schema_texts(key.schema)
     if latest is not None and name in latest.sample.data:
         value = shown_value(latest.sample.data[name])
         yield f"in {sample_text(latest.sample)}: {code(value)}"
@@ -338,12 +334,7 @@ def _called_texts(
         yield described_text(described)
 
 
-def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
-    """Return the shape of an input, inferred from its uses in the file at `path` and its includes."""
-    return needed_shapes(snapshot, path).get(name)
-
-
-def _referenced_path(template: Template, name: str, span: Span, binding: Binding) -> ValuePath:
+def _referenced_path(template: Template, name: str, span: Span, binding: Binding) -> AccessPath:
     """Return the access path that a loop variable or other variable refers to.
 
     Empty if it is not a part of an input.
@@ -360,7 +351,7 @@ def _referenced_path(template: Template, name: str, span: Span, binding: Binding
     return access_path if without_views(access_path) == access_path else ()
 
 
-def _local_shape(snapshot: Snapshot, path: str, template: Template, access_path: ValuePath) -> Shape | None:
+def _local_shape(snapshot: Snapshot, path: str, template: Template, access_path: AccessPath) -> Shape | None:
     """Return the shape of a local variable's value; None if it is unknown."""
     if not access_path:
         return None
@@ -369,7 +360,7 @@ def _local_shape(snapshot: Snapshot, path: str, template: Template, access_path:
 
 
 def _local_values(
-    snapshot: Snapshot, path: str, access_path: ValuePath, latest: FileRendering | None
+    snapshot: Snapshot, path: str, access_path: AccessPath, latest: FileRendering | None
 ) -> Iterator[str]:
     """Yield a variable's value in the sample: the first iteration of a loop, the first argument."""
     for each in paths_from_inputs(snapshot, path, access_path)[:1]:
@@ -383,10 +374,8 @@ def _local_values(
 
 
 def _variable_used_as(shape: Shape | None) -> str:
-    """Return a description of how a value is used, as the end of a sentence; empty if little is known."""
-    if shape is None or shape.kind in {"unknown", "any", "scalar"}:
-        return ""
-    return f", used as {markdown_prose(shape.description)}"
+    """Return the same for a variable, of which a use as any scalar says little."""
+    return "" if shape is not None and shape.kind == "scalar" else _used_as(shape)
 
 
 def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, DeclaredInput] | None:

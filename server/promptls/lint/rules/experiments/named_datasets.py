@@ -211,7 +211,6 @@ _SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 @rule(severity="error", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
 def missing_dataset_column(file: File) -> Iterator[Finding]:
     """Yield the columns that datasets lack."""
-    found: list[Finding] = []
     for experiment in declared_experiments(file):
         columns = _columns(experiment)
         if columns is not None:
@@ -220,8 +219,7 @@ def missing_dataset_column(file: File) -> Iterator[Finding]:
             missing += _texts(file, experiment, columns)
             missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
-            found += (_wrong_separator(file, experiment, columns) if is_one else []) or missing
-    yield from found
+            yield from (_wrong_separator(file, experiment, columns) if is_one else []) or missing
     yield from _of_project(file)
 
 

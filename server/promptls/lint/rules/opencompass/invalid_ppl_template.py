@@ -105,15 +105,18 @@ def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> 
             yield from strays if is_fatal else (replace(each, severity="warning") for each in strays)
             continue
         yield from _boolean_labels(template, frozenset(answer for answer, _ in answers))
-    if evaluation.question_template is not None:
-        yield from _compared(chunk, evaluation, evaluation.question_template)
-        yield from _same_labels(chunk, evaluation, evaluation.question_template)
-        yield from _other_role(evaluation, evaluation.question_template)
-        yield from _other_question(evaluation, evaluation.question_template)
-        yield from _misspelled_label(evaluation, evaluation.question_template)
-        yield from _other_name(chunk, evaluation, evaluation.question_template)
-        yield from _without_label(evaluation, evaluation.question_template, answers)
-        yield from _without_option(chunk, evaluation, evaluation.question_template)
+    question = evaluation.question_template
+    if question is not None:
+        yield from _compared(chunk, evaluation, question)
+        if evaluation.inferencer_class in LABEL_INFERENCERS:
+            yield from _other_name(chunk, question)
+            yield from _without_option(chunk, question)
+        if evaluation.inferencer_class == "PPLInferencer":
+            yield from _same_labels(chunk, question)
+            yield from _other_role(question)
+            yield from _other_question(question)
+            yield from _misspelled_label(question)
+            yield from _without_label(evaluation, question, answers)
     yield from _without_example(evaluation)
 
 
@@ -205,13 +208,11 @@ _OPTION: Final = re.compile(r"(?:^|\n|\\n)[ ]*([A-Z])[.):\uff0e\u3001][ ]*\{\w")
 """The letter of an option at the beginning of a line, in front of its field."""
 
 
-def _without_option(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _without_option(chunk: Chunk, question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield the template whose texts show an option after those that are labels."""
     labels = "".join(label.name for label in question.labels)
     following = ascii_uppercase[len(labels) : len(labels) + 1]
-    if evaluation.inferencer_class not in LABEL_INFERENCERS or len(question.labels) < _MIN_OPTIONS:
-        return
-    if not following or labels != ascii_uppercase[: len(labels)]:
+    if len(question.labels) < _MIN_OPTIONS or not following or labels != ascii_uppercase[: len(labels)]:
         return
     for scalar in (each for body in question.bodies for each in scalars_in(body)):
         if {*labels, following} <= {*_OPTION.findall(chunk.slice(scalar.span))}:
@@ -220,9 +221,9 @@ def _without_option(chunk: Chunk, evaluation: Evaluation, question: EvaluationTe
             return
 
 
-def _same_labels(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _same_labels(chunk: Chunk, question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield a label with the same template as another label, so that the model cannot tell them apart."""
-    if evaluation.inferencer_class != "PPLInferencer" or question.form is not Form.LABELS:
+    if question.form is not Form.LABELS:
         return
     seen: dict[str, str] = {}
     for label in question.labels:
@@ -242,13 +243,11 @@ _MIN_LABELS: Final = 3
 """The minimum number of labels for one of them to differ from the others."""
 
 
-def _other_name(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _other_name(chunk: Chunk, question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield the only label that is a small letter, or whose text has another label's name in place of its own."""
     labels = question.labels
     names = [label.name for label in labels]
-    if evaluation.inferencer_class not in LABEL_INFERENCERS or len({*names}) < max(len(names), _MIN_LABELS):
-        return
-    if any(len(name) != 1 for name in names):
+    if len({*names}) < max(len(names), _MIN_LABELS) or any(len(name) != 1 for name in names):
         return
     small = [label for label in labels if label.name.islower()]
     if len(small) == 1 and sum(map(str.isupper, names)) > 1:
@@ -275,9 +274,9 @@ def _other_name(chunk: Chunk, evaluation: Evaluation, question: EvaluationTempla
             return
 
 
-def _other_role(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _other_role(question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield the only turn of a label whose role is not that of this turn in the other labels."""
-    if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) <= 1:
+    if len(question.labels) <= 1:
         return
     turns = [tuple(turns_in(label.entry.value, "round")) for label in question.labels]
     roles = [tuple(turn.text("role") for turn in each) for each in turns]
@@ -303,9 +302,9 @@ def _other_role(evaluation: Evaluation, question: EvaluationTemplate) -> Iterato
 _FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
-def _other_question(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _other_question(question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield the only turn of a person that lacks a field of the same turn in all other labels."""
-    if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) < _MIN_LABELS:
+    if len(question.labels) < _MIN_LABELS:
         return
     turns = [tuple(turns_in(label.entry.value, "round")) for label in question.labels]
     for place in zip(*turns, strict=True) if len({len(each) for each in turns}) == 1 else ():
@@ -322,9 +321,9 @@ def _other_question(evaluation: Evaluation, question: EvaluationTemplate) -> Ite
             yield Finding(value.span, message, severity="warning")
 
 
-def _misspelled_label(evaluation: Evaluation, question: EvaluationTemplate) -> Iterator[Finding]:
+def _misspelled_label(question: EvaluationTemplate) -> Iterator[Finding]:
     """Yield the only label that is not what the model answers in its template, but a typo of it."""
-    if evaluation.inferencer_class != "PPLInferencer" or len(question.labels) < _MIN_OPTIONS:
+    if len(question.labels) < _MIN_OPTIONS:
         return
     different: list[tuple[Label, str]] = []
     for label in question.labels:
@@ -343,7 +342,7 @@ def _without_label(
 ) -> Iterator[Finding]:
     """Yield an answer of the dataset that is no label, if others are."""
     labels = [label.name for label in question.labels]
-    if evaluation.inferencer_class != "PPLInferencer" or evaluation.is_open or question.is_nearly_dialogue:
+    if evaluation.is_open or question.is_nearly_dialogue:
         return
     others = [(answer, row) for answer, row in answers if answer not in labels]
     if answers and len(others) < len(answers) and others:
