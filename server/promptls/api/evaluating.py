@@ -28,7 +28,6 @@ class EvaluationResult:
     ) -> None:
         self.dataset = dataset
         self.metrics = tuple(metrics)
-        """The names of the metrics."""
         self.results = list(results)
         """The results of each sample by metric, including the reasons."""
 

@@ -29,7 +29,6 @@ class Judge:
         from promptls.models.model_names import find_model
 
         self.model = model
-        """The name of the model."""
         self._reference = find_model(model)
         self._parameters = parameters
         self._opened: Any = None
@@ -92,7 +91,6 @@ class ClientJudge:
 
     def __init__(self, model: str, client: Any, **parameters: Any) -> None:
         self.model = model
-        """The name of the model, as the client's server knows it."""
         completions = getattr(getattr(client, "chat", None), "completions", None)
         create = getattr(completions, "create", None)
         if not callable(create):

@@ -487,7 +487,6 @@ METRIC_CLASSES: Final[dict[str, type[Any]]] = {
     },
     "ChrfScore": CHRFScore,
 }
-"""All metric classes by name."""
 
 
 def __getattr__(name: str) -> Any:

@@ -125,7 +125,6 @@ def load_items(text: str) -> Any:
 
 
 def _items_known(pieces: list[str]) -> dict[str, Any]:
-    """Return the cached items of the pieces."""
     found = {}
     with _lock:
         for piece in pieces:

@@ -126,7 +126,6 @@ def _digest(text: str) -> str:
 
 
 GRAVEST_FIRST: tuple[Severity, ...] = ("error", "warning", "information", "hint")
-"""Every severity, most severe first."""
 
 
 class CheckedFile(NamedTuple):

@@ -491,4 +491,3 @@ FORMATS: Final[dict[str, Callable[[Checked], str]]] = {
     "github": as_github,
     "junit": as_junit,
 }
-"""The formats by name."""

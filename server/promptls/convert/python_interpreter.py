@@ -43,7 +43,6 @@ _GLOBALS: Final = "globals()"
 """The name under which a function finds the variables of its file."""
 
 Names: TypeAlias = dict[str, Any]
-"""The variables of a file by name."""
 
 
 class Files(Protocol):
@@ -146,7 +145,6 @@ class Interpreter:
         return package in self._packages or self._files.module(package) is not None
 
     def _file(self, tree: ast.Module, folder: str) -> Names:
-        """Return the variables that a file in `folder` sets."""
         names: Names = {"__file__": posixpath.join(folder, "config.py")}
         outer, self._is_base = self._is_base, False
         self._run(tree.body, names, folder)
@@ -325,7 +323,6 @@ class Interpreter:
         return flow.value if flow is not None and flow.kind == "Return" else None
 
     def _bind(self, target: ast.expr, value: Any, names: Names) -> None:
-        """Assign the value to the names or the item in `target`."""
         match target:
             case ast.Name(id=name):
                 names[name] = value

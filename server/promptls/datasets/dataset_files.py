@@ -46,7 +46,6 @@ FORMATS: Final[dict[str, FormatOfFiles]] = {
 """The formats by name. The backend `local/<name>` stores datasets in them."""
 
 SUFFIXES: Final = tuple(suffix for each in FORMATS.values() for suffix in each.suffixes)
-"""The suffixes of dataset files."""
 
 
 @dataclass(frozen=True, slots=True)

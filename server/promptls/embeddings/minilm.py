@@ -28,7 +28,6 @@ LONGEST: Final = 256
 """Maximum number of tokens per text, from the model's configuration; further tokens are ignored."""
 
 BATCH: Final = 32
-"""Batch size."""
 
 _LAYERS: Final = 6
 _HEADS: Final = 12

@@ -66,7 +66,6 @@ _ITEMS: Final = 2
 """Length of made-up lists: two, so that requests per item occur more than once."""
 
 Count = Callable[[Sequence[str]], Awaitable[Sequence[int]]]
-"""Counts the tokens of each text."""
 Response = Callable[[int], str | None]
 """Returns the cached response of a row, by the row's index; None if there is none."""
 

@@ -24,7 +24,6 @@ class Experiment:
     text: str
     """The prompt file's text, which may be unsaved."""
     folder: Path
-    """The results folder."""
     base: Path
     """The folder that paths of datasets and metrics are relative to."""
     dataset: Path

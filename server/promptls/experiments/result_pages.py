@@ -165,7 +165,6 @@ def _table(path: Path, stamp: Stamp) -> ResultTable:  # noqa: ARG001 - part of t
 Kind = Literal["all", "good", "failing", "error", "problem"]
 
 LARGEST_PAGE = 1000
-"""Maximum number of rows per page."""
 
 
 @dataclass(frozen=True, slots=True)

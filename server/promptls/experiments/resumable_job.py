@@ -55,7 +55,6 @@ class Job(ABC):
     """The row-specific part of a kind of run. Nothing is executed before `run_job`."""
 
     folder: Path
-    """The results folder."""
     stem: str
     """The stem of the run's name."""
     results: int

@@ -118,7 +118,6 @@ def _meets(run: KnownRun, conditions: Mapping[str, str]) -> bool:
 
 
 def _finished(folder: Path, conditions: Mapping[str, str], limit: int | None) -> Iterator[KnownRun]:
-    """Return at most `limit` finished runs, latest first."""
     names = [name.removesuffix(".json") for name in names_in(folder) if _MANIFEST.fullmatch(name)]
     runs = (_of_manifest(folder / f"{name}.json") for name in sorted(names, reverse=True))
     return islice((run for run in runs if run is not None and _meets(run, conditions)), limit)
@@ -198,6 +197,5 @@ def _common(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _place(run: KnownRun, folder: Path) -> KnownRun:
-    """Return the run with absolute paths."""
     prompt = os.path.normpath(folder.absolute() / run.prompt)
     return replace(run, prompt=prompt, path=str(folder.absolute() / run.path))

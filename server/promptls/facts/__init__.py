@@ -111,7 +111,6 @@ class Reads:
 
 
 current: Final[ContextVar[Reads | None]] = ContextVar("reads", default=None)
-"""The current recording."""
 
 
 @contextmanager

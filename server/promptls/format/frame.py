@@ -146,7 +146,6 @@ def key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
 
 
 def _entries(chunk: Chunk, node: Node, depth: int) -> Iterator[Entry]:
-    """Yield the entries of every mapping in block style."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(node, Sequence) and not _is_flow(chunk, node):

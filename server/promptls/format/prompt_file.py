@@ -336,7 +336,6 @@ def _indentation(chunk: Chunk, line: str, start: int) -> str:
 
 
 def _blocks(node: Node, depth: int = 0) -> list[Scalar]:
-    """Return the block scalars in a tree."""
     if isinstance(node, Scalar):
         return [node] if node.style in {"|", ">"} else []
     if depth > _MAX_DEPTH:
@@ -380,7 +379,6 @@ def _opens(tag: Tag) -> bool:
 
 
 def _unclosed_blocks(source: Source) -> set[int]:
-    """Return the offsets of the opening tags of unclosed blocks."""
     stack: list[tuple[str, int]] = []
     lost: set[int] = set()
     for start, chunk in zip(source.starts, source.chunks, strict=False):

@@ -160,7 +160,6 @@ def _over_file(
 
 
 def _resume(runs: ExperimentRuns | None) -> Iterator[Action]:
-    """Yield the action that continues a stopped run."""
     if runs is not None and (stopped := runs.stopped) is not None:
         title = f"Resume: stopped after {stopped.done:,} of {stopped.total:,} rows"
         tooltip = f"Continues {stopped.name}; finished rows are not run again"

@@ -178,7 +178,6 @@ def _named(chunk: Chunk) -> tuple[tuple[Span, Statement], ...]:
 
 
 _has_named: Final = summary(lambda chunk: bool(_named(chunk)), any)
-"""Whether a piece has a tag that defines a name."""
 
 
 WorkspaceSymbolKind = Literal["file", "part", "section", "macro", "block", "input"]

@@ -161,7 +161,6 @@ def _header_keys() -> Mapping[str, KeyFact]:
 
 @lru_cache(maxsize=8)
 def _model_keys(model: Any) -> Mapping[str, KeyFact]:
-    """Return the fields of a pydantic model as key descriptions."""
     return table(
         *(
             KeyFact(name, field.is_required(), _describe_type(field.annotation), field.description or "")
@@ -252,7 +251,6 @@ JSON_TYPES: Final = {
     "object": "A mapping.",
     "null": "Nothing.",
 }
-"""The types of JSON Schema."""
 _KNOWN_VALUES: Final[dict[str, tuple[Mapping[str, str], ...]]] = {
     "role": (ROLES, opencompass.DIALOGUE_ROLES),
     "fallback_role": (opencompass.DIALOGUE_ROLES,),

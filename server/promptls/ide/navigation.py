@@ -245,7 +245,6 @@ def _definition_named(snapshot: Snapshot, path: str, value: NamedValue) -> Itera
 
 
 def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
-    """Yield the function in the functions file."""
     file = functions_path(snapshot, symbol.home)
     if file is not None:
         for span in _in_program(snapshot, file, symbol.name):

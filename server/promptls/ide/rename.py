@@ -396,7 +396,6 @@ def _edit(source: Source, edits: list[RenameEdit]) -> Source:
 
 
 def _edited_snapshot(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
-    """Return the workspace with the edits applied."""
     opened = dict(snapshot.open_files)
     calls, written = dict(snapshot.calls), dict(snapshot.written)
     projects = dict(snapshot.projects)

@@ -13,7 +13,5 @@ for _module in walk_packages(rules.__path__, f"{rules.__name__}."):
     import_module(_module.name)
 
 RULES_BY_NAME: Final[dict[str, Rule]] = dict(sorted(defined_rules.items()))
-"""All rules by name, sorted."""
 
 RULES: Final = tuple(RULES_BY_NAME.values())
-"""All rules, sorted by name."""

@@ -216,9 +216,7 @@ PARTS_KINDS = frozenset({Kind.PARTS, Kind.SECTION})
 JINJA_KINDS = PARTS_KINDS | {Kind.TEXT}
 """The kinds that Jinja renders to a list of parts, and the text files that they include."""
 OBJECT_KINDS = frozenset({Kind.OBJECT})
-"""Prompt objects."""
 EVALUATION_KINDS = frozenset({Kind.EVALUATION})
-"""Evaluation prompts."""
 YAML_KINDS = PARTS_KINDS | OBJECT_KINDS | EVALUATION_KINDS
 """The kinds that contain YAML, with or without Jinja."""
 DECLARING_KINDS = YAML_KINDS | {Kind.TEXT}

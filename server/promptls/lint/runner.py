@@ -42,9 +42,7 @@ def _is_in_conflict(text: str) -> bool:
 
 
 RENDERING_RULES: Final = tuple(rule for rule in RULES if rule.needs == "rendering")
-"""The rules that check renderings."""
 RUN_RULES: Final = tuple(rule for rule in RULES if rule.needs == "runs")
-"""The rules that check runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,7 +276,6 @@ def _line(file: File, finding: Finding) -> int:
 
 
 def _is_hidden(file: File, finding: Finding) -> bool:
-    """Return whether a comment in the file suppresses a finding."""
     return suppressions_of(file.template.source).hides(finding.rule, _line(file, finding))
 
 

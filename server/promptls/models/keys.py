@@ -28,7 +28,6 @@ from promptls.text.errors import FilePlace, UsageError
 SECRET_NAME: Final = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 _BITS = 6
-"""Bits per character of base64."""
 
 
 def forms_of(secret: str) -> Iterator[str]:

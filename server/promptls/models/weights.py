@@ -14,7 +14,6 @@ from promptls.security.processes import find_program
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
 
 SUFFIX = ".gguf"
-"""The file extension of weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,6 @@ class Weights:
 LOCAL_MODELS: dict[str, Weights] = {
     "smollm2": Weights(PACKAGE, FILE, "smollm2.txt"),
 }
-"""The local models by name."""
 
 
 class MissingModelError(ModelError):

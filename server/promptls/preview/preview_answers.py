@@ -112,7 +112,6 @@ def _neighbors(path: str) -> list[preview_wire.CommitName]:
 
 
 MAX_ROWS: Final = 100
-"""The maximum number of rows in a response."""
 _MAX_SHOWN: Final = 160
 """The maximum number of characters shown of a row."""
 

@@ -232,7 +232,6 @@ class _Ranges:
         }
 
     def _position(self, file: int, offset: int) -> tuple[int, int]:
-        """Return the line and the character of an offset."""
         key = file, offset
         found = self._known.get(key)
         if found is None:

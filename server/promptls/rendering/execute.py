@@ -149,7 +149,6 @@ def _truncation(
 
 
 def _part(index: int, part: PromptPart, counted: PartCount, *, kept: bool) -> RenderedPart:
-    """Return the part with its counts."""
     # The sections of a part with preset tokens are not counted.
     counts = counted.sections or (0,) * len(part.sections or ())
     return RenderedPart(

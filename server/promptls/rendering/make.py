@@ -58,7 +58,6 @@ from promptls.workspace.settings import ProjectFile
 from promptls.workspace.snapshot import Snapshot
 
 RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
-"""The kinds of files that can be rendered."""
 JOB_KINDS: Final[dict[Kind, JobKind]] = {Kind.OBJECT: "prompt object", Kind.EVALUATION: "evaluation prompt"}
 """The values of `RenderJob.kind` for prompts other than lists of parts."""
 UNLIMITED = -1

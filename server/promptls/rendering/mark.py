@@ -56,7 +56,6 @@ class Mark:
 
 
 MARK: Final = Mark()
-"""The mark of this process."""
 
 
 class MarkFile:

@@ -121,7 +121,6 @@ def _command(folder: Path, arguments: tuple[str, ...]) -> list[str]:
 
 
 def _program() -> str:
-    """Return the path of git; raises OSError."""
     found = find_program("git")
     if found is None:
         raise FileNotFoundError("git")

@@ -97,7 +97,6 @@ def _in_lists(text: str) -> Iterator[FewShot]:
 
 
 def _item_label(item: str) -> str:
-    """Return the longest quoted text in an item as its label."""
     texts = [match[1] or match[2] or "" for match in _TEXT.finditer(item)]
     return shorten_line(max(texts, key=len, default=item), _MAX_LABEL)
 

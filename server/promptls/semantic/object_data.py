@@ -39,7 +39,6 @@ def mapping_data(source: Source, root: Mapping) -> dict[str, Any]:
 
 @chunk_fact
 def _chunk_data(chunk: Chunk) -> Any:
-    """Return the data of the chunk's tree."""
     roots = chunk_yaml(chunk).roots
     return plain_data(roots[0]) if roots else {}
 

@@ -287,7 +287,6 @@ def _has_loose_tags(chunks: ChunkList) -> bool:
 
 @placed_fact
 def _blocks_at_chunks(chunks: ChunkList) -> tuple[tuple[OpenBlock, ...], ...]:
-    """Return the blocks around the start of each chunk."""
     stack: list[OpenBlock] = []
     found: list[tuple[OpenBlock, ...]] = []
     for start, blocks in zip(chunks.starts, fact_values(chunk_blocks, chunks.chunks), strict=False):

@@ -275,7 +275,6 @@ class Diagnostics:
         ]
 
     def _sent(self, path: str) -> list[Json]:
-        """Return the diagnostics of a file at the client."""
         if self._context.capabilities.pulls_diagnostics:
             return self._answered[path][1] if path in self._answered else []
         return self._publisher.published(path)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RESULTS_PER_PART: Final = 200
-"""The number of results per partial result."""
 _REQUESTED: Final[ContextVar[int | None]] = ContextVar("requested", default=None)
 """The serial number of the document's text when the current request arrived.
 

@@ -172,7 +172,6 @@ def set_fact(chunk: Chunk, fact: Callable[[Chunk], Fact], value: Fact) -> None:
 
 @chunk_fact
 def _tag_edges(chunk: Chunk) -> tuple[list[int], list[int]]:
-    """Return where the chunk's tags start, and where they end."""
     return [tag.span.start for tag in chunk.tags], [tag.span.end for tag in chunk.tags]
 
 

@@ -193,7 +193,6 @@ def stands_alone(chunk: Chunk, tag: Tag) -> bool:
 
 
 def _line(chunk: Chunk, line: int) -> Span:
-    """Return the span of a line with its line break."""
     last = line + 1 >= len(chunk.line_starts)
     return Span(chunk.line_starts[line], len(chunk.text) if last else chunk.line_starts[line + 1])
 

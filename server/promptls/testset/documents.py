@@ -17,7 +17,6 @@ from promptls.text.format import in_code
 from promptls.text.suggest import did_you_mean
 
 ENDINGS: Final = (".md", ".markdown", ".rst", ".txt")
-"""The file extensions of documents in folders."""
 
 _CONVERTED: Final = {".pdf", ".docx", ".doc", ".odt", ".pptx", ".epub", ".html", ".htm"}
 
@@ -246,7 +245,6 @@ def _cut(text: str, limit: int) -> Iterator[str]:
 
 
 def _pack(parts: Sequence[str], glue: str, limit: int) -> Iterator[str]:
-    """Join as many consecutive parts as fit into a piece."""
     piece = parts[0]
     for part in parts[1:]:
         if len(piece) + len(glue) + len(part) > limit:

@@ -12,7 +12,6 @@ from promptls.security.files import join_path, read_bytes, stamp_of
 
 SUFFIX: Final = ".json"
 MAX_BYTES: Final = 100_000_000
-"""The maximum size of a tokenizer file."""
 
 
 class TokenizerFileError(Exception):

@@ -85,9 +85,7 @@ def _truncate(
 CHAT_NAMES: Final = ("messages", "history", "turns", "chat", "conversation", "dialogue", "dialog")
 """Words that indicate a chat in the name of an input."""
 AUTHOR_KEYS: Final = ("role", "author", "sender", "speaker", "from", "name", "type")
-"""The keys of a message's author."""
 TEXT_KEYS: Final = ("content", "text", "message", "body", "value", "msg", "utterance")
-"""The keys of a message's text."""
 
 MADE_UP: Final = (
     "Hello, I need some help with my order.",

@@ -15,7 +15,6 @@ from promptls.syntax.source import Source
 from promptls.text.filenames import is_json_file, unpack_file
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
-"""The extensions of prompt files."""
 _TEMPLATE_ENDINGS: Final = (".j2", ".jinja", ".jinja2")
 MAX_KEPT: Final = 200
 """The maximum number of cached templates that are not open in an editor."""

@@ -175,7 +175,6 @@ def _raw_templates(tree: ast.Module, places: PythonPlaces, path: str) -> Iterato
 
 
 def _name_place(node: ast.Call, places: PythonPlaces) -> tuple[Span, int]:
-    """Return the span of a call's name, and its zero-based line."""
     end = places.span(node.func).end
     return Span(end - len(last_name(node.func)), end), (node.func.end_lineno or node.lineno) - 1
 
@@ -314,7 +313,6 @@ def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tu
 
 
 def _entries_of_call(call: TemplateCall, places: PythonPlaces) -> list[DataEntry]:
-    """Return the entries of the data of a call."""
     tree = parse_python(places.text)
     for scope in scopes_of(tree) if tree else ():
         for node in scope.calls:

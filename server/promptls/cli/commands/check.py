@@ -167,7 +167,6 @@ def _cache(chosen: ChosenFiles, rules: ChosenRules, *, renders: bool) -> CheckCa
 
 
 def _fixed(chosen: ChosenFiles, found: CheckedFiles, rules: ChosenRules) -> list[FixedFile]:
-    """Return the files with the fixes of the rules applied."""
     # These import much that a check without fixes does not need.
     from promptls.ide.code_actions import fix_file
     from promptls.programs.findings import found_in_file
@@ -209,7 +208,6 @@ def _left_out(chosen: ChosenFiles, found: CheckedFiles) -> str | None:
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for incompatible options."""
     if arguments.diff and not arguments.fix:
         raise UsageError("`--diff` shows what `--fix` would change", remedy="give both: `--fix --diff`")
     if arguments.write_baseline and not arguments.baseline:

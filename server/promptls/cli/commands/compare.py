@@ -41,7 +41,6 @@ comparisons, p is corrected (Holm). Repeats of a row count as one row.
 exit codes: 0 compared, 1 a run cannot be read, or is worse with --fail-on-regression, 2 usage error"""
 
 SHOWN_ROWS = 10
-"""The default number of changed rows shown."""
 
 _COLORS: dict[str, Color] = {"better": "green", "worse": "red", "inconclusive": "yellow"}
 

@@ -47,7 +47,6 @@ TEMPLATE_TYPES: Mapping[str, str] = {
     "PromptTemplate": "A text or a dialogue, or one of these per label.",
     "RawPromptTemplate": "Messages in the OpenAI format. Nothing is masked.",
 }
-"""Values of a template's `type`."""
 
 DIALOGUE_ROLES: Mapping[str, str] = {
     "HUMAN": "The person who asks.",
@@ -96,7 +95,6 @@ BASE_MODELS: frozenset[str] = frozenset(
 """Model classes that receive one text."""
 
 MODEL_CLASSES: frozenset[str] = API_MODELS | BASE_MODELS | CHAT_MODELS
-"""All model classes."""
 
 CHAT_MODEL_TEMPLATE: Mapping[str, object] = {
     "round": [
@@ -170,7 +168,6 @@ INFER_KEYS: Mapping[str, KeyFact] = table(
         "label.",
     ),
 )
-"""Keys of `infer_cfg`."""
 
 INFERENCER_KEYS: Mapping[str, KeyFact] = table(
     required_key("type", "class name", "The inferencer class: `GenInferencer`, `PPLInferencer`, …"),
@@ -193,7 +190,6 @@ INFERENCER_KEYS: Mapping[str, KeyFact] = table(
         "Labels for `PPLInferencer`, if the template does not define them.",
     ),
 )
-"""Keys of `inferencer`."""
 
 READER_KEYS: Mapping[str, KeyFact] = table(
     required_key(
@@ -231,7 +227,6 @@ READER_KEYS: Mapping[str, KeyFact] = table(
     optional("train_split", "text", "Name of the training split. Default: `train`."),
     optional("test_split", "text", "Name of the test split. Default: `test`."),
 )
-"""Keys of `reader_cfg`."""
 
 
 TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
@@ -299,7 +294,6 @@ TURN_KEYS: Mapping[str, KeyFact] = table(
     optional("begin", "text", "Text before the turn, instead of the meta template's."),
     optional("end", "text", "Text after the turn, instead of the meta template's."),
 )
-"""Keys of one turn of a dialogue."""
 
 META_KEYS: Mapping[str, KeyFact] = table(
     optional("begin", "text", "Text before the whole dialogue."),
@@ -307,7 +301,6 @@ META_KEYS: Mapping[str, KeyFact] = table(
     optional("end", "text", "Text after the whole dialogue; omitted if the model generates."),
     optional("reserved_roles", "list of mappings", "Roles outside of the turns, such as `SYSTEM`."),
 )
-"""Keys of `meta_template`."""
 
 META_ROLE_KEYS: Mapping[str, KeyFact] = table(
     required_key("role", "text", "Name of the role in dialogues: `HUMAN`, `BOT`, `SYSTEM`."),
@@ -321,7 +314,6 @@ META_ROLE_KEYS: Mapping[str, KeyFact] = table(
     ),
     optional("api_role", "text", "Role in the messages of an API model. Either all roles have one, or none."),
 )
-"""Keys of a role of a meta template."""
 
 
 MODEL_KEYS: Mapping[str, KeyFact] = table(
@@ -343,10 +335,8 @@ MODEL_KEYS: Mapping[str, KeyFact] = table(
     optional("query_per_second", "integer", "Maximum number of requests per second to a provider."),
     optional("pred_postprocessor", "mapping", "Functions that clean the model's answers, by dataset."),
 )
-"""Keys of the items of `models`."""
 
 RUN_KEYS: tuple[str, ...] = ("num_gpus", "num_procs")
-"""Keys of `run_cfg`."""
 
 OTHER_MODEL_KEYS: frozenset[str] = frozenset(
     {
@@ -423,7 +413,6 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
         "votek_k", "integer", "Number of neighbors that each row votes for in `VotekRetriever`. Default: 3."
     ),
 )
-"""Keys of `retriever`."""
 
 RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ZeroRetriever": ((), ("ice_eos_token",)),

@@ -204,7 +204,6 @@ def _failure(
     column: int | None,
     remedy: str = VALUES_HINT,
 ) -> PromptPoetError:
-    """Return the failure at a position of the rendered text."""
     place = f" at line {line + 1} of it" if line is not None else ""
     return PromptPoetError(
         "yaml",

@@ -339,7 +339,6 @@ def _count(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
 
 
 NO_LIMIT = -1
-"""The token limit that means no limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,6 @@ def _own_keys(request: Request, path: tuple[str, ...]) -> dict[str, str]:
 
 
 def _along(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
-    """Yield the values at a path."""
     if not path:
         yield value
     elif path[0] == ITEM and isinstance(value, list):

@@ -163,7 +163,6 @@ def _close(request: Request, tag: Tag, start: int) -> str:
 
 
 def _is_alone(request: Request, tag: Tag, start: int) -> bool:
-    """Return whether the tag is alone on its line."""
     source = request.template.source
     line = source.line_span(source.line_column(start).line)
     text = source.slice(line)

@@ -198,7 +198,6 @@ def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]
 
 
 def _function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return a top-level function of a Python text."""
     tree = parse_python(text)
     functions = (each for each in (tree.body if tree else ()) if isinstance(each, FUNCTIONS))
     return next((each for each in functions if each.name == name), None)
@@ -364,7 +363,6 @@ def _has(snapshot: Snapshot, file: str, name: str) -> bool:
 
 
 def _columns(data: Template, file: str, name: str) -> Iterator[Span]:
-    """Yield the occurrences of a column's name in a dataset."""
     text = data.source.text
     if name in text and not file.lower().endswith(PACKED_ENDINGS):
         yield from key_spans(Path(file).suffix.lower(), text, (name,), frozenset({name}))

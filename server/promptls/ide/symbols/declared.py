@@ -333,7 +333,6 @@ def _files_around(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 
 
 def _defined(snapshot: Snapshot, path: str, what: str) -> frozenset[str]:
-    """Return the metrics or models that a file defines."""
     key = ("defined names", path, what)
     known = snapshot.memo.get(key)
     if known is None:

@@ -303,4 +303,3 @@ def _chunk_names(chunk: Chunk) -> frozenset[str]:
 
 
 _names: Final = summary(_chunk_names, union)
-"""The names of a piece's parts and sections."""

@@ -164,7 +164,6 @@ def _given_function(file: File, name: str) -> Signature | None:
 
 
 def _imported(file: File, binding: Binding) -> Callee | None:
-    """Return the callee of an imported name."""
     statement = statement_at(file.template, binding.span.start)
     node = statement.template if statement else None
     if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):

@@ -187,7 +187,6 @@ def _mismatches_below(
 
 
 def _place_text(path: tuple[str | int, ...]) -> str:
-    """Return a place in readable form: `history[1].role`."""
     below = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
     return f"{path[0]}{''.join(below)}"
 

@@ -41,7 +41,6 @@ def _looped(chunk: Chunk) -> frozenset[str]:
 
 
 looped_names: Final = summary(_looped, union)
-"""The names that loops iterate over."""
 
 
 def _paths(chunk: Chunk) -> frozenset[str]:

@@ -98,7 +98,6 @@ class DataPaths:
     def _paths(
         self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], value: Any
     ) -> Iterator[DataPath]:
-        """Yield the paths of the `value` of an expression."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind in {"?", "or"}:
             yield from self._chosen(expression, file, iterations, value)
@@ -150,7 +149,6 @@ class DataPaths:
         return _is_same(known, value) or (is_character and value in known)
 
     def _listed(self, of: DataPath | None, item: ListItem) -> DataPath | None:
-        """Return the path of an item of a list."""
         values = _NOTHING if of is None else self._value(of)
         if of is not None and isinstance(values, list | tuple):
             is_there = item.at < len(values) and _is_same(values[item.at], item.value)
@@ -199,7 +197,6 @@ class DataPaths:
         return None if name in file.names.bound or name not in self._data else (name,)
 
     def _item(self, iteration: Iteration, outer: Sequence[Iteration]) -> DataPath | None:
-        """Return the path of the item of an iteration."""
         known = self._items.get(id(iteration))
         if known is not None:
             return known[1]

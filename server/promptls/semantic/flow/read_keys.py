@@ -110,7 +110,6 @@ class _Reader:
             self.read(each)
 
     def _visit_path(self, node: Expression) -> None:
-        """Visit the keys along a path expression."""
         while True:
             match node:
                 case Attribute(target=target, name=name):

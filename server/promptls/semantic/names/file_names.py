@@ -310,7 +310,6 @@ def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
 
 
 _read_names: Final = summary(_chunk_read_names, union)
-"""Every name that a piece reads."""
 
 
 _called_names: Final = summary(
@@ -321,7 +320,6 @@ _called_names: Final = summary(
     ),
     union,
 )
-"""Every name that a piece calls."""
 
 
 def _chunk_bound_names(chunk: Chunk) -> dict[str, frozenset[str]]:

@@ -48,7 +48,6 @@ def chunk_mentions(chunk: Chunk) -> tuple[Mention, ...]:
 
 
 _mentioned: Final = summary(lambda chunk: frozenset(mention.name for mention in chunk_mentions(chunk)), union)
-"""The names of a piece's mentions."""
 
 
 def mentions_of(source: Source, name: str) -> Iterator[Mention]:
@@ -103,7 +102,6 @@ def _in_node(node: nodes.Expression) -> Iterator[Mention]:
 
 
 def _called(function: nodes.Expression) -> Span | None:
-    """Return the span of the callee's name."""
     if isinstance(function, nodes.Name):
         return function.span
     return function.name_span if isinstance(function, nodes.Attribute) else None

@@ -191,7 +191,6 @@ class _If:
 
 
 def _join(first: Bound, second: Bound) -> Bound:
-    """Return the bindings after two branches join."""
     if first == second:
         return second
     either: Bound = {}

@@ -106,9 +106,7 @@ def _flat(
 
 
 _MAX_SYMBOLS: Final = 2000
-"""The maximum number of symbols returned."""
 _SYMBOLS_PER_PART: Final = 200
-"""The number of symbols per partial result."""
 _WORKSPACE_KINDS: Final = {
     "file": types.SymbolKind.File,
     "part": types.SymbolKind.Object,
@@ -312,7 +310,6 @@ async def _definitions(
 
 
 _REFERENCES_PER_PART: Final = 100
-"""The number of references per partial result."""
 
 
 async def references(

@@ -174,7 +174,6 @@ def _shown(value: Any) -> str:
 
 
 FILTERS: Final = frozenset(_FILTERS)
-"""The names of Jinja's filters."""
 
 TESTS: Final = frozenset(_TESTS)
 """The names of Jinja's tests, including operators such as `==`."""

@@ -528,5 +528,4 @@ def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterato
 
 
 def _text_before(chunk: Chunk, offset: int) -> str:
-    """Return the text before an offset on its line."""
     return chunk.text[line_start(chunk.text, offset) : offset]

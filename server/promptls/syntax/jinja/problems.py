@@ -254,7 +254,6 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
 
 
 def _problem(found: nodes.Problem, span: Span) -> SyntaxProblem:
-    """Return a problem in a tag as one at this span."""
     opened = (Related(found.opened, "opened here"),) if found.opened else ()
     expected = (found.expected,) if found.expected else ()
     return SyntaxProblem("jinja", span, found.message, opened, kind=found.kind, expected=expected)

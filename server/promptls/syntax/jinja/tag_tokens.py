@@ -20,7 +20,6 @@ _TOKEN = re.compile(
 
 
 CLOSING_OF: Final = {"(": ")", "[": "]", "{": "}"}
-"""The bracket that closes each bracket."""
 
 
 class Token(NamedTuple):

@@ -237,7 +237,6 @@ def _spans(chunk: Chunk, pair: Pair, offset: int) -> bool:
 
 
 def _names(chunk: Chunk, pair: Pair) -> frozenset[str]:
-    """Return the variables in the conditions of an `if`."""
     return frozenset(
         node.name
         for index in (pair.opening, *pair.middles)

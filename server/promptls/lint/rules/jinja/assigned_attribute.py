@@ -170,4 +170,3 @@ def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 
 
 _assigned_names: Final = summary(lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union)
-"""The names whose attributes a piece sets."""

@@ -93,7 +93,6 @@ _SPACED: Final = re.compile(
 
 @chunk_fact
 def _has_braces(chunk: Chunk) -> bool:
-    """Return whether the chunk has braces outside of tags."""
     pieces = _outside_tags(chunk, Span(0, chunk.length))
     return any("{" in piece or "}" in piece for piece in pieces)
 

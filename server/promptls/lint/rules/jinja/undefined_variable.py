@@ -319,7 +319,6 @@ def _is_in_body(file: File, span: Span, block: OpenBlock) -> bool:
 
 
 def _bindings(file: File, name: str) -> list[Binding]:
-    """Return the places that bind a name, in order."""
     found = [
         each for kind in BINDING_KINDS for each in file.template.names.bindings_of(kind) if each.name == name
     ]

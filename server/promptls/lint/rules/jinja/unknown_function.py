@@ -306,7 +306,6 @@ def _counted(file: File, reference: NameReference) -> Iterator[Fix]:
 
 
 def _loops_at(file: File, offset: int) -> list[int]:
-    """Return the offsets of the loops around a place."""
     return [block.opening for block in file.template.branches.at(offset) if block.keyword == "for"]
 
 

@@ -197,7 +197,6 @@ def _compared(chunk: Chunk, evaluation: Evaluation, question: EvaluationTemplate
 
 
 def _class_span(evaluation: Evaluation) -> Span:
-    """Return the span of the inferencer's class."""
     entry = evaluation.inferencer
     assert entry is not None
     kind = entry.value.merged("type") if isinstance(entry.value, Mapping) else None
@@ -374,6 +373,5 @@ def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def _key_of(template: EvaluationTemplate) -> Span:
-    """Return the span of the key `template`."""
     entry = template.mapping.entry("template") if template.mapping else None
     return (entry or template.entry).key.span

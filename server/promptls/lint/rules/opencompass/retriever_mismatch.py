@@ -152,7 +152,6 @@ def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
-    """Return the edit that removes `fix_id_list`."""
     entry = retriever.entry("fix_id_list")
     return without_entry(chunk, retriever.span, retriever.entries, entry) if entry else None
 

@@ -460,7 +460,6 @@ def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
 
 
 def _tag_start(chunk: Chunk, offset: int) -> int:
-    """Return the offset of the tag that contains `offset`."""
     return next((tag.span.start for tag in chunk.tags if tag.span.start <= offset < tag.span.end), -1)
 
 

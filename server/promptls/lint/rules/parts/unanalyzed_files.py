@@ -178,7 +178,6 @@ def _without(marks: Sequence[re.Match[str]]) -> list[tuple[Span, str]]:
 
 
 def _line(text: str, start: int) -> Span:
-    """Return the span of the rest of a line."""
     return Span(start, text.find("\n", start) % (len(text) + 1))
 
 

@@ -71,7 +71,6 @@ class _Turn(NamedTuple):
 
 @chunk_fact
 def _turns(chunk: Chunk) -> tuple[_Turn, ...]:
-    """Return the parts that begin in a chunk."""
     found = []
     for part in chunk_items(chunk).parts:
         role, priority, name = (part.value(key) for key in ("role", "truncation_priority", "name"))

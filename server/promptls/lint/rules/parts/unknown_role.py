@@ -84,7 +84,6 @@ def _misspelled(span: Span, message: str, name: str, roles: Iterable[str]) -> Fi
 
 @each_chunk_given(lambda file: file.project)
 def _in_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """Yield the unknown roles of the chunk's parts."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
             if key_text(entry) == "role":

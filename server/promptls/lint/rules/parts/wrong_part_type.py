@@ -57,7 +57,6 @@ from promptls.text.positions import Span
 
 @each_chunk
 def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the values of the wrong type in the chunk's parts."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
             value = entry.value

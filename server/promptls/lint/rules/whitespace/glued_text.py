@@ -256,7 +256,6 @@ def _glued_includes(file: File) -> Iterator[Finding]:
 
 
 def _tag_at(file: File, place: int) -> Span | None:
-    """Return the span of the tag around a place."""
     located = file.template.source.located(place)
     tags = located.chunk.tags_at(Span(place - located.start, place - located.start + 1))
     return tags[0].span.shifted(located.start) if tags else None
