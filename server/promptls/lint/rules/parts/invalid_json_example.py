@@ -35,7 +35,17 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
+from promptls.lint.rule import (
+    DECLARING_KINDS,
+    PARTS_KINDS,
+    Edit,
+    File,
+    Finding,
+    Fix,
+    each_chunk,
+    each_chunk_given,
+    rule,
+)
 from promptls.semantic.parts import FENCE, chunk_contents, tags_in, text_with_digits
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
@@ -113,9 +123,11 @@ def _wrong_choices(chunk: Chunk, enums: frozenset[frozenset[str]]) -> Iterator[F
 @rule(severity="warning", kinds=DECLARING_KINDS)
 def invalid_json_example(file: File) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents, and quotes around texts in JSON."""
-    yield from _in_contents(file)
-    yield from _wrong_choices(file)
-    yield from _quoted_twice(file)
+    if file.kind in PARTS_KINDS:
+        yield from _in_contents(file)
+        yield from _quoted_twice(file)
+    if _choices(file):
+        yield from _wrong_choices(file)
 
 
 @each_chunk
