@@ -45,7 +45,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from promptls.lint.rule import (
     JINJA_KINDS,
@@ -246,6 +246,25 @@ def _copied(block: FileBlock, chunk: Chunk) -> Iterator[Finding]:
         earlier.add(condition)
 
 
+class _Place(NamedTuple):
+    """The tag at `start` of a chunk, from where the spans of its expressions count."""
+
+    chunk: Chunk
+    start: int
+
+    def span(self, node: Expression) -> Span:
+        """Return the span of an expression in the chunk."""
+        return node.span.shifted(self.start)
+
+    def text(self, node: Expression) -> str:
+        """Return an expression as it is written."""
+        return self.chunk.slice(self.span(node))
+
+    def tokens(self, node: Expression) -> tuple[str, ...]:
+        """Return the tokens of an expression."""
+        return _tokens(self.text(node))
+
+
 @each_chunk
 def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
     conditions = {
@@ -261,56 +280,57 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
                 )
                 yield Finding(condition.span.shifted(start), message)
     for start, node in expressions_in(chunk):
+        place = _Place(chunk, start)
         match node:
             case Operation(operators=("and" | "or", *_)):
-                yield from _joined(chunk, start, node, is_condition=start in conditions)
+                yield from _joined(place, node, is_condition=start in conditions)
             case Operation():
-                yield from _of_comparison(chunk, start, node)
+                yield from _of_comparison(place, node)
             case Filter(name="default" | "d"):
-                yield from _late_default(node, start)
+                yield from _late_default(place, node)
             case Collection(kind="dict"):
-                yield from _twice(chunk, start, node.items[::2], "a key of this mapping")
+                yield from _twice(place, node.items[::2], "a key of this mapping")
 
 
-def _joined(chunk: Chunk, start: int, node: Operation, *, is_condition: bool) -> Iterator[Finding]:
+def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[Finding]:
     """Yield what is wrong with the last operand of `and` or `or`, beside those before it."""
     operator, last = node.operators[0], node.operands[-1]
     before = [each for operand in node.operands[:-1] for each in _operands(operand, operator)]
     for beside, text in ((node.operands[-2], last), (node.operands[1], node.operands[0])):
         if is_condition and isinstance(text, Constant) and isinstance(text.value, str) and text.value:
-            yield from _always_true(chunk, start, beside, text)
-    if _written(chunk, start, last) in {_written(chunk, start, each) for each in before}:
-        yield Finding(last.span.shifted(start), f"this `{operator}` already has this operand")
+            yield from _always_true(place, beside, text)
+    if place.tokens(last) in {place.tokens(each) for each in before}:
+        yield Finding(place.span(last), f"this `{operator}` already has this operand")
     sign, when, meant = _OPPOSED[operator]
-    *earlier, compared = (_compared(chunk, start, each, sign) for each in (*before, last))
+    *earlier, compared = (_compared(place, each, sign) for each in (*before, last))
     if compared and any(each and each[0] == compared[0] and each[1] != compared[1] for each in earlier):
         message = f"with the comparison before it, this is {when} true; did you mean `{meant}`?"
-        yield Finding(last.span.shifted(start), message)
-    yield from _not_none(chunk, start, node.operands[-2], last)
+        yield Finding(place.span(last), message)
+    yield from _not_none(place, node.operands[-2], last)
 
 
-def _of_comparison(chunk: Chunk, start: int, node: Operation) -> Iterator[Finding]:
+def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
     """Yield comparisons of constants, and options that are there twice or are a text."""
     if node.operators[0] in _COMPARISONS and all(isinstance(each, Constant) for each in node.operands):
         message = "this compares two constants; a test of a filter and its value are two arguments"
-        yield Finding(node.span.shifted(start), message)
+        yield Finding(place.span(node), message)
     elif node.operators == ("==",) and isinstance(node.operands[1], Collection) and node.operands[1].items:
         if all(isinstance(each, Constant) and isinstance(each.value, str) for each in node.operands[1].items):
-            sign = Span(node.operands[0].span.end, node.operands[1].span.start).shifted(start)
+            sign = Span(node.operands[0].span.end, node.operands[1].span.start).shifted(place.start)
             fix = Fix.change_to(sign, " in ")
             yield Finding(sign, "no text equals a list; did you mean `in`?", (fix,), severity="hint")
     elif node.operators[0] in {"in", "not in"}:
         options = node.operands[1]
         if isinstance(options, Collection) and options.kind != "dict":
-            yield from _twice(chunk, start, options.items, "in this list")
-        yield from _in_text(chunk, start, node.operands[0], options)
+            yield from _twice(place, options.items, "in this list")
+        yield from _in_text(place, node.operands[0], options)
         if (
             isinstance(options, Constant)
             and isinstance(options.value, str)
             and _LISTED.fullmatch(options.value)
         ):
             message = "the quotes make this list a text: any part of it is found"
-            yield Finding(options.span.shifted(start), message)
+            yield Finding(place.span(options), message)
 
 
 _LISTED: Final = re.compile(r"\[.*,.*\]|\(.*,.*\)")
@@ -324,59 +344,56 @@ _FILLING: Final = frozenset(
 """Filters that return a value for an undefined one, or fail."""
 
 
-def _late_default(node: Filter, start: int) -> Iterator[Finding]:
+def _late_default(place: _Place, node: Filter) -> Iterator[Finding]:
     """Yield the `default` for what a filter returns, which is never undefined."""
     inner = node.target
     takes_empty = len(node.arguments) > 1 or any(isinstance(each, Keyword) for each in node.arguments)
     if isinstance(inner, Filter) and inner.name in _FILLING and not takes_empty:
         message = f"what `{inner.name}` returns is never undefined: write `{node.name}` before it"
-        yield Finding(node.name_span.shifted(start), message)
+        yield Finding(node.name_span.shifted(place.start), message)
 
 
-def _always_true(chunk: Chunk, start: int, before: Expression, text: Expression) -> Iterator[Finding]:
+def _always_true(place: _Place, before: Expression, text: Expression) -> Iterator[Finding]:
     """Yield the finding for a text beside a comparison, to which it is not compared."""
     while isinstance(before, Operation) and before.operators[0] in {"and", "or"}:
         before = before.operands[-1]
     if isinstance(before, Operation) and before.operators in {("==",), ("!=",)}:
-        left, span = before.operands[0].span.shifted(start), text.span.shifted(start)
-        left_text, written = chunk.slice(left), chunk.slice(span)
-        meant = f"{left_text} {before.operators[0]} {written}"
-        yield Finding.suggest(span, "a text is always true", meant)
+        meant = f"{place.text(before.operands[0])} {before.operators[0]} {place.text(text)}"
+        yield Finding.suggest(place.span(text), "a text is always true", meant)
 
 
 _OPPOSED: Final = {"and": ("==", "never", "or"), "or": ("!=", "always", "and")}
 """The comparisons with two values that contradict each other, when both are true, and what may be meant."""
 
 
-def _compared(chunk: Chunk, start: int, node: Expression, sign: str) -> tuple[tuple[str, ...], str] | None:
+def _compared(place: _Place, node: Expression, sign: str) -> tuple[tuple[str, ...], str] | None:
     """Return what a comparison compares with which constant; None for any other expression."""
     match node:
         case Operation(
             operators=(operator,),
             operands=(Name() | Attribute() | Item() as value, Constant(value=str() | int() as constant)),
         ) if operator == sign:
-            return _written(chunk, start, value), repr(constant)
+            return place.tokens(value), repr(constant)
     return None
 
 
-def _not_none(chunk: Chunk, start: int, before: Expression, node: Expression) -> Iterator[Finding]:
+def _not_none(place: _Place, before: Expression, node: Expression) -> Iterator[Finding]:
     """Yield a `not none`, which is always true, behind a test."""
     operand = node.operands[0] if isinstance(node, Operation) and node.operators == ("not",) else None
     if isinstance(operand, Constant) and operand.value is None:
         message = "this is always true, whatever is before it"
         if isinstance(before, Test) and before.name == "defined":
-            span = before.target.span.shifted(start)
-            meant = f"{chunk.slice(span)} is not none"
-            yield Finding.suggest(node.span.shifted(start), message, meant)
+            meant = f"{place.text(before.target)} is not none"
+            yield Finding.suggest(place.span(node), message, meant)
         else:
-            yield Finding(node.span.shifted(start), message)
+            yield Finding(place.span(node), message)
 
 
-def _in_text(chunk: Chunk, start: int, value: Expression, options: Expression) -> Iterator[Finding]:
+def _in_text(place: _Place, value: Expression, options: Expression) -> Iterator[Finding]:
     """Yield a text in parentheses that is searched for a value, as a tuple would be with a comma."""
     if isinstance(value, Constant) or not isinstance(options, Constant) or not isinstance(options.value, str):
         return
-    span = options.span.shifted(start)
+    span, chunk = place.span(options), place.chunk
     if chunk.text[: span.start].rstrip().endswith("(") and chunk.text[span.end :].lstrip().startswith(")"):
         message = "without a comma, this is a text and not a tuple: any part of it is found"
         yield Finding(span, message, (Fix("Insert a comma", (Edit.insert(span.end, ","),)),))
@@ -391,18 +408,13 @@ def _operands(node: Expression, operator: str) -> Iterator[Expression]:
         yield node
 
 
-def _twice(chunk: Chunk, start: int, items: Iterable[Expression], where: str) -> Iterator[Finding]:
+def _twice(place: _Place, items: Iterable[Expression], where: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for item in items:
         if isinstance(item, Constant) and isinstance(item.value, str):
             if item.value in seen:
-                span = item.span.shifted(start)
-                yield Finding(span, f"`{chunk.slice(span)}` is already {where}")
+                yield Finding(place.span(item), f"`{place.text(item)}` is already {where}")
             seen.add(item.value)
-
-
-def _written(chunk: Chunk, start: int, node: Expression) -> tuple[str, ...]:
-    return _tokens(chunk.text[node.span.start + start : node.span.end + start])
 
 
 def _tokens(text: str) -> tuple[str, ...]:
