@@ -228,8 +228,7 @@ def part_place(placed: PlacedPart, key: str = "name") -> Span:
     value = placed.part.value(key)
     if value is not None and not value.span.is_empty():
         return value.span.shifted(placed.start)
-    first = placed.part.entries[0].key.span if placed.part.entries else placed.part.span
-    return first.shifted(placed.start)
+    return placed.part.first_key.shifted(placed.start)
 
 
 def template_text(template: Template, placed: PlacedPart) -> str:

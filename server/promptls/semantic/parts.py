@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES
@@ -47,6 +48,11 @@ class Part:
         """Return the value under this key."""
         entry = self.entry(key)
         return entry.value if entry else None
+
+    @property
+    def first_key(self) -> Span:
+        """The span of its first key, or of the part itself if it has no keys."""
+        return self.entries[0].key.span if self.entries else self.span
 
     @property
     def name(self) -> str | None:
@@ -182,16 +188,12 @@ def value_end(chunk: Chunk, entry: Entry) -> int:
         indented = len(line) - len(line.lstrip(" "))
         if line.strip() and indented <= column:
             break
-        first = bisect_left(chunk.tags, position, key=_tag_start)
-        after = bisect_left(chunk.tags, position + len(line), lo=first, key=_tag_start)
+        first = bisect_left(chunk.tags, position, key=attrgetter("span.start"))
+        after = bisect_left(chunk.tags, position + len(line), lo=first, key=attrgetter("span.start"))
         position = next_line(chunk.text, chunk.tags[after - 1].span.end if after > first else position)
         if line.strip():
             end = position
     return end
-
-
-def _tag_start(tag: Tag) -> int:
-    return tag.span.start
 
 
 def next_line(text: str, offset: int) -> int:

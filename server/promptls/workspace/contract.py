@@ -116,14 +116,7 @@ def scopes_before(template: Template, reference: TemplateReference) -> Resolver:
 
 
 def _scopes_before(names: FileNames, end: int, reference: TemplateReference) -> Resolver:
-    offset = end if reference.keyword == "extends" else reference.span.start
-    resolver, located = names.scopes_at(offset)
-    for event in chunk_events(located.chunk):
-        if event.span.start + located.start >= offset:
-            break
-        if event.action != "read":
-            resolver.pass_event(event, located.start)
-    return resolver
+    return names.scopes_before(end if reference.keyword == "extends" else reference.span.start)
 
 
 def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:

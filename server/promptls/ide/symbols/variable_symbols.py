@@ -22,7 +22,7 @@ from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
-from promptls.workspace.contract import calls_to
+from promptls.workspace.contract import calls_to, passes_data
 from promptls.workspace.macro_calls import above, below
 from promptls.workspace.python_calls import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
@@ -96,15 +96,10 @@ def _identity(variable: variables.Variable) -> Span | None:
     return None if variable.is_input else min(binding.span for binding in variable.bindings)
 
 
-def has_context(reference: TemplateReference) -> bool:
-    """Return whether the named template can access the variables of the referencing file."""
-    return reference.keyword == "extends" or reference.with_context
-
-
 def _below(snapshot: Snapshot, path: str, variable: variables.Variable) -> Iterator[VariableIn]:
     """Yield the variable in the files that this one includes."""
     for reference in variable.seen_by:
-        target = snapshot.resolve(path, reference) if has_context(reference) else None
+        target = snapshot.resolve(path, reference) if passes_data(reference) else None
         template = snapshot.template(target) if target else None
         if target is None or template is None or not _takes(snapshot, target, variable.name):
             continue
@@ -131,7 +126,7 @@ def _above(snapshot: Snapshot, path: str, variable: variables.Variable) -> Itera
         references = {
             reference.span
             for reference in template.references
-            if has_context(reference) and snapshot.resolve(includer, reference) == path
+            if passes_data(reference) and snapshot.resolve(includer, reference) == path
         }
         for other in variables.variables_named(template, variable.name) if references else ():
             seen = (reference.span for reference in other.seen_by)
@@ -247,7 +242,7 @@ def _shared_keys_above(snapshot: Snapshot, path: str, key_path: KeyPath) -> Iter
         for reference in template.references if template is not None else ():
             if (
                 template is not None
-                and has_context(reference)
+                and passes_data(reference)
                 and snapshot.resolve(includer, reference) == path
             ):
                 seen = resolved_at(template, access_path_of(key_path), _place(template, reference))
@@ -259,7 +254,7 @@ def _shared_keys_below(
 ) -> Iterator[KeyPathIn]:
     """Yield the paths to the value in the files that this one includes."""
     for reference in template.references:
-        target = snapshot.resolve(path, reference) if has_context(reference) else None
+        target = snapshot.resolve(path, reference) if passes_data(reference) else None
         if target is None or target == path:
             continue
         names: set[str] = set()

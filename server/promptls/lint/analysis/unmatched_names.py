@@ -13,7 +13,7 @@ from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference
-from promptls.semantic.names.scopes import INJECTED, Binding, NameReference, chunk_events
+from promptls.semantic.names.scopes import INJECTED, Binding, NameReference
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.names.variables import IMPLIED
 from promptls.semantic.template import Template
@@ -173,13 +173,7 @@ def binding_of(names: FileNames, name: str) -> Binding | None:
 
 def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
     """Return the names that the file has bound before a place and that are in scope there."""
-    resolver, located = names.scopes_at(offset)
-    for event in chunk_events(located.chunk):
-        if located.start + event.span.start >= offset:
-            break
-        if event.action != "read":
-            resolver.pass_event(event, located.start)
-    return frozenset(name for scope in resolver.scopes for name in scope.bound)
+    return frozenset(name for scope in names.scopes_before(offset).scopes for name in scope.bound)
 
 
 def out_of_scope(file: File, binding: Binding, read: Span) -> str:

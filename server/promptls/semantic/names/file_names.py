@@ -241,6 +241,16 @@ class FileNames:
             pass_outline(resolver, chunk, start)
         return resolver, located
 
+    def scopes_before(self, offset: int) -> scopes.Resolver:
+        """Return the scopes at `offset`, after all that begins before it."""
+        resolver, located = self.scopes_at(offset)
+        for event in scopes.chunk_events(located.chunk):
+            if located.start + event.span.start >= offset:
+                break
+            if event.action != "read":
+                resolver.pass_event(event, located.start)
+        return resolver
+
     def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, scopes.Resolver]]:
         """Yield the chunks for which `holds` is true, in order, each with the scopes at its beginning.
 

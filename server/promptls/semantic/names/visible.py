@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.semantic.names.scopes import Binding, chunk_events, place_binding
+from promptls.semantic.names.scopes import Binding, place_binding
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags, pass_tag
@@ -28,17 +28,13 @@ class Visible(NamedTuple):
 
 def visible_at(template: Template, offset: int) -> Visible:
     """Return what the file binds at `offset`, by the tags before the one that contains `offset`."""
-    resolver, located = template.names.scopes_at(offset)
+    located = template.source.located(offset)
     inside = offset - located.start
     for tag in located.chunk.tags:
         if tag.span.start < inside and (inside <= tag.span.end or _is_continued(located.chunk, tag, inside)):
             inside = tag.span.start
             break
-    for event in chunk_events(located.chunk):
-        if event.span.start >= inside:
-            break
-        if event.action != "read":
-            resolver.pass_event(event, located.start)
+    resolver = template.names.scopes_before(located.start + inside)
     bindings: dict[str, Binding] = {}
     depths: dict[str, int] = {}
     for depth, scope in enumerate(reversed(resolver.scopes)):

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, ChunkList, chunk_fact
@@ -68,14 +69,10 @@ def with_ends_of_blocks(chunk: Chunk, span: Span) -> Span:
     """
     blank = _blank_until(chunk, span.end)
     blocks = blocks_inside(chunk)
-    first = bisect_left(blocks, span.start, key=_start)
-    opened = blocks[first : bisect_left(blocks, span.end, lo=first, key=_start)]
+    first = bisect_left(blocks, span.start, key=attrgetter("span.start"))
+    opened = blocks[first : bisect_left(blocks, span.end, lo=first, key=attrgetter("span.start"))]
     closed = [block.span.end for block in opened if span.end < block.span.end <= blank]
     return Span(span.start, max(closed, default=span.end))
-
-
-def _start(block: FileBlock) -> int:
-    return block.span.start
 
 
 def _blank_until(chunk: Chunk, start: int) -> int:

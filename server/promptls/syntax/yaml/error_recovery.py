@@ -6,11 +6,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, join_chunks
 from promptls.syntax.facts import placed_fact
-from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.projection import Projection, dynamic_spans, project, span_map, text_span
 from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_of
@@ -271,12 +271,8 @@ def yaml_comments(chunk: Chunk) -> tuple[Span, ...]:
 
 
 def _is_in_tag(chunk: Chunk, offset: int) -> bool:
-    index = bisect_left(chunk.tags, offset, key=_tag_start) - 1
+    index = bisect_left(chunk.tags, offset, key=attrgetter("span.start")) - 1
     return index >= 0 and offset < chunk.tags[index].span.end
-
-
-def _tag_start(tag: Tag) -> int:
-    return tag.span.start
 
 
 def _roots(chunk: Chunk) -> tuple[Node, ...]:
@@ -304,12 +300,8 @@ def _is_in_text(chunk: Chunk, node: Node, offset: int) -> bool:
     if isinstance(node, Mapping):
         children = [each for entry in node.entries for each in (entry.key, entry.value)]
     elif chunk_yaml(chunk).is_plain:
-        index = bisect_right(node.items, offset, key=_node_start)
+        index = bisect_right(node.items, offset, key=attrgetter("span.start"))
         children = node.items[max(index - 1, 0) : index]
     else:
         children = node.items
     return any(_is_in_text(chunk, child, offset) for child in children)
-
-
-def _node_start(node: Node) -> int:
-    return node.span.start

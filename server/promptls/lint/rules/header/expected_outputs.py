@@ -254,9 +254,8 @@ def inconsistent_example_outputs(file: File) -> Iterator[Finding]:
         if first is None:
             first, first_number = form, example.number
         elif form != first and not (has_schema and {form[:8], first[:8]} == {"the keys"}):
-            entry = next(entry for entry in example.entries if key_text(entry) == output)
             message = f"the output of example {example.number} has {form}; that of example {first_number} has {first}"
-            yield Finding(entry.value.span, message)
+            yield Finding(_node_in(example, output, ()).span, message)
     if not has_schema:
         yield from _odd_texts(file, output, is_json=is_json)
         yield from _misread_texts(file, output, is_json=is_json)
@@ -297,11 +296,12 @@ def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
         is_number = not lists and isinstance(leaf.value, str) and leaf.value.strip().isdecimal()
         if not lists and others < (_MIN_NUMBERS if is_number else _MIN_OTHERS):
             continue
-        entry = next(entry for entry in example.entries if key_text(entry) == output)
         named = next((key for key in reversed(leaf.path) if isinstance(key, str)), output)
         message = f"`{named}` is a text here, and a {'list' if lists else 'number'} in all other outputs"
         is_sure = is_number or lists >= _MIN_OTHERS
-        yield Finding(_node_in(entry.value, leaf.path).span, message, severity=None if is_sure else "hint")
+        yield Finding(
+            _node_in(example, output, leaf.path).span, message, severity=None if is_sure else "hint"
+        )
 
 
 _HASHTAG: Final = re.compile(r"[ \t]*(#\S.*)")
@@ -318,8 +318,7 @@ def _misread_texts(file: File, output: str, *, is_json: bool) -> Iterator[Findin
     }
     for example in examples if texts else ():
         for path in _constants_of_output(example, output):
-            entry = next(entry for entry in example.entries if key_text(entry) == output)
-            node = _node_in(entry.value, path)
+            node = _node_in(example, output, path)
             place = tuple(key if isinstance(key, str) else None for key in path)
             if place not in texts or not isinstance(node, Scalar):
                 continue
@@ -343,17 +342,17 @@ def _odd_number(leaves: list[tuple[Example, _Leaf]], output: str) -> Iterator[Fi
     ]
     if len(numbers) == 1 and len(texts) == len(leaves) - 1 >= _MIN_NUMBERS:
         example, leaf = numbers[0]
-        entry = next(entry for entry in example.entries if key_text(entry) == output)
         named = next((key for key in reversed(leaf.path) if isinstance(key, str)), output)
         message = f"`{named}` is a number here, and a text in all other outputs"
-        yield Finding(_node_in(entry.value, leaf.path).span, message)
+        yield Finding(_node_in(example, output, leaf.path).span, message)
 
 
 _NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
-def _node_in(node: Node, path: tuple[str | int, ...]) -> Node:
-    """Return the node at a path; the whole text if the output is JSON in a text."""
+def _node_in(example: Example, output: str, path: tuple[str | int, ...]) -> Node:
+    """Return the node at a path of the output; the whole text if the output is JSON in a text."""
+    node = next(entry.value for entry in example.entries if key_text(entry) == output)
     return node if isinstance(node, Scalar) else nearest_node_at(node, path)
 
 
@@ -362,8 +361,7 @@ def _odd_keys(file: File, output: str) -> Iterator[Finding]:
     examples = file.template.declarations.examples
     found = [(example, keys) for example in examples for keys in _keys_of_output(example, output)]
     for example, keys, name, meant in odd_inner_keys(found):
-        entry = next(entry for entry in example.entries if key_text(entry) == output)
-        node = nearest_node_at(entry.value, keys.path)
+        node = _node_in(example, output, keys.path)
         key = node.entry(name) if isinstance(node, Mapping) else None
         if key is not None and isinstance(key.key, Scalar):
             quote = int(key.key.style in {"'", '"'})

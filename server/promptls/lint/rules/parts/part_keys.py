@@ -323,9 +323,9 @@ def _with_shared_keys(file: File) -> frozenset[int]:
         if not around or not second.part.entries or not branches.exclude(first.span.start, second.span.start):
             continue
         last = second.part.entries[-1].key.span.shifted(second.start)
-        is_shared = _place(second.part).shifted(second.start).start in shared
+        is_shared = second.part.first_key.shifted(second.start).start in shared
         if is_shared or branches.at(last.start) == around[:-1]:
-            shared.add(_place(first.part).shifted(first.start).start)
+            shared.add(first.part.first_key.shifted(first.start).start)
     return frozenset(shared)
 
 
@@ -373,7 +373,7 @@ def _cut_parts(file: File) -> Iterator[tuple[int, int, Span]]:
             and re.fullmatch(r"\s*- ", dash)
         ):
             place = second.span.start - len("- ")
-            above, below = (_place(each.part).shifted(each.start).start for each in (first, second))
+            above, below = (each.part.first_key.shifted(each.start).start for each in (first, second))
             yield above, below, Span(place, place + 1)
 
 
@@ -401,7 +401,7 @@ def _messages(file: File) -> Iterator[Finding]:
     edits = []
     for number, placed in enumerate(file.template.parts, start=1):
         located = file.template.source.located(placed.start)
-        place = _place(placed.part)
+        place = placed.part.first_key
         separator = (
             ", " if is_flow(located.chunk.text, placed.part.span) else f"\n{_indent(located.chunk, place)}"
         )
@@ -410,7 +410,7 @@ def _messages(file: File) -> Iterator[Finding]:
     first = file.template.parts[0]
     fix = Fix("Add a name to each message", tuple(edits))
     message = "these are chat messages; for Prompt Poet, each needs a `name`"
-    yield Finding(_place(first.part).shifted(first.start), message, (fix,), severity="hint")
+    yield Finding(first.part.first_key.shifted(first.start), message, (fix,), severity="hint")
 
 
 @each_chunk
@@ -418,7 +418,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
     for part in chunk_items(chunk).parts:
         if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
             continue
-        place = _place(part)
+        place = part.first_key
         if part.entry("name") is None and not _has_typo(part, {"name"}):
             separator = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
             fix = Fix("Add a name", (Edit.insert(place.start, f"name: part{separator}"),))
@@ -473,17 +473,13 @@ def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
         for key in ("name", "content"):
             if section.entry(key) is None:
                 fixes = key_behind(chunk, item.span, item.entries, f"{key}: {BLANK}")
-                yield Finding(_place(section), f"this section has no `{key}`", fixes)
+                yield Finding(section.first_key, f"this section has no `{key}`", fixes)
 
 
 def _has_typo(part: Part, keys: Container[str]) -> bool:
     """Return whether an unknown key is probably a typo of one of `keys`; `unknown-part-key` reports it."""
     unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
     return any(meant_key(key) in keys for key in unknown)
-
-
-def _place(part: Part) -> Span:
-    return part.entries[0].key.span if part.entries else part.span
 
 
 def _indent(chunk: Chunk, place: Span) -> str:

@@ -74,7 +74,7 @@ def _turns(chunk: Chunk) -> tuple[_Turn, ...]:
     found = []
     for part in chunk_items(chunk).parts:
         role, priority, name = (part.value(key) for key in ("role", "truncation_priority", "name"))
-        place = name.span if name is not None else part.entries[0].key.span if part.entries else part.span
+        place = name.span if name is not None else part.first_key
         found.append(
             _Turn(
                 scalar_text(role) if isinstance(role, Scalar) else None if role else "user",
