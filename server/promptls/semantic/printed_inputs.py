@@ -79,8 +79,8 @@ def _adds_breaks(node: Expression, indent: int) -> bool:
             return _is_too_shallow(node, indent)
         case Filter(name="wordwrap", arguments=arguments):
             return len(arguments) <= 1 and not any(isinstance(each, Keyword) for each in arguments)
-        case Filter(name="tojson"):
-            return _is_laid_out(node)
+        case Filter(name="tojson", arguments=arguments):
+            return bool(arguments)
         case Filter(name="join", arguments=(Constant(value=str() as between), *_)):
             pass
         case Operation(operators=("~" | "+",), operands=(Constant(value=str() as between), _)):
@@ -133,13 +133,8 @@ def _from_filter(node: Filter, target: Expression, indent: int | None) -> tuple[
     if node.name in {"default", "d"}:
         return (target, *(each for each in node.arguments if not isinstance(each, Keyword)))
     is_being_typed = not node.name  # results for the value must not change while its filter is typed
-    is_passing = node.name in _PASSING or node.name == "join" or _is_laid_out(node)
+    is_passing = node.name in _PASSING or node.name == "join" or (node.name == "tojson" and node.arguments)
     return (target,) if is_being_typed or is_passing else ()
-
-
-def _is_laid_out(node: Filter) -> bool:
-    """Return whether a filter writes JSON on several lines."""
-    return node.name == "tojson" and bool(node.arguments)
 
 
 def _replaces_breaks(arguments: tuple[Expression, ...]) -> bool:

@@ -206,10 +206,8 @@ def partial_filter(chunk: Chunk) -> Iterator[Finding]:
             continue  # each operand has its filter
         target = last.target.span.shifted(start)
         edits = (Edit.insert(node.span.start + start, "("), Edit.insert(target.end, ")"))
-        message = (
-            f"a filter binds more tightly than `{node.operators[-1]}`: "
-            f"this one applies to `{chunk.slice(target)}` only"
-        )
+        operator, written = node.operators[-1], chunk.slice(target)
+        message = f"a filter binds more tightly than `{operator}`: this one applies to `{written}` only"
         yield Finding(last.name_span.shifted(start), message, (Fix("Filter the result", edits),))
 
 
@@ -352,10 +350,9 @@ _OF_SEQUENCES: Final = _OF_LISTS | {
 
 def _types_and_texts(file: File) -> tuple[dict[str, type], frozenset[str]]:
     """Return the types of variables that the file sets, and the inputs that are declared as texts."""
-    declared = {
-        key.name for key in file.template.declarations.inputs or () if key.schema.get("type") == "string"
-    }
-    return types_of_variables(file), frozenset(declared - file.template.names.all_bound_names)
+    inputs = file.template.declarations.inputs or ()
+    texts = {key.name for key in inputs if key.schema.get("type") == "string"}
+    return types_of_variables(file), frozenset(texts - file.template.names.all_bound_names)
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)

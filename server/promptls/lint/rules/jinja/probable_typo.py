@@ -12,7 +12,7 @@ In a file that declares no inputs, reports
   or is a misspelling of a common one such as `content`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
 
-In every file, reports a name of Latin letters with a Cyrillic or Greek one that looks like them, and a name in quotes that a tag prints alone or escaped, as a hint if the file has it nowhere else.
+In every file, reports a name of Latin letters with a Cyrillic or Greek one that looks like them, and a name in quotes that a tag prints alone, as a hint if the file has it nowhere else.
 In every file with samples, reports a key that no sample has and, as an information, a text that a value is
 compared with, if it is a typo of one that the samples have. In every file, reports a key of one mapping of a
 list that the file writes, if it is a typo of a key that all other mappings of the list have.
@@ -164,12 +164,7 @@ def _quoted_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     for tag in chunk.tags:
         expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
         match expressions:
-            case (Constant(value=str() as text, span=span),) | (
-                Call(
-                    function=Name(name="escape_special_characters"),
-                    arguments=(Constant(value=str() as text, span=span),),
-                ),
-            ) if _NAME.fullmatch(text):
+            case (Constant(value=str() as text, span=span),) if _NAME.fullmatch(text):
                 found.append((text, span.shifted(tag.span.start)))
     return tuple(found)
 

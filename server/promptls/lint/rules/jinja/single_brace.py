@@ -165,9 +165,7 @@ def _in_set_texts(file: File) -> Iterator[Finding]:
     names = file.template.names
     for located, (name, span) in items_in(file.chunks, _set_texts):
         if _root(name) in names.read_names or _root(name) in names.all_bound_names:
-            message = (
-                f"inside of a tag, this is text, and not the value of `{name}`; `~` joins texts and values"
-            )
+            message = f"in a tag, this is text, and not the value of `{name}`; `~` joins texts and values"
             quote = located.chunk.text[span.end : span.end + 1]
             edit = Edit(Span(span.start, span.end + 1), f"{quote} ~ {name}")
             fixes = (Fix(f"Append `{name}`", (edit,)),) if quote in {'"', "'"} else ()

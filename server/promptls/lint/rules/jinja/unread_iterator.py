@@ -303,8 +303,7 @@ def unread_iterator(file: File) -> Iterator[Finding]:
         fixes = tuple(_fixes(located.chunk, use))
         message = f"{'' if is_certain else 'for a list, '}{what} an iterator, {effect}"
         severity: Severity | None = None if is_certain else "hint"
-        finding = Finding(place.shifted(use.start), message, fixes, severity=severity)
-        yield finding.shifted(located.start)
+        yield Finding(place.shifted(use.start), message, fixes, severity=severity).shifted(located.start)
     yield from _read_again(file, types)
 
 

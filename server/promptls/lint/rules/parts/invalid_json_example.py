@@ -1,7 +1,7 @@
 """Example of JSON in a text that is not valid.
 
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
-with an odd number of quotes, one between backquotes that lacks its closing brace, and keys that are typos of a
+with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of JSON, as hints, one between backquotes that lacks its closing brace, and keys that are typos of a
 property in the `output_schema` of the header. In a row of values, in instructions of prompt objects too, reports the one that an `enum` of the schema
 lacks, if the row has all its others but one. Quotes around a tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag of a
 branch or loop inside.
@@ -58,7 +58,7 @@ from promptls.text.suggest import only_typo
 
 _QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
 """An object on one line, with no other in it."""
-_OBJECT: Final = re.compile(r'\{\s*"')
+_OBJECT: Final = re.compile(r"""\{\s*["'\u201c]""")
 _KEY: Final = re.compile(r'[{,]\s*"(\w{3,})"[ ]*:')
 _IN_BACKQUOTES: Final = re.compile(r'(?<!`)`(\{[ ]*"\w+"[ ]*:[^`\n]*)`(?!`)')
 _ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
@@ -175,7 +175,7 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
     ]
     yield from _unquoted(text, code)
     yield from _unclosed(text, code)
-    position = 0
+    position, names_json = 0, "json" in text.casefold()
     for _ in range(_MAX_OBJECTS):
         found = _OBJECT.search(text, position)
         if found is None:
@@ -192,6 +192,24 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
         finding = _invalid(text[start:end])
         if finding is not None:
             yield finding.shifted(start)
+        elif names_json:
+            yield from (each.shifted(start) for each in _foreign(text[start:end]))
+
+
+_FOREIGN: Final = {
+    "[\u201c\u201d]": "JSON writes texts in straight quotes",
+    "'": "JSON writes texts in double quotes",
+    "True|False|None": "JSON writes `true`, `false` and `null`",
+}
+_JSON: Final = {"True": "true", "False": "false", "None": "null"}
+
+
+def _foreign(text: str) -> Iterator[Finding]:
+    """Yield what makes a text JSON if it is written as JSON does."""
+    for pattern, message in _FOREIGN.items():
+        matches = [*re.finditer(pattern, text)]
+        if matches and _is_json(re.sub(pattern, lambda match: _JSON.get(match[0], '"'), text)):
+            yield Finding(Span(*matches[0].span()), message, severity="hint")
 
 
 def _unquoted(text: str, code: list[Span]) -> Iterator[Finding]:
