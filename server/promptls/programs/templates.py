@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 _INCLUDES: Final = frozenset({"unresolved-include", "unresolved-import"})
 _DOUBLED: Final = re.compile(r"(?<!\{)\{\{\s*([A-Za-z_]\w*)[^{}]*\}\}(?!\})")
 """A tag in the source of an f-string, where doubled braces are single ones."""
-_CONFIGURED: Final = re.compile(r"^(?:\w*_)?(?:datasets|infer_cfg)[ \t]*=(?!=)", re.MULTILINE)
-"""The assignment of the datasets of a configuration, or of the prompt of one."""
+_CONFIGURED: Final = re.compile(r"^(?:\w*_)?(?:datasets|infer_cfg|reader_cfg)[ \t]*=(?!=)", re.MULTILINE)
+"""The assignment of the datasets of a configuration, or of the prompt or the reader of one."""
 _PREFIX: Final = re.compile(r"[fF][rR]?|[rR][fF]")
 _NO_FOLDER: Final = "a `raw_template` has no folder to include files from: load a file with `template_path`"
 
