@@ -443,6 +443,12 @@ def test_a_misspelled_key_or_variable_of_a_dataset_is_reported(key: str, wrong: 
     assert ("unknown-evaluation-key", wrong) in found(text)
 
 
+def test_the_severity_of_a_wrong_key_is_that_of_the_settings() -> None:
+    text = f"{DATASET}q_datasets = [dict(type=D, path='p', reader_cfg=q_reader_cfg, infr_cfg=q_infer_cfg)]\n"
+    findings = findings_in_configuration(text, FilesOf(), Project(rules={"unknown-evaluation-key": "hint"}))
+    assert {each.severity for each in findings or () if each.rule == "unknown-evaluation-key"} == {"hint"}
+
+
 IMPORT = "from opencompass.openicl.icl_inferencer import GenInferencer\n"
 
 

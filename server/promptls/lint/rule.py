@@ -92,12 +92,17 @@ class Finding:
         cls,
         span: Span,
         message: str,
-        meant: str,
+        meant: str | None,
         *,
         preferred: bool = False,
         severity: Severity | None = None,
     ) -> Finding:
-        """Return a finding that asks whether `meant` was meant, with the fix that writes it."""
+        """Return a finding that asks whether `meant` was meant, with the fix that writes it.
+
+        It asks nothing if that is None.
+        """
+        if meant is None:
+            return cls(span, message, severity=severity)
         fix = Fix.change_to(span, meant, preferred=preferred)
         return cls(span, f"{message}; did you mean `{meant}`?", (fix,), severity=severity)
 

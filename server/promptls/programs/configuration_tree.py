@@ -11,8 +11,12 @@ from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
     EVALUATION_KEYS,
     INFER_KEYS,
+    INFERENCERS,
+    MORE_INFERENCERS,
     READER_KEYS,
+    RETRIEVERS,
     TEMPLATE_KEYS,
+    TEMPLATE_TYPES,
     TURN_KEYS,
 )
 from promptls.syntax.python_places import PythonPlaces, text_of
@@ -28,6 +32,8 @@ CONFIGURATION_KEYS: Final = frozenset(
     | {"dataset_cfg", "dict_postprocessor", "judge_cfg", "partitioner", "runner"}
 )
 """The keys of the mappings of a configuration."""
+KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
+"""The classes of OpenCompass that promptls knows."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,20 @@ class ConfigurationTree:
         return self.all_of(ast.keyword)
 
     @cached_property
-    def columns(self) -> list[ast.keyword]:
-        """The keys that name columns of the rows."""
-        return [each for each in self.keywords if each.arg in {"input_columns", "output_column"}]
+    def columns(self) -> frozenset[str]:
+        """The columns of the rows that readers name."""
+        named = self.values_at("input_columns", "output_column")
+        return frozenset(text for each in named for text in texts_of(each))
+
+    @cached_property
+    def input_columns(self) -> tuple[str, ...]:
+        """The input columns of the only reader, or of all; empty if readers have different ones."""
+        named = {tuple(texts_of(each)) for each in self.values_at("input_columns")}
+        return named.pop() if len(named) == 1 else ()
+
+    def values_at(self, *keys: str) -> list[ast.expr]:
+        """Return the values of these keys, in all mappings."""
+        return [each.value for each in self.keywords if each.arg in keys]
 
     @cached_property
     def mappings(self) -> list[ast.Call]:

@@ -5,23 +5,21 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Final
 
+from promptls.dialects.opencompass.vocabulary import ROLE_SYNONYMS
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.configuration_tree import ConfigurationTree, keys_of, texts_of, values_of
-from promptls.syntax.python_places import last_name, text_of
+from promptls.syntax.python_places import text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, odd_keys, only_typo
+from promptls.text.suggest import is_typo
 
-_CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
-    "reader_cfg": frozenset({"input_columns", "output_column"}),
-    "infer_cfg": frozenset({"ice_template", "prompt_template", "retriever", "inferencer"}),
-    "eval_cfg": frozenset({"evaluator", "pred_role", "pred_postprocessor"}),
-}
-"""The mappings of a dataset, and the keys that show which one a mapping is."""
+_MIN_NAMES: Final = 3
+"""The minimum length of a list of names."""
 _OF_CLASSES: Final = frozenset(
     {"evaluator", "inferencer", "retriever", "ice_template", "prompt_template"}
     | {"pred_postprocessor", "dataset_postprocessor"}
@@ -36,29 +34,60 @@ _ARGUMENTS: Final[Mapping[str, str]] = {
     "xml_tag_postprocessor": "tag",
 }
 """The functions of OpenCompass that clean answers and need an argument."""
-_PARTITIONED: Final = frozenset({"type", "out_dir", "strategy", "dataset_size_path", "keep_keys"})
-_OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
-    "NumWorkerPartitioner": _PARTITIONED | {"num_worker", "num_split", "min_task_size", "force_rebuild"},
-    "SizePartitioner": _PARTITIONED | {"max_task_size", "gen_task_coef"},
-    "LocalRunner": frozenset({"type", "task", "max_num_workers", "max_workers_per_gpu", "debug", "retry"}),
-}
-"""The keys of classes that divide and start the tasks of a run."""
 _WITHOUT_FIELDS: Final = frozenset({"abbr", "name", "path"})
 """The keys of a dataset whose texts have no fields of OpenCompass."""
 _MIN_OPTIONS: Final = 2
-"""The end of the message about a column of options that no text shows."""
+"""The minimum number of options that a postprocessor or a text has."""
 _OPTION: Final = re.compile(r"(\w*?)([A-Z])", re.ASCII)
 _FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
 _DOUBLED: Final = re.compile(r"\{\{(\w+)\}\}", re.ASCII)
 
 
 def value_problems(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield tuples, classes and other mappings in place of mappings, missing options, and lost `f`s."""
+    """Yield tuples, classes and joined texts in place of other values, missing options, and lost `f`s."""
     for find in (
-        *(_tuples, _classes, _mistaken, _misnamed, _arguments, _patterns, _options, _lost_f, _lost_targets),
-        *(_quoted_names, _unfilled_names, _odd_keys, _extended, _of_runs),
+        *(_foreign_roles, _joined_texts, _tuples, _classes, _arguments, _patterns, _options, _lost_f),
+        *(_lost_targets, _quoted_names, _unfilled_names),
     ):
         yield from find(tree)
+
+
+def _foreign_roles(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the `pred_role` of other libraries, and typos of `BOT`."""
+    if "RawPromptTemplate" in tree.text:
+        return  # Messages have roles such as `assistant`.
+    texts = Counter(text.upper() for node in tree.all_of(ast.Constant) if (text := text_of(node)) is not None)
+    for name, value in tree.named_values:
+        role = str(value.value) if name == "pred_role" and isinstance(value, ast.Constant) else "BOT"
+        known = role.upper()
+        is_meant = ROLE_SYNONYMS.get(known) == "BOT" or is_typo(known, "BOT")
+        if known != "BOT" and is_meant and texts[known] == 1:
+            message = f"answers are in the turns of `BOT`, and `{role}` is no role of dialogues"
+            fix = Fix("Change to `BOT`", (Edit(tree.span(value), '"BOT"'),), preferred=True)
+            yield Finding(tree.span(value), message, (fix,), severity="warning")
+
+
+def _joined_texts(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the names in a list of names that Python joins because a comma is missing between them."""
+    columns = {id(value) for name, value in tree.named_values if name == "input_columns"}
+    for node in tree.nodes:
+        items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+        if id(node) not in columns and (len(items) < _MIN_NAMES or not all(map(_is_word, items))):
+            continue
+        places = [(each, tree.places.missing_comma(each)) for each in items]
+        found = [(each, place) for each, place in places if place is not None]
+        for each, place in found if id(node) in columns or len(found) == 1 else ():
+            if isinstance(each, ast.Constant):
+                fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
+                what = "column" if id(node) in columns else "text"
+                message = f"without a comma, this is one {what}: `{each.value!s}`"
+                yield Finding(tree.span(each), message, (fix,))
+
+
+def _is_word(node: ast.expr) -> bool:
+    """Return whether an expression is a text without white space."""
+    text = text_of(node)
+    return text is not None and not re.search(r"\s", text)
 
 
 def _tuples(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -67,7 +96,7 @@ def _tuples(tree: ConfigurationTree) -> Iterator[Finding]:
         if keyword.arg in {"prompt", "template"} and isinstance(keyword.value, ast.Set | ast.SetComp):
             labels = ", or labels with their texts" if keyword.arg == "template" else ""
             message = f"without labels, these braces make a set: a {keyword.arg} is a text{labels}"
-            yield Finding(tree.span(keyword.value), message, severity="error")
+            yield Finding(tree.span(keyword.value), message)
     for node in tree.all_of(ast.Assign):
         target, value = node.targets[0], node.value
         if not (isinstance(target, ast.Name) and target.id.endswith("_cfg") and isinstance(value, ast.Tuple)):
@@ -78,7 +107,7 @@ def _tuples(tree: ConfigurationTree) -> Iterator[Finding]:
             span = Span(comma, comma + 1)
             fix = Fix("Remove the comma", (Edit(span, ""),), preferred=True)
             message = f"this comma makes `{target.id}` a tuple, which has no keys"
-            yield Finding(span, message, (fix,), severity="error")
+            yield Finding(span, message, (fix,))
 
 
 def _classes(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -99,44 +128,7 @@ def _classes(tree: ConfigurationTree) -> Iterator[Finding]:
             span, name = tree.span(keyword.value), value.id
             fix = Fix(f"Change to `dict(type={name})`", (Edit(span, f"dict(type={name})"),), preferred=True)
             message = f"`{keyword.arg}` is a mapping with a `type`, and no class or object"
-            yield Finding(span, message, (fix,), severity="error")
-
-
-def _mistaken(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the variables given for a key of a dataset that hold the mapping of another key."""
-    keys = {name: keys_of(value) for name, value in tree.only_values.items()}
-    for keyword in tree.keywords:
-        own = _CONFIGURATIONS.get(keyword.arg or "")
-        if own is None or not isinstance(keyword.value, ast.Name):
-            continue
-        name = keyword.value.id
-        given = keys.get(name, frozenset())
-        other = next((each for each, marks in _CONFIGURATIONS.items() if given & marks), None)
-        if other is None or given & own:
-            continue
-        message = f"`{keyword.arg}` gets a mapping with the keys of a `{other}`"
-        meant = name.replace(other, keyword.arg or "")
-        span = tree.span(keyword.value)
-        if meant != name and keys.get(meant, frozenset()) & own:
-            yield Finding.suggest(span, message, meant, preferred=True, severity="error")
-        else:
-            yield Finding(span, message, severity="error")
-
-
-def _misnamed(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the keys of a dataset that hold the mapping of a key that it lacks."""
-    for node in tree.mappings:
-        keys = keys_of(node)
-        if not {"type", "abbr"} <= keys or not keys & {*_CONFIGURATIONS}:
-            continue
-        for keyword in node.keywords:
-            name = keyword.value.id if isinstance(keyword.value, ast.Name) else ""
-            value = tree.only_values.get(name, keyword.value)
-            marks = keys_of(value) if keyword.arg not in {None, *_CONFIGURATIONS} else frozenset[str]()
-            meant = [each for each, own in _CONFIGURATIONS.items() if marks & own and each not in keys]
-            if len(meant) == 1 and not is_typo(keyword.arg or "", meant[0]):
-                message = f"`{keyword.arg}` holds the `{meant[0]}`, which this dataset lacks"
-                yield Finding.suggest(tree.span(keyword), message, meant[0], preferred=True, severity="error")
+            yield Finding(span, message, (fix,))
 
 
 def _arguments(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -146,14 +138,12 @@ def _arguments(tree: ConfigurationTree) -> Iterator[Finding]:
         needed = _ARGUMENTS.get(_class_in(tree, kind))
         if kind is not None and needed is not None and not given.keys() & {needed, None}:
             message = f"`{ast.unparse(kind)}` needs `{needed}`: without it, the evaluation fails"
-            yield Finding(tree.span(kind), message, severity="error")
+            yield Finding(tree.span(kind), message)
 
 
 def _postprocessors(tree: ConfigurationTree) -> Iterator[dict[str | None, ast.expr]]:
     """Yield the values in the mappings of functions that clean answers."""
-    for keyword in tree.keywords:
-        if keyword.arg in {"pred_postprocessor", "dataset_postprocessor"}:
-            yield values_of(keyword.value)
+    yield from map(values_of, tree.values_at("pred_postprocessor", "dataset_postprocessor"))
 
 
 def _class_in(tree: ConfigurationTree, kind: ast.expr | None) -> str:
@@ -175,22 +165,20 @@ def _patterns(tree: ConfigurationTree) -> Iterator[Finding]:
                 has_group = re.compile(text).groups > 0
         except (re.error, RecursionError, OverflowError) as error:
             message = f"this is no regular expression: {error}"
-            yield Finding(tree.span(pattern), message, severity="error")
+            yield Finding(tree.span(pattern), message)
             continue
         if not has_group:
             message = "OpenCompass takes the first group of this pattern for the answer, and it has none"
-            yield Finding(tree.span(pattern), message, severity="error")
+            yield Finding(tree.span(pattern), message)
 
 
 def _options(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the options of a postprocessor that lack the last ones of the columns `A`, `B`, …."""
-    named = {tuple(texts_of(each.value)) for each in tree.columns if each.arg == "input_columns"}
-    groups = _option_groups(named.pop()) if len(named) == 1 else {}
+    groups = _option_groups(tree.input_columns)
     (group,) = groups.values() if len(groups) == 1 else ([],)
     letters = "".join(name[-1] for name in group)
     offered = letters if ascii_uppercase.startswith(letters) else ""
-    for keyword in tree.keywords:
-        given = values_of(keyword.value) if keyword.arg == "pred_postprocessor" else {}
+    for given in map(values_of, tree.values_at("pred_postprocessor")):
         kind, options = given.get("type"), given.get("options")
         found = text_of(options)
         if not (isinstance(kind, ast.Name) and kind.id in _OPTION_FUNCTIONS):
@@ -215,13 +203,12 @@ def _option_groups(columns: Iterable[str]) -> dict[str, list[str]]:
 
 def hidden_options(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the text that shows most of the options, if no text shows the others."""
-    named = {tuple(texts_of(each.value)) for each in tree.columns if each.arg == "input_columns"}
     texts = [(node, text) for node in tree.all_of(ast.Constant) if (text := text_of(node)) is not None]
-    if len(named) != 1 or any(text.endswith("{") for _, text in texts):
+    if any(text.endswith("{") for _, text in texts):
         return  # Fields whose names are computed may be any column.
     fields = [{*_FIELD.findall(text), *_DOUBLED.findall(text)} for _, text in texts]
     shown = set[str]().union(*fields)
-    for prefix, group in _option_groups(named.pop()).items():
+    for prefix, group in _option_groups(tree.input_columns).items():
         hidden = [name for name in group if name not in shown]
         is_complete = "".join(name[-1] for name in group) == ascii_uppercase[: len(group)]
         if not is_complete or not hidden or len(group) - len(hidden) < _MIN_OPTIONS:
@@ -233,13 +220,11 @@ def hidden_options(tree: ConfigurationTree) -> Iterator[Finding]:
 
 def _lost_f(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the texts with variables in braces, and columns in two, that are no f-strings."""
-    known = frozenset(text for each in tree.columns for text in texts_of(each.value))
+    known = tree.columns
     imported = {each.asname or each.name for each in tree.all_of(ast.alias)}
     bound = (tree.bound_names | imported) - _formatted_names(tree)
-    for node in tree.keywords:
-        value: ast.expr | None = node.value if node.arg in {"prompt", "template"} else None
-        if isinstance(value, ast.Name):
-            value = tree.only_values.get(value.id)
+    for written in tree.values_at("prompt", "template"):
+        value = tree.only_values.get(written.id) if isinstance(written, ast.Name) else written
         if isinstance(value, ast.JoinedStr) and known:
             yield from _doubled_names(value, bound - known, tree)
         text = text_of(value)
@@ -259,7 +244,7 @@ def _without_f(
     is_plain = has_fix and written.startswith(('"', "'")) and "\n" not in written
     edit = Edit.insert(span.start, "f")
     fixes = (Fix("Insert `f`", (edit,), preferred=is_sure),) if is_plain else ()
-    return Finding(span, f"without an `f` before this text, {effect}", fixes, severity="error")
+    return Finding(span, f"without an `f` before this text, {effect}", fixes)
 
 
 def _quoted_names(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -270,13 +255,12 @@ def _quoted_names(tree: ConfigurationTree) -> Iterator[Finding]:
         for name, values in tree.variables.items()
         if not all(isinstance(value, ast.List | ast.Dict) for value in values)
     }
-    for keyword in tree.keywords:
-        name = text_of(keyword.value) if keyword.arg in {"prompt", "template"} else None
-        if name in texts - read:
-            span = tree.span(keyword.value)
+    for value in tree.values_at("prompt", "template"):
+        if (name := text_of(value)) in texts - read:
+            span = tree.span(value)
             fix = Fix.change_to(span, name, preferred=True)
             message = f"this text is the name of a variable, which nothing reads; did you mean `{name}`?"
-            yield Finding(span, message, (fix,), severity="error")
+            yield Finding(span, message, (fix,))
 
 
 def _doubled_names(text: ast.JoinedStr, names: frozenset[str], tree: ConfigurationTree) -> Iterator[Finding]:
@@ -288,12 +272,12 @@ def _doubled_names(text: ast.JoinedStr, names: frozenset[str], tree: Configurati
             span = Span(*field.span())
             message = f"`{{{field[1]}}}` reaches the model as it is: a variable is in one pair of braces"
             fix = Fix.change_to(span, f"{{{field[1]}}}")
-            yield Finding(span, message, (fix,), severity="error")
+            yield Finding(span, message, (fix,))
 
 
 def _lost_targets(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the texts with the variable of their comprehension in braces that are no f-strings."""
-    known = {text for each in tree.columns for text in texts_of(each.value)} | _formatted_names(tree)
+    known = tree.columns | _formatted_names(tree)
     for node in tree.nodes:
         if not isinstance(node, ast.DictComp | ast.ListComp):
             continue
@@ -340,67 +324,3 @@ def _unfilled_names(tree: ConfigurationTree) -> Iterator[Finding]:
             if name is not None:
                 effect = f"`{{{name}}}` is a part of the `{keyword.arg}`"
                 yield _without_f(tree, keyword.value, effect, is_sure=True)
-
-
-def _of_runs(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the misspelled keys of the classes of a run."""
-    for mapping in tree.mappings:
-        kind = values_of(mapping).get("type")
-        known = _OF_RUNS.get(last_name(kind) if kind is not None else "", frozenset())
-        for keyword in mapping.keywords if known else ():
-            meant = only_typo(keyword.arg or "", known - keys_of(mapping))
-            if meant is not None and keyword.arg not in known:
-                message = f"`{ast.unparse(kind) if kind else ''}` has no argument `{keyword.arg}`"
-                yield Finding.suggest(tree.span(keyword), message, meant, preferred=True, severity="error")
-
-
-def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the mapping of a dataset or model that extends a list, which gets only its keys."""
-    for node in tree.nodes:
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend") as method, args=[added]):
-                at = Span(tree.span(method).end - len("extend"), tree.span(method).end)
-                fixes: tuple[Fix, ...] = (Fix.change_to(at, "append", preferred=True),)
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
-                at, fixes = tree.span(added), _in_brackets(tree.span(added))
-            case _:
-                continue
-        if name.endswith(("datasets", "models")) and {"type", "abbr", "infer_cfg"} & keys_of(added):
-            message = f"this adds the keys of the mapping to `{name}`, and not the mapping"
-            yield Finding(at, message, fixes, severity="error")
-
-
-def _in_brackets(span: Span) -> tuple[Fix, ...]:
-    edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
-    return (Fix("Put it into a list", edits, preferred=True),)
-
-
-def _odd_keys(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the keys in a table of mappings that are typos of a key which all others have."""
-    for node in tree.nodes:
-        rows = _rows(node)
-        keys = [keys_of(each) for each in rows]
-        for index, name, meant in odd_keys(keys) if all(keys) else ():
-            place = _key_place(rows[index], name, tree)
-            if place is not None:
-                message = f"no other mapping here has `{name}`; did you mean `{meant}`?"
-                fix = Fix.change_to(place, meant, preferred=True)
-                yield Finding(place, message, (fix,), severity="warning")
-
-
-def _rows(node: ast.AST) -> list[ast.expr]:
-    """Return the values of a table: a list, or a mapping."""
-    match node:
-        case ast.List(elts=values) | ast.Dict(values=values):
-            return values
-        case ast.Call(func=ast.Name(id="dict")):
-            return [each.value for each in node.keywords]
-    return []
-
-
-def _key_place(mapping: ast.expr, name: str, tree: ConfigurationTree) -> Span | None:
-    if isinstance(mapping, ast.Call):
-        return next((tree.span(each) for each in mapping.keywords if each.arg == name), None)
-    keys = mapping.keys if isinstance(mapping, ast.Dict) else []
-    found = [each for each in keys if isinstance(each, ast.Constant) and each.value == name]
-    return tree.places.inside_quotes(found[0]) if found else None

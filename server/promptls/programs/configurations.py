@@ -10,13 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from promptls.convert.opencompass_python import datasets_in, models_among
-from promptls.convert.python_interpreter import (
-    Files,
-    Interpreter,
-    Names,
-    containers_in,
-    parse_configuration,
-)
+from promptls.convert.python_interpreter import Files, Interpreter, Names, containers_in, parse_configuration
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.lint.registry import RULES
@@ -28,21 +22,17 @@ from promptls.lint.rules.opencompass.template_fields import unknown_field
 from promptls.lint.rules.opencompass.unknown_names import unknown_evaluation_key
 from promptls.lint.rules.parts.unanalyzed_files import unrecognized_prompt
 from promptls.lint.runner import severity_of
-from promptls.programs.configuration_program import (
-    KNOWN_CLASSES,
+from promptls.programs.configuration_keys import key_problems
+from promptls.programs.configuration_names import (
     absent_classes,
     absent_names,
     missing_imports,
-    program_problems,
+    undefined_names,
 )
-from promptls.programs.configuration_text import (
-    UNKNOWN,
-    PositionMap,
-    WrittenDataset,
-    written_dataset,
-)
-from promptls.programs.configuration_tree import ConfigurationTree, write_as_calls
-from promptls.programs.configuration_values import hidden_options
+from promptls.programs.configuration_runs import run_problems
+from promptls.programs.configuration_text import UNKNOWN, PositionMap, WrittenDataset, written_dataset
+from promptls.programs.configuration_tree import KNOWN_CLASSES, ConfigurationTree, write_as_calls
+from promptls.programs.configuration_values import hidden_options, value_problems
 from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -95,7 +85,13 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     in_prompts = [*_found_in_prompts(prompts, interpreter, positions, project)]
     judges = _of(unknown_field, _blind_judges(names, positions), project)
     in_prompts += _elsewhere(judges, _spans(in_prompts, unknown_field))
-    in_program = [*program_problems(tree, names, interpreter), *class_problems(tree, files)]
+    in_program = [
+        *key_problems(tree, interpreter),
+        *undefined_names(tree, names, interpreter),
+        *run_problems(tree, names, interpreter),
+        *value_problems(tree),
+        *class_problems(tree, files),
+    ]
     if not _spans(in_prompts, invalid_ppl_template):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
         in_program += hidden_options(tree)

@@ -96,8 +96,7 @@ class _Coroutines:
     @cached_property
     def _classes(self) -> frozenset[str]:
         """The names of the models of pydantic, and of dataclasses, at the top level."""
-        classes = (each for each in self.program.tree.body if isinstance(each, ast.ClassDef))
-        return frozenset(each.name for each in classes if is_record(each))
+        return frozenset(each.name for each in self.program.classes if is_record(each))
 
     def _made(self, node: ast.expr | None, steps: int = 0) -> _Coroutine | None:
         """Return the call that makes the coroutine which an expression is, if it is one."""

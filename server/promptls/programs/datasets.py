@@ -11,9 +11,9 @@ from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.datasets.dataset import Dataset
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
-from promptls.programs.program import Function, Program, binds, change_literal, own_nodes
+from promptls.programs.program import Function, Program, binds, change_literal, own_nodes, suggest_literal
 from promptls.security.files import is_file
-from promptls.syntax.python_places import text_of
+from promptls.syntax.python_places import arguments, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest, odd_keys
 from promptls.workspace.python_paths import literal_path
@@ -36,13 +36,8 @@ def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) 
     for call in datasets:
         yield from _backend(program, call)
         yield from _file(program, call)
-    added = {
-        node.attr
-        for node in program.nodes
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-    }
     for node in program.nodes:
-        if isinstance(node, ast.Attribute) and node.attr not in added:
+        if isinstance(node, ast.Attribute) and node.attr not in program.stored_attributes:
             yield from _method(program, node)
         elif isinstance(node, ast.Call):
             yield from _append(program, node)
@@ -83,13 +78,9 @@ def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
         return
     known = [each for each in dir(Dataset) if each[0] != "_" and each not in _MAKERS]
     meant = _SYNONYMS.get(node.attr) or nearest(node.attr, known)
-    end = program.span(node).end
-    span, message = Span(end - len(node.attr), end), f"a dataset has no `{node.attr}`"
-    if meant is None:
-        yield Finding(span, message)
-    else:
-        is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant)
-        yield Finding.suggest(span, message, meant, preferred=is_sure)
+    is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant or "")
+    span, message = program.places.attribute_span(node), f"a dataset has no `{node.attr}`"
+    yield Finding.suggest(span, message, meant, preferred=is_sure)
 
 
 def _append(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -115,9 +106,7 @@ def _awaited(program: Program, node: ast.expr) -> Iterator[Finding]:
 def _arguments(call: ast.Call) -> Mapping[str, ast.expr]:
     """Return the arguments of a call that makes a dataset by their names."""
     is_table = isinstance(call.func, ast.Attribute) and call.func.attr == "from_pandas"
-    names = ("dataframe", "name", "backend") if is_table else ("name", "backend")
-    placed = dict(zip(names, call.args, strict=False))
-    return {**placed, **{each.arg: each.value for each in call.keywords if each.arg}}
+    return arguments(call, ("dataframe", "name", "backend") if is_table else ("name", "backend"))
 
 
 def _backend(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -131,8 +120,7 @@ def _backend(program: Program, call: ast.Call) -> Iterator[Finding]:
     names = backend_names() if backend.value not in BACKENDS else []
     meant = local if local in BACKENDS else nearest(backend.value, names)
     if names and backend.value not in names and meant is not None:
-        message = f"there is no backend `{backend.value}`; did you mean `{meant}`?"
-        yield Finding(program.span(backend), message, (change_literal(program, backend, meant),))
+        yield suggest_literal(program, backend, f"there is no backend `{backend.value}`", meant)
     name = given.get("name")
     ending = f".{backend.value.removeprefix('local/')}"
     if isinstance(name, ast.Constant) and str(name.value).endswith(ending) and backend.value in BACKENDS:
@@ -183,14 +171,10 @@ def _read_rows(
     columns = _columns(program, datasets[0]) if experiments and len(datasets) == 1 else None
     if not columns:
         return
-    run = {
-        node.value.id
-        for node in program.nodes
-        if isinstance(node, ast.Attribute) and node.attr == "arun" and isinstance(node.value, ast.Name)
-    }
+    run = [each for name, each in experiments.items() if "arun" in program.attributes.get(name, ())]
     # A row of a data model has its columns as attributes.
     others = columns if "data_model" in program.text else dir(dict)
-    for node in (node for name in experiments.keys() & run for node in _reads_of_row(experiments[name])):
+    for node in (node for experiment in run for node in _reads_of_row(experiment)):
         match node:
             case ast.Subscript(slice=ast.Constant(value=str(key))) if key not in columns:
                 yield _unknown_column(program, node.slice, key, columns)
@@ -228,27 +212,23 @@ def _columns(program: Program, dataset: ast.Call) -> frozenset[str]:
 def _unknown_column(program: Program, place: ast.expr, key: str, columns: Iterable[str]) -> Finding:
     message = f"no row of this program's dataset has `{key}`"
     meant = nearest(key, columns)
-    if meant is None:
-        return Finding(program.span(place), message, severity="warning")
-    fix = change_literal(program, place, meant, preferred=False)
-    return Finding(program.span(place), f"{message}; did you mean `{meant}`?", (fix,), severity="warning")
+    return suggest_literal(program, place, message, meant, preferred=False, severity="warning")
 
 
 def _appended_rows(program: Program) -> Iterator[Finding]:
     """Yield the misspelled keys of literal rows that are appended to a dataset one after the other."""
-    made = {
-        node.targets[0].id
-        for node in program.nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Call)
-        and program.library_name(node.value.func) == "Dataset"
-    }
+    made = [
+        name for name, values in program.values.items() if any(_is_made(program, each) for each in values)
+    ]
     groups = [program.appended.get(name, ()) for name in made]
     if made:
         groups += [node.elts for node in program.nodes if isinstance(node, ast.List) and _has_rows(node)]
     for group in groups:
         yield from _different_keys(program, [each for each in group if isinstance(each, ast.Dict)])
+
+
+def _is_made(program: Program, node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and program.library_name(node.func) == "Dataset"
 
 
 def _has_rows(node: ast.List) -> bool:
@@ -260,9 +240,7 @@ def _different_keys(program: Program, rows: list[ast.Dict]) -> Iterator[Finding]
     written = [_keys(row, program) or frozenset() for row in rows]
     for index, name, meant in odd_keys(written) if all(written) else ():
         place = next(key for key in rows[index].keys if isinstance(key, ast.Constant) and key.value == name)
-        message = f"no other row has `{name}`; did you mean `{meant}`?"
-        fix = change_literal(program, place, meant)
-        yield Finding(program.span(place), message, (fix,), severity="warning")
+        yield suggest_literal(program, place, f"no other row has `{name}`", meant, severity="warning")
 
 
 def _changes(node: ast.AST, name: str) -> bool:
@@ -277,22 +255,11 @@ def _changes(node: ast.AST, name: str) -> bool:
 
 def _appended_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     """Return the keys of all rows that are appended to the only dataset; nothing if unsure."""
-    made = [
-        node.targets[0].id
-        for node in program.nodes
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.value is dataset
-    ]
-    if not made or program.library_name(dataset.func) != "Dataset":
+    variable = next((name for name, values in program.values.items() if dataset in values), "")
+    is_filled = any(keyword.arg in {None, "data"} for keyword in dataset.keywords)
+    if is_filled or not _is_made(program, dataset):
         return frozenset()
-    if any(keyword.arg in {None, "data"} for keyword in dataset.keywords):
-        return frozenset()
-    variable = made[0]
-    read = {
-        node.attr
-        for node in program.nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == variable
-    }
-    if read & {"extend", "from_pandas"}:
+    if program.attributes.get(variable, frozenset()) & {"extend", "from_pandas"}:
         return frozenset()
     return _all_keys(program.appended.get(variable, ()), program) or frozenset()
 

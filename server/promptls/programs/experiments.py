@@ -17,7 +17,7 @@ from promptls.programs.metric_results import RESULT_FIELDS
 from promptls.programs.program import (
     Function,
     Program,
-    imported_programs,
+    imported,
     is_open,
     own_nodes,
     parameters_of,
@@ -148,10 +148,9 @@ def experiments_of(program: Program) -> dict[str, Function]:
 
 def findings_in_experiments(program: Program, own: Mapping[str, Function]) -> Iterator[Finding]:
     """Yield the wrong runs and results of a program's `own` experiments, and the runs of imported ones."""
-    experiments = {**own}
-    for other, names in imported_programs(program):
-        found = experiments_of(other)
-        experiments |= {name: found[there] for name, there in names.items() if there in found}
+    experiments = {name: each for name, each in own.items() if program.definitions[name] == 1}
+    others = imported(program, experiments_of)
+    experiments |= {name: each for name, each in others.items() if name not in program.definitions}
     for call in program.calls:
         yield from _run(program, call, experiments)
         yield from _called(program, call, experiments)
@@ -168,7 +167,7 @@ def findings_in_experiments(program: Program, own: Mapping[str, Function]) -> It
 
 
 def _run(program: Program, call: ast.Call, experiments: Mapping[str, Function]) -> Iterator[Finding]:
-    experiment = _run_experiment(program, call, experiments)
+    experiment = _run_experiment(call, experiments)
     if experiment is None or experiment.args.kwarg:
         return
     parameters = parameters_of(experiment)[1:]
@@ -190,7 +189,7 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
     """Yield the wrong method of an experiment, and the wrong object in place of the row or the dataset."""
     match call:
         case ast.Call(func=ast.Name(id=name) as function, args=[first, *_]) if (
-            name in experiments and program.definitions.get(name, 1) == 1 and is_dataset(program, first)
+            name in experiments and is_dataset(program, first)
         ):
             end = program.span(function).end
             fix = Fix("Insert `.arun`", (Edit.insert(end, ".arun"),), preferred=True)
@@ -199,13 +198,12 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id=name), attr="run" | "run_async" | "evaluate" as method)
         ):
-            is_known = name in experiments and program.definitions.get(name, 1) == 1
-            if is_known and not program.bindings[name]:
+            if name in experiments and not program.bindings[name]:
                 end = program.span(call.func).end
                 span = Span(end - len(method), end)
                 message = f"the experiment `{name}` has no `{method}`"
                 yield Finding.suggest(span, message, "arun", preferred=True)
-        case ast.Call(args=[ast.Name(id=name) as given, *_]) if _run_experiment(program, call, experiments):
+        case ast.Call(args=[ast.Name(id=name) as given, *_]) if _run_experiment(call, experiments):
             made = ast.Call(given, [], [])
             if is_dataset(program, made):
                 end = program.span(given).end
@@ -213,11 +211,11 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
                 yield Finding(program.span(given), f"`{name}` is a function, and no dataset", (fix,))
 
 
-def _run_experiment(program: Program, node: ast.expr, experiments: Mapping[str, Function]) -> Function | None:
-    """Return the experiment whose `arun` an expression calls, if the program defines its name once."""
+def _run_experiment(node: ast.expr, experiments: Mapping[str, Function]) -> Function | None:
+    """Return the experiment whose `arun` an expression calls."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="arun")):
-            return experiments.get(name) if program.definitions.get(name, 1) == 1 else None
+            return experiments.get(name)
     return None
 
 
@@ -225,7 +223,7 @@ def _unawaited(
     program: Program, nodes: Iterable[ast.expr], experiments: Mapping[str, Function]
 ) -> Iterator[Finding]:
     for node in nodes:
-        if isinstance(node, ast.Call) and _run_experiment(program, node, experiments) is not None:
+        if isinstance(node, ast.Call) and _run_experiment(node, experiments) is not None:
             message = "nothing runs: `arun` returns a coroutine for `await` or `asyncio.run`"
             yield Finding(program.span(node.func), message)
 

@@ -31,7 +31,9 @@ from promptls.programs.program import (
     is_open,
     may_use_library,
     parse_program,
+    suggest_literal,
     unknown_argument,
+    unknown_arguments,
 )
 from promptls.programs.ragas_classes import (
     CHOICES,
@@ -44,7 +46,7 @@ from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
-from promptls.syntax.python_places import argument, last_name, text_of
+from promptls.syntax.python_places import argument, arguments, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
@@ -120,7 +122,8 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     yield from findings_in_experiments(program, experiments)
     yield from findings_in_judges(program)
     yield from findings_in_scores(program)
-    yield from findings_in_results(Results(program, metrics.classes, experiments))
+    classes = {name: metric.classes for name, metric in metrics.named.items()}
+    yield from findings_in_results(Results(program, classes, experiments))
     yield from findings_in_coroutines(program, experiments)
     yield from findings_in_own_objects(program, experiments, project)
     collected = program.imported_from(COLLECTIONS)
@@ -132,7 +135,9 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
         yield from _choices(program, call)
         yield from _named_models(program, call)
         yield from _of_load(program, call)
-        yield from _paths(program, call)
+        for keyword in call.keywords:
+            if keyword.arg in PROMPT_PARAMETERS:
+                yield from _path(program, keyword.value)
     for function in program.functions:
         yield from _bare_decorators(program, function)
         defaults = function.args.defaults
@@ -145,9 +150,8 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
 def _keywords(program: Program, call: ast.Call) -> Iterator[Finding]:
     package, name = program.meaning(call.func)
     known = KEYWORDS.get(name) if package == "promptls" or name in METRIC_DECORATORS else None
-    for keyword in call.keywords if known else ():
-        if keyword.arg is not None and known is not None and keyword.arg not in known:
-            found = unknown_argument(program, keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+    if known is not None:
+        for found in unknown_arguments(program, call, f"`{name}` has no argument `{{}}`", known):
             if found.fixes or package == "promptls":  # Ragas ignores other arguments.
                 yield found
 
@@ -183,10 +187,8 @@ def _parameters(program: Program, call: ast.Call) -> Iterator[Finding]:
     elif isinstance(call.func, ast.Attribute):
         name = call.func.attr
         known = parameters_of_method(name, given)
-    for keyword in call.keywords if known else ():
-        if keyword.arg is not None and keyword.arg not in known:
-            message = f"`{name}` has no argument `{keyword.arg}`"
-            yield unknown_argument(program, keyword, message, sorted(known - given))
+    if known:
+        yield from unknown_arguments(program, call, f"`{name}` has no argument `{{}}`", sorted(known))
 
 
 def _choices(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -225,23 +227,18 @@ def _named_models(program: Program, call: ast.Call) -> Iterator[Finding]:
 
 
 def _of_load(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield an unknown encoding, and a truncation step over the limit."""
-    node = argument(call, "encoding") if program.meaning(call.func) == ("promptls", "load") else None
+    """Yield an unknown encoding, a truncation step over the limit, and the path of a missing file."""
+    if program.meaning(call.func) != ("promptls", "load"):
+        return
+    node = argument(call, "encoding")
     if node is not None and (name := text_of(node)) is not None:
         try:
             encoding_name(name)
         except UnknownEncodingError as error:
             reason = str(error).partition(". ")[0]
             yield Finding(program.span(node), f"{reason[:1].lower()}{reason[1:]}")
-    if program.meaning(call.func) == ("promptls", "load"):
-        yield from large_step(program, {key.arg: key.value for key in call.keywords if key.arg}, program)
-
-
-def _paths(program: Program, call: ast.Call) -> Iterator[Finding]:
-    for keyword in call.keywords:
-        if keyword.arg in PROMPT_PARAMETERS:
-            yield from _path(program, keyword.value)
-    if program.meaning(call.func) == ("promptls", "load") and call.args:
+    yield from large_step(program, arguments(call), program)
+    if call.args:
         yield from _path(program, call.args[0])
 
 
@@ -255,9 +252,7 @@ def _path(program: Program, node: ast.expr) -> Iterator[Finding]:
         return
     meant = next(filter(None, (near_file(folder / name, name, ENDINGS) for folder in folders)), None)
     if meant is not None:
-        message = f"there is no file `{name}`; did you mean `{meant}`?"
-        fix = change_literal(program, node, meant)
-        yield Finding(program.span(node), message, (fix,), severity="warning")
+        yield suggest_literal(program, node, f"there is no file `{name}`", meant, severity="warning")
 
 
 def _bare_decorators(program: Program, node: Function) -> Iterator[Finding]:

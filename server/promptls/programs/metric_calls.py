@@ -25,11 +25,12 @@ from promptls.programs.program import (
     Function,
     Program,
     change_literal,
-    imported_programs,
+    imported,
     is_open,
     own_nodes,
     parameters_of,
     returns_nothing,
+    suggest_literal,
     unknown_argument,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
@@ -60,14 +61,6 @@ _SYNONYMS: Final[Mapping[str, str]] = {
 """What results of other libraries call these attributes."""
 
 
-class _Metric(NamedTuple):
-    """A decorated metric: its function, the literal classes of a discrete one, limits of a numeric one."""
-
-    function: Function
-    classes: Classes | None
-    limits: tuple[float, float] | None = None
-
-
 class _Prompt(NamedTuple):
     """The prompt of a metric, the program that writes it, and its fields."""
 
@@ -78,42 +71,53 @@ class _Prompt(NamedTuple):
     """Whether each score must be given the judge."""
 
 
+class _Metric(NamedTuple):
+    """A metric: its function or its literal prompt, the values of a discrete one, limits of a numeric one."""
+
+    function: Function | None
+    prompt: _Prompt | None
+    classes: Classes | None
+    limits: tuple[float, float] | None = None
+
+
 @dataclass(frozen=True)
 class Metrics:
-    """The metrics that a program may use, by the names of their variables."""
+    """The metrics that a program may use."""
 
-    decorated: Mapping[str, _Metric]
-    prompts: Mapping[str, _Prompt]
-    """The literal prompts of those that have one."""
-    classes: Mapping[str, Classes | None]
-    """The values that each of all metrics allows; None if they are not known."""
+    named: Mapping[str, _Metric]
+    """The metrics in variables, by their names."""
     collected: Collection[str]
     """The names of the classes of metrics of `ragas.metrics.collections`."""
 
 
 def metrics_of(program: Program) -> Metrics:
     """Return the metrics of a program, with those that it imports from a file beside it."""
-    decorated = _decorated(program)
-    prompts: dict[str, _Prompt] = {}
-    classes = {name: metric.classes for name, metric in decorated.items()}
+    named = _named(program)
+    if program.names:
+        named |= imported(program, _named)
+    return Metrics(named, program.imported_from(COLLECTIONS).keys())
+
+
+def _named(program: Program) -> dict[str, _Metric]:
+    """Return the metrics in the variables of a program, and its decorated functions."""
+    made = ((function.name, _metric(program, function)) for function in program.own_functions)
+    named = {name: metric for name, metric in made if metric is not None}
     for name, call in program.assigned_calls():
-        made = program.library_name(call.func)
-        if made in PROMPTED:
-            classes[name] = classes_of(call) if made == "DiscreteMetric" else None
-            prompt = program.resolved(argument(call, "prompt"))
-            if prompt is not None and (fields := fields_of(prompt)) is not None:
-                needs_judge = program.meaning(call.func)[0] == "ragas" and argument(call, "llm") is None
-                prompts[name] = _Prompt(program, prompt, fields, needs_judge and not is_open(call))
-    for other, names in imported_programs(program) if program.names else ():
-        found = metrics_of(replace(other, nodes=()))  # What it imports itself is not followed.
-        for name, there in names.items():
-            if there in found.decorated:
-                decorated[name] = found.decorated[there]
-            if there in found.prompts:
-                prompts[name] = found.prompts[there]
-            if there in found.classes:
-                classes[name] = found.classes[there]
-    return Metrics(decorated, prompts, classes, program.imported_from(COLLECTIONS).keys())
+        kind = program.library_name(call.func)
+        if kind in PROMPTED:
+            classes = classes_of(call) if kind == "DiscreteMetric" else None
+            named[name] = _Metric(None, _prompt(program, call), classes)
+    return named
+
+
+def _prompt(program: Program, call: ast.Call) -> _Prompt | None:
+    """Return the literal prompt of the metric that a call makes."""
+    prompt = program.resolved(argument(call, "prompt"))
+    fields = fields_of(prompt)
+    if prompt is None or fields is None:
+        return None
+    needs_judge = program.meaning(call.func)[0] == "ragas" and argument(call, "llm") is None
+    return _Prompt(program, prompt, fields, needs_judge and not is_open(call))
 
 
 def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]:
@@ -128,7 +132,7 @@ def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]
     for function in program.functions:
         metric = _metric(program, function)
         if metric is not None:
-            yield from _values(program, metric)
+            yield from _values(program, function, metric)
             if returns_nothing(function):
                 message = f"the metric `{function.name}` returns nothing, and so has no score"
                 yield Finding(program.places.name_span(function), message)
@@ -143,13 +147,7 @@ def _metric(program: Program, function: Function) -> _Metric | None:
     called = program.library_name(decorator.func) if isinstance(decorator, ast.Call) else ""
     classes = classes_of(decorator) if decorator is not None and called == "discrete_metric" else None
     limits = limits_of(decorator) if decorator is not None and called == "numeric_metric" else None
-    return None if decorator is None else _Metric(function, classes, limits)
-
-
-def _decorated(program: Program) -> dict[str, _Metric]:
-    """Return the metrics at the top level of a program by their names."""
-    made = ((function.name, _metric(program, function)) for function in program.own_functions)
-    return {name: metric for name, metric in made if metric is not None}
+    return None if decorator is None else _Metric(function, None, classes, limits)
 
 
 def _allowed_values(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -174,12 +172,12 @@ def _allowed_values(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(span, f"{message}: with these, Ragas scores nothing")
 
 
-def _values(program: Program, metric: _Metric) -> Iterator[Finding]:
+def _values(program: Program, function: Function, metric: _Metric) -> Iterator[Finding]:
     """Yield the literal values that a metric does not allow, and comparisons of a discrete one."""
     if metric.classes is None and metric.limits is None:
         return
-    assigned = assigned_in(metric.function)
-    for node in own_nodes(metric.function):
+    assigned = assigned_in(function)
+    for node in own_nodes(function):
         value: ast.expr | None = None
         if isinstance(node, ast.Call) and program.library_name(node.func) == "MetricResult":
             value = argument(node, "value") or next(iter(node.args[:1]), None)
@@ -233,16 +231,17 @@ def _scored(program: Program, call: ast.Call, metrics: Metrics) -> _Metric | Non
     """Return the metric whose `score` a call calls, if the program defines its name once."""
     match call.func:
         case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
-            return metrics.decorated.get(name) if program.definitions.get(name, 1) == 1 else None
+            return metrics.named.get(name) if program.definitions.get(name, 1) == 1 else None
     return None
 
 
 def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
     metric = _scored(program, call, metrics)
-    if metric is None:
+    function = metric.function if metric is not None else None
+    if function is None:
         return
-    name, arguments = ast.unparse(call.func), metric.function.args
-    parameters = parameters_of(metric.function)
+    name, arguments = ast.unparse(call.func), function.args
+    parameters = parameters_of(function)
     if call.args and not any(isinstance(each, ast.Starred) for each in call.args):
         message = f"`{name}` takes its arguments by name: `{parameters[0]}=…`"
         yield Finding(program.span(call.args[0]), message)
@@ -251,7 +250,7 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
         return
     given = {keyword.arg for keyword in call.keywords}
     unknown = [each for each in call.keywords if each.arg not in parameters]
-    missing = [each for each in required_parameters(metric.function.args) if each not in given]
+    missing = [each for each in required_parameters(arguments) if each not in given]
     for keyword in unknown:
         found = unknown_argument(program, keyword, f"the metric takes no `{keyword.arg}`", missing)
         yield found if missing else replace(found, severity="warning")  # The metric ignores it.
@@ -261,11 +260,8 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
 
 def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
     """Yield the fields of a metric's prompt that a call of `score` does not give."""
-    match call.func:
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
-            prompt = metrics.prompts.get(name)
-        case _:
-            prompt = None
+    metric = _scored(program, call, metrics)
+    prompt = metric.prompt if metric is not None else None
     if prompt is None or call.args or is_open(call):
         return
     given = [keyword.arg for keyword in call.keywords]
@@ -329,19 +325,16 @@ def _attributes(program: Program, scope: ast.Module | Function, metrics: Metrics
         if isinstance(each, ast.Subscript):
             yield from _key(program, each)
         elif not each.attr.startswith("_") and each.attr not in _RESULT_ATTRIBUTES:
-            end = program.span(each).end
-            span, message = Span(end - len(each.attr), end), f"the result of a metric has no `{each.attr}`"
             meant = _SYNONYMS.get(each.attr) or nearest(each.attr, _RESULT_ATTRIBUTES)
-            if meant is not None:
+            if meant is not None or not any(hasattr(kind, each.attr) for kind in _VALUES):
+                span = program.places.attribute_span(each)
+                message = f"the result of a metric has no `{each.attr}`"
                 yield Finding.suggest(span, message, meant, preferred=True)
-            elif not any(hasattr(kind, each.attr) for kind in _VALUES):
-                yield Finding(span, message)
 
 
 def _key(program: Program, node: ast.Subscript) -> Iterator[Finding]:
     """Yield a key of a result, which is an object and no mapping."""
-    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-    if isinstance(key, str):
+    if (key := text_of(node.slice)) is not None:
         edit = Edit(Span(program.span(node.value).end, program.span(node).end), f".{key}")
         fixes = (Fix(f"Change to `.{key}`", (edit,), preferred=True),) if key in RESULT_FIELDS else ()
         message = "the result of a metric has attributes, and no keys"
@@ -355,8 +348,8 @@ def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
         case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in SCORES:
             made = program.resolved(owner)
             is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in metrics.collected
-            is_prompted = isinstance(owner, ast.Name) and owner.id in metrics.prompts
-            return is_collected or is_prompted or _scored(program, node, metrics) is not None
+            metric = _scored(program, node, metrics)
+            return is_collected or (metric is not None and metric[:2] != (None, None))
     return False
 
 
@@ -384,14 +377,8 @@ def findings_in_scores(program: Program) -> Iterator[Finding]:
     """Yield the keys and columns of evaluations that none of their metrics has."""
     if not any(program.meaning(call.func) in _MEANINGS for call in program.calls):
         return
-    changed = {node.attr for node in program.nodes if _is_store(node) and isinstance(node, ast.Attribute)}
-    if changed & {"columns", "name"}:
+    if program.stored_attributes & {"columns", "name"}:
         return
-    stored: set[object] = {
-        node.slice.value
-        for node in program.nodes
-        if isinstance(node, ast.Subscript) and _is_store(node) and isinstance(node.slice, ast.Constant)
-    }
     grown = {_grown(node) for node in program.nodes}
     for scope in (program.tree, *program.functions):
         assigned = assigned_in(scope)
@@ -400,19 +387,15 @@ def findings_in_scores(program: Program) -> Iterator[Finding]:
         for node in ast.walk(scope):
             match node:
                 case ast.Subscript(value=value, slice=ast.Constant(value=str()) as key, ctx=ast.Load()):
-                    yield from _keys(program, _scores(program, value, assigned), [key], stored)
+                    yield from _keys(program, _scores(program, value, assigned), [key])
                 case ast.Subscript(value=value, slice=ast.List(elts=keys), ctx=ast.Load()):
-                    yield from _keys(program, _scores(program, value, assigned), keys, stored)
+                    yield from _keys(program, _scores(program, value, assigned), keys)
                 case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[key, *_]):
-                    yield from _keys(program, _scores(program, value, assigned), [key], stored)
+                    yield from _keys(program, _scores(program, value, assigned), [key])
                 case ast.Attribute(value=value, attr=name) if name in INSTANCES:
                     scores = _scores(program, value, assigned)
                     if scores is not None and not scores.is_table and name in scores.names:
                         yield _attribute(program, node, name)
-
-
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def _scores(
@@ -488,23 +471,20 @@ def _name(program: Program, metric: ast.expr) -> str | None:
     return known.result or None if known is not None and not metric.args else None
 
 
-def _keys(
-    program: Program, scores: _Scores | None, keys: list[ast.expr], stored: set[object]
-) -> Iterator[Finding]:
+def _keys(program: Program, scores: _Scores | None, keys: list[ast.expr]) -> Iterator[Finding]:
     """Yield the keys that are no metric of the evaluation; a table may have other columns."""
     for key in keys if scores is not None else ():
-        name = key.value if isinstance(key, ast.Constant) else None
-        if scores is None or not isinstance(name, str) or name in stored or _is_score(name, scores.names):
+        name = text_of(key)
+        if scores is None or name is None or name in program.stored_keys or _is_score(name, scores.names):
             continue
         ran = next((each for each in scores.names if is_typo(name, each)), None) or _of_class(name, scores)
         span = program.span(key)
         is_other = (scores.is_table or scores.is_open) and ran is None
         if is_other or name not in program.text[span.start : span.end]:
             continue
+        message = f"the evaluation has no metric `{name}`"
         meant = ran or nearest(name, scores.names)
-        fixes = (change_literal(program, key, meant, preferred=ran is not None),) if meant else ()
-        suggestion = f"; did you mean `{meant}`?" if meant else ""
-        yield Finding(span, f"the evaluation has no metric `{name}`{suggestion}", fixes)
+        yield suggest_literal(program, key, message, meant, preferred=ran is not None)
 
 
 @lru_cache(maxsize=1)
@@ -529,7 +509,7 @@ def _is_score(key: str, names: tuple[str, ...]) -> bool:
 
 def _attribute(program: Program, node: ast.Attribute, name: str) -> Finding:
     """Return the finding for a score that is read like an attribute."""
-    end = program.span(node).end
-    span = Span(end - len(name), end)
-    fix = Fix(f'Change to `["{name}"]`', (Edit(Span(span.start - 1, end), f'["{name}"]'),), preferred=True)
+    span = program.places.attribute_span(node)
+    edit = Edit(Span(span.start - 1, span.end), f'["{name}"]')
+    fix = Fix(f'Change to `["{name}"]`', (edit,), preferred=True)
     return Finding(span, f"the scores of an evaluation are keys: `[{name!r}]`", (fix,))

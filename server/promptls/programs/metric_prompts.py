@@ -11,10 +11,7 @@ from typing import Final
 
 from promptls.lint.rule import Finding, Fix
 from promptls.programs.metric_results import Classes
-from promptls.programs.program import (
-    Program,
-    is_open,
-)
+from promptls.programs.program import Program, is_open
 from promptls.programs.ragas_prompts import findings_in_braces
 from promptls.syntax.python_places import argument
 from promptls.text.format import in_code

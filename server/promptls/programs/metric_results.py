@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Function, Program, binds, change_literal, own_nodes
+from promptls.programs.program import Function, Program, binds, change_literal, own_nodes, suggest_literal
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -189,9 +189,8 @@ def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[s
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)) as place):
             meant = nearest(key, keys) if name == row and key not in keys | program.stored_keys else None
             if meant is not None:
-                fix = change_literal(program, place, meant, preferred=False)
-                message = f"the experiment returns no `{key}`; did you mean `{meant}`?"
-                yield Finding(program.span(place), message, (fix,))
+                message = f"the experiment returns no `{key}`"
+                yield suggest_literal(program, place, message, meant, preferred=False)
 
 
 def _column_of(node: ast.expr, row: str, columns: Mapping[str, Classes]) -> tuple[str, Classes] | None:

@@ -21,14 +21,7 @@ import typing_extensions
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.experiments.models_and_metrics import model_problem
 from promptls.programs.metric_results import assigned_in
-from promptls.programs.program import (
-    Function,
-    Program,
-    change_literal,
-    is_open,
-    own_nodes,
-    unknown_argument,
-)
+from promptls.programs.program import Function, Program, change_literal, is_open, own_nodes, unknown_argument
 from promptls.settings.project import Project
 from promptls.syntax.python_places import argument, text_of
 from promptls.text.format import in_code
@@ -61,12 +54,10 @@ def findings_in_own_objects(
     }  # `Prompt` is a prompt object or a prompt of Prompt Poet, as its arguments say
     if not imported and _PACKAGE not in program.modules.values():
         return
-    attributes = [node for node in program.nodes if isinstance(node, ast.Attribute)]
-    own = {node.attr for node in attributes if not isinstance(node.ctx, ast.Load)}
     for scope in (program.tree, *program.functions):
         types = _Types(program, assigned_in(scope), experiments, imported)
         for node in own_nodes(scope):
-            if isinstance(node, ast.Attribute) and node.attr not in own:
+            if isinstance(node, ast.Attribute) and node.attr not in program.stored_attributes:
                 yield from _attribute(types, node)
             elif isinstance(node, ast.Call):
                 yield from _call(types, node)
@@ -141,18 +132,13 @@ class _Types:
 
 def _attribute(types: _Types, node: ast.Attribute) -> Iterator[Finding]:
     kind = own_class(types.of(node.value))
-    known = attributes_of(kind) if kind is not None else frozenset()
-    if kind is None or node.attr in known or kind.__name__ in _KNOWN_ELSEWHERE:
+    if kind is None or node.attr in attributes_of(kind) or kind.__name__ in _KNOWN_ELSEWHERE:
         return
-    end = types.program.span(node).end
-    span = Span(end - len(node.attr), end)
-    public = [each for each in known if not each.startswith("_")]
-    meant = nearest(node.attr, public)
+    meant = nearest(node.attr, (each for each in attributes_of(kind) if not each.startswith("_")))
     message = f"`{kind.__name__}` has no attribute `{node.attr}`"
-    if meant is not None:
-        yield Finding.suggest(span, message, meant)
-    else:
-        yield Finding(span, f"{message}; it has {in_code(sorted(_own_names(kind)))}")
+    if meant is None:
+        message += f"; it has {in_code(sorted(each for each in _declared(kind) if each[0] != '_'))}"
+    yield Finding.suggest(types.program.places.attribute_span(node), message, meant)
 
 
 def _call(types: _Types, call: ast.Call) -> Iterator[Finding]:
@@ -222,11 +208,10 @@ def own_class(hint: Hint) -> type | None:
 def attributes_of(kind: type) -> frozenset[str]:
     """Return the names of all attributes that objects of a class and its subclasses may have."""
     import_module("promptls.api.evaluation")  # has subclasses of what `load` and `render` return
-    found = set(dir(kind))
+    found = set[str]()
     classes: tuple[type, ...] = (*kind.__mro__, *_subclasses(kind))
     for each in classes:
-        found |= {*vars(each)}
-        found |= {*getattr(each, "__annotations__", ())}
+        found |= _declared(each)
         for function in vars(each).values():
             if inspect.isfunction(function):
                 steps = dis.get_instructions(function)
@@ -241,10 +226,9 @@ def _subclasses(kind: type) -> Iterator[type]:
         yield from _subclasses(below)
 
 
-def _own_names(kind: type) -> set[str]:
-    """Return the public attributes of a class."""
-    annotated = {name for each in kind.__mro__ for name in getattr(each, "__annotations__", ())}
-    return {name for name in (*dir(kind), *annotated) if not name.startswith("_")}
+def _declared(kind: type) -> set[str]:
+    """Return the attributes that a class and its base classes define or annotate."""
+    return {*dir(kind)}.union(*(getattr(each, "__annotations__", ()) for each in kind.__mro__))
 
 
 @lru_cache(maxsize=256)

@@ -11,19 +11,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Function, Program, own_nodes, unknown_argument
+from promptls.programs.program import Function, Program, is_open, own_nodes, unknown_arguments
 from promptls.security.files import is_file
-from promptls.syntax.python_places import last_name
+from promptls.syntax.python_places import arguments, last_name, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_data import is_record, object_class
 from promptls.workspace.python_paths import literal_path
-from promptls.workspace.python_scopes import (
-    Scope,
-    meaning_in,
-    scopes_of,
-)
+from promptls.workspace.python_scopes import Scope, meaning_in, scopes_of
 
 CONSTRUCTOR: Final = (
     "template_data",
@@ -121,17 +117,10 @@ def _is_prompt(program: Program, call: ast.Call) -> bool:
     return name == "Prompt" and (package == "prompt_poet" or (package == "promptls" and is_template))
 
 
-def _arguments(call: ast.Call) -> dict[str, ast.expr]:
-    """Return the arguments of the constructor that are written out, by their parameters."""
-    starred = next((n for n, each in enumerate(call.args) if isinstance(each, ast.Starred)), len(call.args))
-    given = dict(zip(CONSTRUCTOR, call.args[:starred], strict=False))
-    return given | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-
-
 def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: bool) -> Iterator[Finding]:
-    given = _arguments(call)
+    given = arguments(call, CONSTRUCTOR)
     if is_poet:
-        yield from _unknown(program, call, "Prompt", CONSTRUCTOR)
+        yield from unknown_arguments(program, call, "`Prompt` has no argument `{}`", CONSTRUCTOR)
         encode = given.get("encode_func")
         if isinstance(encode, ast.Call) and last_name(encode.func) in _ENCODINGS:
             span = program.span(encode)
@@ -175,7 +164,7 @@ def _below(path: str, file: Path) -> str:
 
 def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str]) -> Iterator[Finding]:
     """Yield the data that is no dict, or that cannot be copied."""
-    given = _arguments(call).get("template_data")
+    given = arguments(call, CONSTRUCTOR).get("template_data")
     if given is None:
         return
     data = scope.resolved(given)
@@ -226,7 +215,9 @@ def _unpacked(program: Program, call: ast.Call, scope: Scope) -> Iterator[Findin
         if keys and len(keys) == len(given.keys) and not {*keys} & {*CONSTRUCTOR}:
             span = Span(program.span(keyword.value).start - len("**"), program.span(keyword.value).start)
             fixes: tuple[Fix, ...] = ()
-            if program.text[span.start : span.end] == "**" and "template_data" not in _arguments(call):
+            if program.text[span.start : span.end] == "**" and "template_data" not in arguments(
+                call, CONSTRUCTOR
+            ):
                 fixes = (Fix("Change to `template_data=`", (Edit(span, "template_data="),), preferred=True),)
             message = "`Prompt` takes the data of the template as `template_data`"
             yield Finding(program.span(keyword.value), message, fixes)
@@ -323,11 +314,10 @@ def _attributes(
             continue
         message = f"a prompt has no `{use.attr}`"
         meant = nearest(use.attr, MEMBERS)
-        if meant is not None:
-            is_sure = is_typo(use.attr, meant)
-            yield Finding.suggest(_name_span(program, use), message, meant, preferred=is_sure)
-        elif prompts[name].is_exact:
-            yield Finding(_name_span(program, use), message)
+        if meant is not None or prompts[name].is_exact:
+            is_sure = is_typo(use.attr, meant or "")
+            span = program.places.attribute_span(use)
+            yield Finding.suggest(span, message, meant, preferred=is_sure)
     for call in _calls(nodes, uses):
         name = last_name(call.func)
         if name in _PROPERTIES:
@@ -344,14 +334,14 @@ def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Fi
     for node in nodes:
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
-                span = _name_span(program, use)
+                span = program.places.attribute_span(use)
                 insert = Edit.insert(span.end, "()")
                 yield Finding(
                     span, f"`{name}` is not called", (Fix("Insert `()`", (insert,), preferred=True),)
                 )
             case ast.keyword(arg="messages", value=ast.Attribute(attr=name) as use) if use in uses:
                 if name in _NO_MESSAGES:
-                    span = _name_span(program, use)
+                    span = program.places.attribute_span(use)
                     message = f"this is the prompt as {_NO_MESSAGES[name]}"
                     yield Finding.suggest(span, message, "messages", preferred=True)
             case ast.Dict(values=values):
@@ -407,11 +397,6 @@ def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Find
                 yield Finding(span, "a part has attributes, and no keys", fixes)
 
 
-def _name_span(program: Program, use: ast.Attribute) -> Span:
-    end = program.span(use).end
-    return Span(end - len(use.attr), end)
-
-
 def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
     """Return whether something before a call, or in a loop around it, may count the tokens of a prompt."""
     loop = next((each for each in _loops(scope) if _contains(each, cut)), None)
@@ -449,16 +434,12 @@ def _contains(outer: ast.stmt, inner: ast.expr) -> bool:
 
 
 def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope: Scope) -> Iterator[Finding]:
-    yield from _unknown(program, cut, "truncate", TRUNCATE)
-    given = dict(zip(TRUNCATE, cut.args, strict=False))
-    given |= {keyword.arg: keyword.value for keyword in cut.keywords if keyword.arg}
+    yield from unknown_arguments(program, cut, "`truncate` has no argument `{}`", TRUNCATE)
+    given = arguments(cut, TRUNCATE)
     yield from _numbers(program, given, scope)
-    is_open = any(keyword.arg is None for call in (cut, made) for keyword in call.keywords) or any(
-        isinstance(each, ast.Starred) for each in (*cut.args, *made.args)
-    )
-    if is_open or not given.keys() <= {*TRUNCATE}:
+    if is_open(cut) or is_open(made) or not given.keys() <= {*TRUNCATE}:
         return
-    given = {**_arguments(made), **given}
+    given = {**arguments(made, CONSTRUCTOR), **given}
     limit = given.get("token_limit")
     if limit is None or _number(limit) == _NO_LIMIT:
         return
@@ -484,9 +465,7 @@ def _numbers(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> I
         number = _number(value)
         if number is not None and (number < minimum or number == 0):
             yield Finding(program.span(given[name]), f"`{name}` must be greater than 0")
-        elif isinstance(value, ast.JoinedStr) or (
-            isinstance(value, ast.Constant) and isinstance(value.value, str)
-        ):
+        elif isinstance(value, ast.JoinedStr) or text_of(value) is not None:
             yield Finding(program.span(given[name]), f"`{name}` is a number, and not a text")
 
 
@@ -497,12 +476,3 @@ def _number(node: ast.expr | None) -> int | None:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
             return -number
     return None
-
-
-def _unknown(program: Program, call: ast.Call, what: str, known: tuple[str, ...]) -> Iterator[Finding]:
-    given = {keyword.arg for keyword in call.keywords}
-    for keyword in call.keywords:
-        if keyword.arg is not None and keyword.arg not in known:
-            message = f"`{what}` has no argument `{keyword.arg}`"
-            free = [each for each in known if each not in given]
-            yield unknown_argument(program, keyword, message, free)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Edit, Finding, Fix, Severity
 from promptls.syntax.python_places import PythonPlaces, parse_python, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -19,6 +19,7 @@ from promptls.workspace.python_experiments import PACKAGES
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
+Found = TypeVar("Found")
 COLLECTIONS: Final = "ragas.metrics.collections"
 """The module of the metrics of Ragas whose results are objects."""
 _LIBRARIES: Final = (*PACKAGES, "prompt_poet")
@@ -97,6 +98,22 @@ class Program:
             and isinstance(node.slice, ast.Constant)
         )
 
+    @cached_property
+    def attributes(self) -> Mapping[str, frozenset[str]]:
+        """The attributes of each variable that the program mentions."""
+        found: dict[str, set[str]] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                    found.setdefault(name, set()).add(attribute)
+        return {name: frozenset(each) for name, each in found.items()}
+
+    @cached_property
+    def stored_attributes(self) -> frozenset[str]:
+        """The attributes that the program sets or deletes, of any object."""
+        nodes = (node for node in self.nodes if isinstance(node, ast.Attribute))
+        return frozenset(node.attr for node in nodes if not isinstance(node.ctx, ast.Load))
+
     @property
     def text(self) -> str:
         """The source text."""
@@ -133,6 +150,11 @@ class Program:
     def own_functions(self) -> Iterator[Function]:
         """The functions at the top level."""
         return (node for node in self.tree.body if isinstance(node, Function))
+
+    @property
+    def classes(self) -> list[ast.ClassDef]:
+        """The classes at the top level."""
+        return [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
 
     def assigned_calls(self) -> Iterator[tuple[str, ast.Call]]:
         """Yield the variables that are bound once, at the top level, to the result of a call."""
@@ -210,16 +232,30 @@ def _class_names(node: ast.ClassDef) -> Iterator[ast.AST]:
             yield from each.targets
 
 
-def imported_programs(program: Program) -> Iterator[tuple[Program, Mapping[str, str]]]:
-    """Yield the programs in files beside a program that it imports, each with the names there by its own."""
+def imported(program: Program, find: Callable[[Program], Mapping[str, Found]]) -> dict[str, Found]:
+    """Return what `find` finds by name in the files beside a program, by the names that import it."""
+    result: dict[str, Found] = {}
     for node in program.nodes:
         if not isinstance(node, ast.ImportFrom) or not node.module or node.level > 1:
             continue
         path = program.path.parent / f"{node.module.replace('.', '/')}.py"
         text = text_on_disk(str(path))
         other = parse_program(text, path) if text is not None and may_use_library(text) else None
-        if other is not None:
-            yield other, {alias.asname or alias.name: alias.name for alias in node.names}
+        found = find(other) if other is not None else {}
+        result |= {
+            alias.asname or alias.name: found[alias.name] for alias in node.names if alias.name in found
+        }
+    return result
+
+
+def class_values(node: ast.ClassDef) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """Yield the names that a class binds in its body to values, with these."""
+    for each in node.body:
+        match each:
+            case ast.Assign(targets=[ast.Name() as target, *_], value=value):
+                yield target, value
+            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+                yield target, value
 
 
 def is_open(call: ast.Call) -> bool:
@@ -272,13 +308,37 @@ def parameters_of(function: Function) -> list[str]:
 
 def unknown_argument(program: Program, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:
     """Return the finding for an argument that is not one of the `known`."""
-    span = program.span(keyword)
     meant = nearest(keyword.arg or "", known)
-    if meant is None:
-        return Finding(span, message)
-    return Finding.suggest(span, message, meant, preferred=True)
+    return Finding.suggest(program.span(keyword), message, meant, preferred=True)
+
+
+def unknown_arguments(
+    program: Program, call: ast.Call, message: str, known: Collection[str]
+) -> Iterator[Finding]:
+    """Yield the arguments of a call that are not `known`; `{}` in the message is their name."""
+    given = {keyword.arg for keyword in call.keywords}
+    for keyword in call.keywords:
+        if keyword.arg is not None and keyword.arg not in known:
+            free = [each for each in known if each not in given]
+            yield unknown_argument(program, keyword, message.format(keyword.arg), free)
 
 
 def change_literal(program: Program, node: ast.expr, text: str, *, preferred: bool = True) -> Fix:
     """Return the fix that writes another text in place of a string literal."""
     return Fix(f"Change to `{text}`", (Edit(program.span(node), f'"{text}"'),), preferred)
+
+
+def suggest_literal(
+    program: Program,
+    node: ast.expr,
+    message: str,
+    meant: str | None,
+    *,
+    preferred: bool = True,
+    severity: Severity | None = None,
+) -> Finding:
+    """Return the finding for a string literal that asks whether `meant` was meant, with the fix."""
+    if meant is None:
+        return Finding(program.span(node), message, severity=severity)
+    fix = change_literal(program, node, meant, preferred=preferred)
+    return Finding(program.span(node), f"{message}; did you mean `{meant}`?", (fix,), severity=severity)

@@ -12,12 +12,16 @@ from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_results import assigned_in
 from promptls.programs.program import (
+    Function,
     Program,
     change_literal,
-    imported_programs,
+    class_values,
+    imported,
     is_open,
     literal_texts,
+    suggest_literal,
     unknown_argument,
+    unknown_arguments,
 )
 from promptls.syntax.python_places import argument, text_of
 from promptls.text.format import in_code
@@ -31,8 +35,6 @@ _OPTIONAL: Final = ("Optional", "None")
 _TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (str, int, float, bool, list, dict)}
 """The types with which literals are compared, by the names in annotations in small letters."""
 _KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
-_JOINED: Final = re.compile(r"[\"']\s+[\"']")
-"""The end of a string and the beginning of the next one."""
 _FIELD_END: Final = re.compile(r"[.\[]")
 
 
@@ -45,24 +47,23 @@ class _Model(NamedTuple):
 
 def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
     """Yield the wrong attributes and examples of prompt classes, and the wrong inputs of their calls."""
-    classes = [node for node in program.tree.body if isinstance(node, ast.ClassDef)]
-    models = _models(program, classes)
-    for other, names in imported_programs(program) if classes or "generate" in program.text else ():
-        found = _models(other, [node for node in other.tree.body if isinstance(node, ast.ClassDef)])
-        models |= {name: found[there] for name, there in names.items() if there in found}
+    classes = program.classes
+    models = _models(program)
+    if classes or "generate" in program.text:
+        models |= imported(program, _models)
     outputs: dict[str, frozenset[str]] = {}
     for node in classes:
         base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
         if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
             continue
         output = base.slice.elts[-1] if isinstance(base.slice, ast.Tuple) else None
-        own = {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+        own = {each.name for each in node.body if isinstance(each, Function)}
         if isinstance(output, ast.Name) and output.id in models and "generate" not in own:
             outputs[node.name] = frozenset(models[output.id].fields)
         yield from _attributes(program, node)
         yield from _other_models(program, node, base.slice, models)
-        for examples in _examples(node):
-            for example in examples.elts:
+        for target, value in class_values(node):
+            for example in value.elts if target.id == "examples" and isinstance(value, ast.List) else ():
                 yield from _pair(program, example, base.slice, models)
     for call in program.calls if models else ():
         if isinstance(call.func, ast.Name) and call.func.id in models:
@@ -72,9 +73,7 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
 
 def _attributes(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
     """Yield the misspelled attributes of a prompt class."""
-    assigned = [each for each in node.body if isinstance(each, ast.Assign | ast.AnnAssign) and each.value]
-    targets = [each.targets[0] if isinstance(each, ast.Assign) else each.target for each in assigned]
-    names = {each.id: each for each in targets if isinstance(each, ast.Name)}
+    names = {target.id: target for target, _ in class_values(node)}
     missing = [each for each in _ATTRIBUTES if each not in names] if len(node.bases) == 1 else []
     for name, place in names.items() if missing else ():
         meant = next((each for each in missing if is_typo(name, each)), None)
@@ -87,17 +86,16 @@ def _other_models(
     program: Program, node: ast.ClassDef, types: ast.expr, models: Mapping[str, _Model]
 ) -> Iterator[Finding]:
     """Yield the models of a prompt class that are not those of its base class."""
-    expected = types.elts if isinstance(types, ast.Tuple) else []
-    pairs = dict(zip(("input_model", "output_model"), map(ast.unparse, expected), strict=False))
-    for each in node.body:
-        match each:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=given) as value):
-                if name in pairs and given != pairs[name] and {given, pairs[name]} <= models.keys():
-                    message = f"the base class has `{pairs[name]}` as its `{name}`"
-                    yield Finding(program.span(value), message, severity="warning")
+    kinds = types.elts if isinstance(types, ast.Tuple) else []
+    pairs = dict(zip(("input_model", "output_model"), map(ast.unparse, kinds), strict=False))
+    for target, value in class_values(node):
+        expected, given = pairs.get(target.id, ""), ast.unparse(value)
+        if given != expected and {given, expected} <= models.keys():
+            message = f"the base class has `{expected}` as its `{target.id}`"
+            yield Finding(program.span(value), message, severity="warning")
 
 
-def _models(program: Program, classes: list[ast.ClassDef]) -> dict[str, _Model]:
+def _models(program: Program) -> dict[str, _Model]:
     """Return the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
     bases = {
         alias.asname or alias.name: "v1" in (node.module or "")
@@ -107,7 +105,7 @@ def _models(program: Program, classes: list[ast.ClassDef]) -> dict[str, _Model]:
         if alias.name == "BaseModel"
     }
     found: dict[str, _Model] = {}
-    for node in classes:
+    for node in program.classes:
         if len(node.bases) != 1 or not isinstance(node.bases[0], ast.Name) or node.bases[0].id not in bases:
             continue
         fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
@@ -137,14 +135,6 @@ def _is_required(field: ast.AnnAssign, *, has_defaults: bool) -> bool:
     has_default = any(keyword.arg in {None, "default", "default_factory"} for keyword in field.value.keywords)
     first = next(iter(field.value.args), ast.Constant(...))
     return not has_default and isinstance(first, ast.Constant) and first.value is ...
-
-
-def _examples(node: ast.ClassDef) -> Iterator[ast.List]:
-    for each in node.body:
-        value = each.value if isinstance(each, ast.Assign | ast.AnnAssign) else None
-        target = each.targets[0] if isinstance(each, ast.Assign) else getattr(each, "target", None)
-        if isinstance(value, ast.List) and isinstance(target, ast.Name) and target.id == "examples":
-            yield value
 
 
 def _fields(program: Program, call: ast.Call, model: _Model) -> Iterator[Finding]:
@@ -240,10 +230,7 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
         yield Finding(program.span(given["template_path"]), message)
     if is_open(call) or call.args or not _is_prompt_object(program, call):
         return
-    for name, keyword in given.items():
-        if name not in _KEYWORDS:
-            message = f"`Prompt` ignores the argument `{name}`"
-            yield unknown_argument(program, keyword, message, _KEYWORDS - given.keys())
+    yield from unknown_arguments(program, call, "`Prompt` ignores the argument `{}`", _KEYWORDS)
     instruction = argument(call, "instruction")
     if isinstance(instruction, ast.Constant) and instruction.value == "":
         yield Finding(program.span(instruction), "Ragas refuses a prompt without an instruction")
@@ -252,9 +239,8 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
         None,
         kind.value,
     }:
-        message = f"releases of Ragas from 0.1.6 on refuse the type `{kind.value!s}`; did you mean `{meant}`?"
-        fixes = (change_literal(program, kind, str(meant)),)
-        yield Finding(program.span(kind), message, fixes, severity="warning")
+        message = f"releases of Ragas from 0.1.6 on refuse the type `{kind.value!s}`"
+        yield suggest_literal(program, kind, message, meant, severity="warning")
     keys = literal_texts(argument(call, "input_keys"))
     if keys:
         yield from findings_in_braces(program, instruction, keys)
@@ -303,25 +289,18 @@ def _keys(program: Program, call: ast.Call) -> Iterator[Finding]:
         fixes = tuple(Fix.change_to(program.span(output), ast.unparse(each)) for each in output.elts)
         yield Finding(program.span(output), "`output_key` must be a text", fixes if len(fixes) == 1 else ())
     for key in inputs.elts if isinstance(inputs, ast.List) else ():
-        place = _missing_comma(program, key)
+        place = program.places.missing_comma(key)
         if place is not None and isinstance(key, ast.Constant):
             fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
             message = f"without a comma, this is one key: `{key.value!s}`"
             yield Finding(program.span(key), message, (fix,))
 
 
-def _missing_comma(program: Program, key: ast.expr) -> Span | None:
-    """Return the place between two strings that Python joins to one."""
-    span = program.span(key)
-    joined = _JOINED.search(program.text, span.start, span.end)
-    return None if joined is None else Span(joined.start() + 1, joined.start() + 1)
-
-
 def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield the literal examples of a prompt object that lack a literal key, as each of them fails."""
     inputs, output = argument(call, "input_keys"), argument(call, "output_key")
     listed = inputs.elts if isinstance(inputs, ast.List) else []
-    if any(_missing_comma(program, key) is not None for key in listed):
+    if any(program.places.missing_comma(key) is not None for key in listed):
         return
     keys = [*(literal_texts(inputs) or ()), *(literal_texts(ast.List([output])) or () if output else ())]
     examples = argument(call, "examples")
@@ -381,15 +360,10 @@ def _format(program: Program, call: ast.Call, known: Mapping[str, list[str]]) ->
 
 def _input_keys(program: Program) -> dict[str, list[str]]:
     """Return the literal input keys of the prompt objects in variables that the module binds once."""
-    changed = {
-        node.value.id
-        for node in program.nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "input_keys"
-    }
     found = {}
     for name, call in program.assigned_calls():
         keys = literal_texts(argument(call, "input_keys")) if _is_prompt_object(program, call) else None
-        if keys and name not in changed:
+        if keys and "input_keys" not in program.attributes.get(name, ()):
             found[name] = keys
     return found
 
@@ -422,9 +396,7 @@ def findings_in_metric_classes(program: Program, fields: Mapping[str, frozenset[
 
     `fields` are the fields of the output of each prompt class of the program.
     """
-    for node in program.tree.body:
-        if not isinstance(node, ast.ClassDef):
-            continue
+    for node in program.classes:
         bases = {program.library_name(base) for base in node.bases}
         if bases & {*_BASES, "MetricWithLLM"}:
             yield from _columns(program, node)
@@ -473,9 +445,7 @@ def _decorator(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
 
 def _methods(program: Program, node: ast.ClassDef, bases: set[str]) -> Iterator[Finding]:
     """Yield a method whose name is similar to that of one that the class needs and lacks."""
-    methods = {
-        each.name: each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
+    methods = {each.name: each for each in node.body if isinstance(each, Function)}
     for needed in (_BASES[base] for base in sorted(bases & _BASES.keys())):
         similar = only_typo(needed, methods) if needed not in methods else None
         if similar is not None:
@@ -487,17 +457,14 @@ def _methods(program: Program, node: ast.ClassDef, bases: set[str]) -> Iterator[
 def _prompts(node: ast.ClassDef, fields: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     """Return the attributes of a class that are prompts of the program, with the fields of their outputs."""
     found: dict[str, frozenset[str]] = {}
-    for each in node.body:
-        match each:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=ast.Name(id=made), args=[]))
-                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=made), args=[]))
-            ) if made in fields:
-                found[name] = fields[made]
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=ast.Name(id="field")) as call):
-                factory = next((k.value for k in call.keywords if k.arg == "default_factory"), None)
+    for target, value in class_values(node):
+        match value:
+            case ast.Call(func=ast.Name(id=made), args=[]) if made in fields:
+                found[target.id] = fields[made]
+            case ast.Call(func=ast.Name(id="field")):
+                factory = argument(value, "default_factory")
                 if isinstance(factory, ast.Name) and factory.id in fields:
-                    found[name] = fields[factory.id]
+                    found[target.id] = fields[factory.id]
     return found
 
 
@@ -506,7 +473,7 @@ def _generated(
 ) -> Iterator[Finding]:
     """Yield wrong arguments of `generate`, and fields that its result does not have."""
     for function in node.body:
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        if not isinstance(function, Function):
             continue
         outputs: dict[str, frozenset[str]] = {}
         for name, values in assigned_in(function).items():
@@ -515,24 +482,19 @@ def _generated(
                     outputs[name] = prompts[prompt]
         for each in ast.walk(function):
             match each:
-                case ast.Call(keywords=keywords) if _asked(each) in prompts and not is_open(each):
-                    given = {keyword.arg for keyword in keywords}
-                    for keyword in keywords:
-                        if keyword.arg not in _GENERATE:
-                            message = f"`generate` has no argument `{keyword.arg}`"
-                            yield unknown_argument(program, keyword, message, sorted(_GENERATE - given))
+                case ast.Call() if _asked(each) in prompts and not is_open(each):
+                    message = "`generate` has no argument `{}`"
+                    yield from unknown_arguments(program, each, message, sorted(_GENERATE))
                 case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in outputs:
                     known = outputs[name]
                     if attribute not in known and not attribute.startswith(("_", *_MODEL_METHODS)):
-                        end = program.span(each).end
-                        span = Span(end - len(attribute), end)
                         meant = nearest(attribute, known)
+                        message = f"the output of the prompt has no `{attribute}`"
                         if meant is None:
-                            message = f"the output of the prompt has {in_code(sorted(known))}"
-                            yield Finding(span, f"{message}, and no `{attribute}`")
-                        else:
-                            message = f"the output of the prompt has no `{attribute}`"
-                            yield Finding.suggest(span, message, meant, preferred=True)
+                            fields = in_code(sorted(known))
+                            message = f"the output of the prompt has {fields}, and no `{attribute}`"
+                        span = program.places.attribute_span(each)
+                        yield Finding.suggest(span, message, meant, preferred=True)
 
 
 def _asked(node: ast.AST) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
@@ -18,7 +19,7 @@ from promptls.programs.program import (
     parameters_of,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
-from promptls.syntax.python_places import text_of
+from promptls.syntax.python_places import arguments, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -78,10 +79,9 @@ def _set_fields(program: Program) -> Iterator[Finding]:
             made = values[0] if len(values) == 1 else None
             name = program.library_name(made.func) if isinstance(made, ast.Call) else ""
             if name in _SAMPLES:
-                end = program.span(node).end
-                span, message = Span(end - len(node.attr), end), f"`{name}` has no field `{node.attr}`"
                 meant = _meant(node.attr, [*_model(name).model_fields])
-                yield Finding.suggest(span, message, meant) if meant else Finding(span, message)
+                message = f"`{name}` has no field `{node.attr}`"
+                yield Finding.suggest(program.places.attribute_span(node), message, meant)
 
 
 def _is_stored(node: ast.Attribute, known: set[str]) -> bool:
@@ -93,19 +93,11 @@ class _Samples:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        nodes = program.nodes
-        changed = {
-            node.value.id
-            for node in nodes
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _CHANGES
-        }
         self._values = {
-            node.targets[0].id: node.value
-            for node in nodes
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and program.value_of(node.targets[0].id) is node.value
-            and node.targets[0].id not in changed
+            name: value
+            for name in program.values
+            if (value := program.value_of(name)) is not None
+            and _CHANGES.isdisjoint(program.attributes.get(name, ()))
         }
         self._collected = program.imported_from(COLLECTIONS)
         self._functions = {
@@ -119,10 +111,7 @@ class _Samples:
         self._methods = {each.name for each in program.functions}
         self._scored = {name: {*_scored_parameters(each)} for name, each in self._functions.items()}
         self._mentioned: set[str | None] = set()
-        self._stored: set[str | None] = set()
-        for node in nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                self._stored.add(node.attr)
+        for node in program.nodes:
             match node:
                 case ast.Constant(value=str(name)) | ast.keyword(arg=name) | ast.Attribute(attr=name):
                     self._mentioned.add(name)
@@ -161,10 +150,7 @@ class _Samples:
     def _arguments(self, call: ast.Call, name: str) -> dict[str, ast.expr]:
         """Return the arguments of a call of a function of the program, by its parameters."""
         function = self._functions.get(name)
-        if function is None or is_open(call):
-            return {}
-        given = dict(zip(parameters_of(function), call.args, strict=False))
-        return given | {each.arg: each.value for each in call.keywords if each.arg is not None}
+        return {} if function is None or is_open(call) else arguments(call, parameters_of(function))
 
     def _returned(self, name: str, followed: frozenset[str]) -> ast.expr | None:
         """Return what a function of the program returns, if that is a single expression."""
@@ -318,8 +304,8 @@ class _Samples:
             case ast.Attribute(attr=method) if method in _SCORES:
                 given += [*call.args[:1], *(each.value for each in call.keywords if each.arg == "sample")]
             case ast.Name(id=name) if name in self._scored:
-                arguments = self._arguments(call, name)
-                given += [arguments[each] for each in self._scored[name] if each in arguments]
+                passed = self._arguments(call, name)
+                given += [passed[each] for each in self._scored[name] if each in passed]
         for sample in given:
             if isinstance(self._resolved(sample), ast.Dict):
                 message = "a sample is a `SingleTurnSample`, and this is a mapping"
@@ -342,19 +328,20 @@ class _Samples:
 
     def needs(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the metrics of an evaluation that need a column which the program nowhere names."""
-        arguments = dict(zip(("dataset", "metrics"), call.args, strict=False))
-        arguments.update({each.arg: each.value for each in call.keywords if each.arg})
+        given = arguments(call, ("dataset", "metrics"))
         if isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES:
-            rows = [self._resolved(arguments.get("sample") or arguments.get("dataset"))]
-            yield from self._unmet([call.func.value], rows, self._names(rows), self._stored)
+            rows = [self._resolved(given.get("sample") or given.get("dataset"))]
+            yield from self._unmet(
+                [call.func.value], rows, self._names(rows), self._program.stored_attributes
+            )
             return
-        listed = self._resolved(arguments.get("metrics"))
+        listed = self._resolved(given.get("metrics"))
         yield from self._no_list(listed)
         metrics = listed.elts if isinstance(listed, ast.List) else []
-        if table := self._table(arguments.get("dataset")):
+        if table := self._table(given.get("dataset")):
             yield from self._unmet(metrics, [], table, set())
         else:
-            rows = [*self._rows_of_dataset(arguments.get("dataset"))]
+            rows = [*self._rows_of_dataset(given.get("dataset"))]
             yield from self._unmet(metrics, rows, self._names(rows), self._mentioned)
 
     def _rows_of_dataset(self, node: ast.expr | None) -> list[ast.expr]:
@@ -370,7 +357,7 @@ class _Samples:
         metrics: list[ast.expr],
         rows: list[ast.expr | None],
         columns: set[str | None],
-        elsewhere: set[str | None],
+        elsewhere: AbstractSet[str | None],
     ) -> Iterator[Finding]:
         """Yield what is no metric, and what needs a column that no row, or one of the rows, has."""
         for metric in metrics:
@@ -527,16 +514,11 @@ class _Samples:
 
 def _scored_parameters(function: Function) -> Iterator[str]:
     """Yield the parameters that a function passes to a metric as they are."""
-    bound = [node.id for node in own_nodes(function) if isinstance(node, ast.Name) and _is_store(node)]
     for node in own_nodes(function):
         match node:
             case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=name), *_]) if method in _SCORES:
-                if name in parameters_of(function) and name not in bound:
+                if name in parameters_of(function) and assigned_in(function)[name] == [None]:
                     yield name
-
-
-def _is_store(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _model(name: str) -> type[BaseModel]:

@@ -6,8 +6,9 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 from promptls.text.positions import Span, line_starts
@@ -38,6 +39,13 @@ def argument(call: ast.Call, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
+def arguments(call: ast.Call, parameters: Iterable[str] = ()) -> dict[str, ast.expr]:
+    """Return the arguments that are written out, by name; those without a name are of the `parameters`."""
+    given = takewhile(lambda each: not isinstance(each, ast.Starred), call.args)
+    named = {each.arg: each.value for each in call.keywords if each.arg}
+    return {**dict(zip(parameters, given, strict=False)), **named}
+
+
 def last_name(node: ast.expr) -> str:
     """Return the last component of a name such as `package.function`; empty for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -49,6 +57,8 @@ _PIECE: Final = re.compile(
     r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL
 )
 """A character inside a literal, or an escape."""
+_JOINED: Final = re.compile(r"[\"']\s+[\"']")
+"""The end of a string and the beginning of the next one."""
 _ESCAPE: Final = re.compile(r"\\[\\'\"abfnrtv0-7xuUN].*", re.DOTALL)
 
 
@@ -84,10 +94,20 @@ class PythonPlaces:
         at = max(self.text.find(function.name, start), start)
         return Span(at, at + len(function.name))
 
+    def attribute_span(self, node: ast.Attribute) -> Span:
+        """Return the span of the name of an attribute, behind the dot."""
+        end = self.span(node).end
+        return Span(end - len(node.attr), end)
+
     def inside_quotes(self, node: ast.Constant) -> Span | None:
         """Return the span of a text inside its quotes; None if it is not one literal without escapes."""
         written = _PLAIN_LITERAL.fullmatch(self.text, *self.span(node))
         return Span(*written.span("text")) if written and written["text"] == node.value else None
+
+    def missing_comma(self, node: ast.expr) -> Span | None:
+        """Return the place of a comma between two strings that Python joins to one."""
+        joined = _JOINED.search(self.text, *self.span(node))
+        return None if joined is None else Span(joined.start() + 1, joined.start() + 1)
 
     def module_span(self, statement: ast.ImportFrom, module: str) -> Span:
         """Return the span of an import's module name; the whole statement if it is written differently."""

@@ -19,9 +19,7 @@ def misspelled(span: Span, message: str, name: str, known: Iterable[str]) -> Fin
     The fix is preferred if the two names are very similar.
     """
     meant = nearest(name, known)
-    if meant is None:
-        return Finding(span, message)
-    return Finding.suggest(span, message, meant, preferred=is_close(name, meant))
+    return Finding.suggest(span, message, meant, preferred=is_close(name, meant or ""))
 
 
 _MAX_ENTRIES: Final = 500

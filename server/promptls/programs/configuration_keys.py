@@ -1,0 +1,289 @@
+"""Keys of the mappings in an OpenCompass configuration: wrong, missing, repeated and mistaken ones."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from promptls.convert.python_interpreter import Interpreter
+from promptls.lint.analysis.typos import is_obvious_typo
+from promptls.lint.rule import Finding, Fix, Severity
+from promptls.programs.configuration_tree import (
+    CONFIGURATION_KEYS,
+    DATASET_KEYS,
+    KNOWN_CLASSES,
+    OF_EVALUATION,
+    ConfigurationTree,
+    is_mapping,
+    keys_of,
+)
+from promptls.syntax.python_places import PythonPlaces, argument, last_name, text_of
+from promptls.text.format import in_code
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo, nearest, odd_keys, only_typo
+
+_TYPED: Final = frozenset(
+    {"prompt_template", "ice_template", "retriever", "inferencer"}
+    | {"evaluator", "pred_postprocessor", "dataset_postprocessor"}
+)
+"""The keys whose mappings name a class or function of OpenCompass."""
+_MIN_LONG: Final = 8
+"""The minimum length of a key for a different letter to be a typo."""
+_MIN_LENGTH: Final = 3
+"""The minimum length of a key for it to be considered a typo."""
+_OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *DATASET_KEYS})
+_MIN_DATASET_KEYS: Final = 2
+"""The minimum number of known keys of a mapping that is a dataset."""
+_CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
+    "reader_cfg": frozenset({"input_columns", "output_column"}),
+    "infer_cfg": frozenset({"ice_template", "prompt_template", "retriever", "inferencer"}),
+    "eval_cfg": frozenset({"evaluator", "pred_role", "pred_postprocessor"}),
+}
+"""The mappings of a dataset, and the keys that show which one a mapping is."""
+_PARTITIONED: Final = frozenset({"type", "out_dir", "strategy", "dataset_size_path", "keep_keys"})
+_OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
+    "NumWorkerPartitioner": _PARTITIONED | {"num_worker", "num_split", "min_task_size", "force_rebuild"},
+    "SizePartitioner": _PARTITIONED | {"max_task_size", "gen_task_coef"},
+    "LocalRunner": frozenset({"type", "task", "max_num_workers", "max_workers_per_gpu", "debug", "retry"}),
+}
+"""The keys of classes that divide and start the tasks of a run."""
+
+
+def key_problems(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
+    """Yield the keys that OpenCompass does not read, needs, or reads of other mappings."""
+    for find in (_wrong_keys, _models_without_class, _repeated_keys, _repeated_labels):
+        yield from find(tree)
+    yield from _lost_keys(tree, interpreter)
+    for find in (_mistaken, _misnamed, _odd_keys, _of_runs):
+        yield from find(tree)
+
+
+def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the misspelled keys of mappings, and what datasets, and the mappings in them, lack."""
+    variables = dict(tree.named_values)
+    named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
+    evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
+    inferences = _inferences(tree, variables)
+    owners = {id(keyword.value): keyword.arg for keyword in tree.keywords}
+    # The values of a table become datasets in a loop, which may add keys.
+    in_tables = {id(each) for node in tree.all_of(ast.Dict) for each in node.values}
+    for node in tree.mappings:
+        keys = {keyword.arg for keyword in node.keywords}
+        what, known = "", tuple[str, ...]()
+        if len(keys & _OTHER_DATASET_KEYS) >= _MIN_DATASET_KEYS:
+            what, known = "a dataset has no key", DATASET_KEYS
+        elif id(node) in evaluations:
+            what, known = "an evaluation has no key", OF_EVALUATION
+        elif id(node) in inferences:
+            what, known = "an `infer_cfg` has no key", ("inferencer",)
+        typos = [*_typos(node, what, known, tree.places)] or [*_misspelled_keys(node, tree.places)]
+        yield from typos
+        if not typos and None not in keys and id(node) not in in_tables:
+            is_inference = id(node) in inferences
+            missing = _missing_key(
+                keys, owners.get(id(node)), is_inference=is_inference, is_excerpt=tree.is_excerpt
+            )
+            if missing is not None and missing[0] not in tree.keys_set_later:
+                yield Finding(tree.span(node.func), missing[1])
+
+
+def _missing_key(
+    keys: Collection[str | None], key: str | None, *, is_inference: bool, is_excerpt: bool
+) -> tuple[str, str] | None:
+    """Return a key that the mapping at `key` lacks, with a message about it; None if it lacks none."""
+    if is_inference and "inferencer" not in keys:
+        return (
+            "inferencer",
+            "there is no `inferencer` beside the retriever; `GenInferencer` generates an answer",
+        )
+    if {"type", "infer_cfg"} <= {*keys} and "reader_cfg" not in keys:
+        return "reader_cfg", "a dataset needs a `reader_cfg`, which names the columns of its rows"
+    if is_excerpt:
+        return None
+    if keys and key in _TYPED and "type" not in keys:
+        return "type", f"`{key}` has no `type`, which says what OpenCompass makes of it"
+    if {"infer_cfg", "reader_cfg"} <= {*keys} and "type" not in keys:
+        return "type", "a dataset needs a `type`, the class that loads its rows"
+    if {"reader_cfg", "eval_cfg"} <= {*keys} and "infer_cfg" not in keys:
+        return "infer_cfg", "a dataset needs an `infer_cfg`, which has the prompt and the inferencer"
+    return None
+
+
+def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the keys that differ from one of OpenCompass by swapped, missing or doubled letters.
+
+    Long keys may also differ by a letter.
+    """
+    keys = {keyword.arg for keyword in node.keywords}
+    for keyword in node.keywords:
+        key = keyword.arg
+        if key is None or key in CONFIGURATION_KEYS or len(key) < _MIN_LENGTH:
+            continue
+        meant = [
+            each
+            for each in CONFIGURATION_KEYS - keys
+            if key[0] == each[0]
+            and is_typo(key, each)
+            and (is_obvious_typo(key, each) or len(key) >= _MIN_LONG)
+            and not key.startswith(each)
+            and each != f"{key}s"
+        ]
+        if len(meant) == 1:
+            # A class of the project may have an argument of that name.
+            severity: Severity | None = None if meant[0] == "type" else "warning"
+            message = f"OpenCompass has no key `{key}`"
+            yield Finding.suggest(places.span(keyword), message, meant[0], preferred=True, severity=severity)
+
+
+def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:
+    is_whole = any((node.module or "").startswith("opencompass.") for node in tree.imports)
+    if not is_whole or "type" in tree.keys_set_later:
+        return
+    for name, value in tree.named_values:
+        for model in value.elts if name == "models" and isinstance(value, ast.List) else ():
+            keys = {each.arg for each in model.keywords} if isinstance(model, ast.Call) else {None}
+            if isinstance(model, ast.Call) and is_mapping(model) and keys.isdisjoint({"type", None}):
+                yield Finding(tree.span(model.func), "a model needs a `type`, its class")
+
+
+def _inferences(tree: ConfigurationTree, variables: Mapping[str, ast.expr]) -> set[int]:
+    """Return the ids of the `infer_cfg` of datasets with a retriever of OpenCompass.
+
+    With one of the project, an inferencer may not be needed.
+    """
+    values = tree.values_at("infer_cfg")
+    calls = [variables.get(each.id) if isinstance(each, ast.Name) else each for each in values]
+    return {id(each) for each in calls if isinstance(each, ast.Call) and _has_known_retriever(each)}
+
+
+def _has_known_retriever(node: ast.Call) -> bool:
+    retriever = argument(node, "retriever")
+    named = (each for each in ast.walk(retriever) if isinstance(each, ast.Name)) if retriever else ()
+    return any(each.id in KNOWN_CLASSES for each in named)
+
+
+def _typos(node: ast.Call, message: str, known: Collection[str], places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the keys of a mapping that are typos of one of the `known` that it lacks."""
+    keys = {keyword.arg for keyword in node.keywords}
+    for keyword in (each for each in node.keywords if each.arg not in known):
+        meant = only_typo(keyword.arg or "", (each for each in known if each not in keys))
+        if meant is not None:
+            yield Finding.suggest(places.span(keyword), f"{message} `{keyword.arg}`", meant, preferred=True)
+
+
+def _repeated_keys(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the repeated keys of a call that its last one overrides."""
+    for node in tree.all_of(ast.Call):
+        times = Counter(keyword.arg for keyword in node.keywords)
+        for keyword in node.keywords:
+            if keyword.arg is not None and times.pop(keyword.arg, 0) > 1:
+                is_literal = tree.text.startswith("{", tree.span(node).start)
+                why = "and the first value is lost" if is_literal else "which Python refuses"
+                message = f"`{keyword.arg}` is there twice, {why}"
+                yield Finding(tree.span(keyword), message)
+
+
+def _repeated_labels(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the repeated labels of a template that the last one overrides."""
+    for labels in tree.values_at("template"):
+        seen = set()
+        for key in labels.keys if isinstance(labels, ast.Dict) else ():
+            if isinstance(key, ast.Constant):
+                if key.value in seen:
+                    message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
+                    yield Finding(tree.span(key), message)
+                seen.add(key.value)
+
+
+def _lost_keys(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
+    """Yield the keys that the configuration reads of a mapping which does not have them."""
+    own = {*tree.nodes}
+    for node, (key, known) in interpreter.lost.items():
+        if node not in own:
+            continue
+        span = tree.span(node.slice)
+        message = f"a mapping that this reads has no `{key}`"
+        meant = nearest(key, known)
+        fix = Fix.change_to(Span(span.start + 1, span.end - 1), meant) if meant else None
+        is_literal = text_of(node.slice) == key and len(key) + len("''") == span.end - span.start
+        suggestion = f"; did you mean `{meant}`?" if meant else f": only {in_code(known)}"
+        yield Finding(span, message + suggestion, (fix,) if fix and is_literal else ())
+
+
+def _mistaken(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the variables given for a key of a dataset that hold the mapping of another key."""
+    keys = {name: keys_of(value) for name, value in tree.only_values.items()}
+    for keyword in tree.keywords:
+        own = _CONFIGURATIONS.get(keyword.arg or "")
+        if own is None or not isinstance(keyword.value, ast.Name):
+            continue
+        name = keyword.value.id
+        given = keys.get(name, frozenset())
+        other = next((each for each, marks in _CONFIGURATIONS.items() if given & marks), None)
+        if other is None or given & own:
+            continue
+        message = f"`{keyword.arg}` gets a mapping with the keys of a `{other}`"
+        meant = name.replace(other, keyword.arg or "")
+        span = tree.span(keyword.value)
+        if meant != name and keys.get(meant, frozenset()) & own:
+            yield Finding.suggest(span, message, meant, preferred=True)
+        else:
+            yield Finding(span, message)
+
+
+def _misnamed(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the keys of a dataset that hold the mapping of a key that it lacks."""
+    for node in tree.mappings:
+        keys = keys_of(node)
+        if not {"type", "abbr"} <= keys or not keys & {*_CONFIGURATIONS}:
+            continue
+        for keyword in node.keywords:
+            name = keyword.value.id if isinstance(keyword.value, ast.Name) else ""
+            value = tree.only_values.get(name, keyword.value)
+            marks = keys_of(value) if keyword.arg not in {None, *_CONFIGURATIONS} else frozenset[str]()
+            meant = [each for each, own in _CONFIGURATIONS.items() if marks & own and each not in keys]
+            if len(meant) == 1 and not is_typo(keyword.arg or "", meant[0]):
+                message = f"`{keyword.arg}` holds the `{meant[0]}`, which this dataset lacks"
+                yield Finding.suggest(tree.span(keyword), message, meant[0], preferred=True)
+
+
+def _of_runs(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the misspelled keys of the classes of a run."""
+    for mapping in tree.mappings:
+        kind = argument(mapping, "type")
+        known = _OF_RUNS.get(last_name(kind), ()) if kind is not None else ()
+        if kind is not None and known:
+            yield from _typos(mapping, f"`{ast.unparse(kind)}` has no argument", known, tree.places)
+
+
+def _odd_keys(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the keys in a table of mappings that are typos of a key which all others have."""
+    for node in tree.nodes:
+        rows = _rows(node)
+        keys = [keys_of(each) for each in rows]
+        for index, name, meant in odd_keys(keys) if all(keys) else ():
+            place = _key_place(rows[index], name, tree)
+            if place is not None:
+                message = f"no other mapping here has `{name}`; did you mean `{meant}`?"
+                fix = Fix.change_to(place, meant, preferred=True)
+                yield Finding(place, message, (fix,), severity="warning")
+
+
+def _rows(node: ast.AST) -> list[ast.expr]:
+    """Return the values of a table: a list, or a mapping."""
+    match node:
+        case ast.List(elts=values) | ast.Dict(values=values):
+            return values
+        case ast.Call(func=ast.Name(id="dict")):
+            return [each.value for each in node.keywords]
+    return []
+
+
+def _key_place(mapping: ast.expr, name: str, tree: ConfigurationTree) -> Span | None:
+    if isinstance(mapping, ast.Call):
+        return next((tree.span(each) for each in mapping.keywords if each.arg == name), None)
+    keys = mapping.keys if isinstance(mapping, ast.Dict) else []
+    found = [each for each in keys if isinstance(each, ast.Constant) and each.value == name]
+    return tree.places.inside_quotes(found[0]) if found else None
