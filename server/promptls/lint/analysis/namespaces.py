@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from promptls.lint.rule import File
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, ChunkList, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -150,35 +150,42 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
     owners = names.bound_names("set") - union([names.bound_names(kind) for kind in OTHER_BINDINGS])
     if not owners or not has_attribute_uses(file.chunks) or file.template.has_broken_tags:
         return
-    written_here, read_here, needed_here = (facts(file.chunks) for facts in (_written, _read, _needed))
     for owner in sorted(owners & _owners(file.chunks)):
         initial = initial_attributes(file.template, owner)
-        own_known = {f"{owner}.{each.name}" for each in initial or ()}
-        own_known |= {each for each in written_here if each.startswith(f"{owner}.")}
-        own_read = {each for each in read_here if each.startswith(f"{owner}.")}
-        if initial is None or (own_read <= own_known <= needed_here):
+        if initial is None or _all_match(file.chunks, owner, initial):
             continue
         own = [each for each in uses_in(file) if each.owner == owner]
-        if not _is_private(file, owner, own):
-            continue
-        written = [*initial, *(each for each in own if each.is_set)]
-        known = frozenset(each.name for each in written)
-        read = [each for each in own if not each.is_set]
-        needed = {each.name for each in read if each.target != f"{owner}.{each.name}"}
-        unset = [each for each in read if each.name not in known and not each.is_tested]
-        unread = {each.name for each in written} - needed
-        meant = {each: _meant(each.name, known, unread, unset) for each in unset}
-        unread -= {name for name in meant.values() if name is not None}
-        yield UnmatchedAttributes(
-            owner,
-            tuple((each, name) for each, name in meant.items() if name is not None),
-            tuple(each for each, name in meant.items() if name is None),
-            tuple(each for each in written if each.name in unread and not _is_set_later(each, own)),
-            tuple(sorted(known & needed)),
-        )
+        if _is_private(file, owner, own):
+            yield _unmatched(owner, [*initial, *(each for each in own if each.is_set)], own)
 
 
-def _meant(name: str, known: frozenset[str], unread: set[str], unset: list[AttributeUse]) -> str | None:
+def _all_match(chunks: ChunkList, owner: str, initial: Iterable[AttributeUse]) -> bool:
+    """Return whether all read attributes are set and all set ones read, without a search for the places."""
+    prefix = f"{owner}."
+    known = _full_names(initial) | {each for each in _written(chunks) if each.startswith(prefix)}
+    read = {each for each in _read(chunks) if each.startswith(prefix)}
+    return read <= known <= _needed(chunks)
+
+
+def _unmatched(owner: str, written: list[AttributeUse], own: list[AttributeUse]) -> UnmatchedAttributes:
+    """Compare the attributes `written` with those that the uses of the namespace in the file read."""
+    known = frozenset(each.name for each in written)
+    read = [each for each in own if not each.is_set]
+    needed = {each.name for each in read if each.target != f"{owner}.{each.name}"}
+    unset = [each for each in read if each.name not in known and not each.is_tested]
+    unread = known - needed
+    meant = {each: _meant(each.name, known, unread, unset) for each in unset}
+    unread -= set(meant.values())
+    return UnmatchedAttributes(
+        owner,
+        misspelled=tuple((each, name) for each, name in meant.items() if name is not None),
+        unset=tuple(each for each, name in meant.items() if name is None),
+        unread=tuple(each for each in written if each.name in unread and not _is_set_later(each, own)),
+        read=tuple(sorted(known & needed)),
+    )
+
+
+def _meant(name: str, known: frozenset[str], unread: frozenset[str], unset: list[AttributeUse]) -> str | None:
     """Return the attribute that is meant by one that nothing sets: one like it, or the only one nothing reads."""
     similar = [other for other in sorted(known) if len(name) >= MIN_LENGTH and is_typo(name, other)]
     if not similar and len({each.name for each in unset}) == 1:
