@@ -115,6 +115,12 @@ _needed: Final = summary(
 """The attributes that tags read for something else than to set them."""
 
 
+def gets_namespace(file: File) -> bool:
+    """Return whether the file reads attributes, which it never sets, of an input that is a namespace."""
+    given = namespace_names(file.chunks) & file.template.names.input_names
+    return any(name.partition(".")[0] in given for name in _read(file.chunks) - _written(file.chunks))
+
+
 def _full_names(uses: Iterable[AttributeUse]) -> frozenset[str]:
     return frozenset(f"{each.owner}.{each.name}" for each in uses)
 

@@ -6,7 +6,7 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text beside `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
-- a comparison of two constants, a list in quotes behind `in`, and as a hint, a comparison with a list of texts;
+- a comparison of two constants, and a list in quotes behind `in`;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
 - a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
@@ -190,7 +190,6 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
 
 
 _MIN_COPIED: Final = 40
-"""How many characters two branches have at least to be a copy; a few words may be the same in both."""
 _NAME: Final = re.compile(r"^[ ]*-[ ]+name:[^\n]*$", re.MULTILINE)
 
 
@@ -314,11 +313,6 @@ def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
     if node.operators[0] in _COMPARISONS and all(isinstance(each, Constant) for each in node.operands):
         message = "this compares two constants; a test of a filter and its value are two arguments"
         yield Finding(place.span(node), message)
-    elif node.operators == ("==",) and isinstance(node.operands[1], Collection) and node.operands[1].items:
-        if all(isinstance(each, Constant) and isinstance(each.value, str) for each in node.operands[1].items):
-            sign = Span(node.operands[0].span.end, node.operands[1].span.start).shifted(place.start)
-            fix = Fix.change_to(sign, " in ")
-            yield Finding(sign, "no text equals a list; did you mean `in`?", (fix,), severity="hint")
     elif node.operators[0] in {"in", "not in"}:
         options = node.operands[1]
         if isinstance(options, Collection) and options.kind != "dict":

@@ -189,8 +189,9 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
         if reference.name in PYTHON_FUNCTIONS:
             yield _python_function(file, reference)
         elif reference.name in included:
-            path = included[reference.name]
-            message = f"`{reference.name}` is a macro of `{path}`: an include does not define it here, an import does"
+            message = (
+                f"`{reference.name}` is a macro of `{included[reference.name]}`: only an import defines it"
+            )
             yield Finding(reference.span, message)
         elif reference.name in _PHP_TESTS:
             message = f"Jinja has no function `{reference.name}`; it writes `{_PHP_TESTS[reference.name]}`"

@@ -378,8 +378,7 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             yield Finding(value.span, message, fixes, severity=None if fails else "warning")
     first = node.arguments[0] if node.name in {"rejectattr", "selectattr"} and node.arguments else None
     if isinstance(first, Constant) and isinstance(first.value, str) and _CONDITION.search(first.value):
-        message = f'`{node.name}` takes an attribute, a test and a value: `{node.name}("kind", "==", "a")`'
-        yield Finding(first.span, message)
+        yield Finding(first.span, f'`{node.name}` takes an attribute, a test, a value: `("kind", "==", "a")`')
     between = node.target
     text = between.value if isinstance(between, Constant) and node.name == "join" else None
     if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):

@@ -10,7 +10,7 @@ reported, such as a training row that does not exist, or an answer that no label
 
 If the values are generated, because no sample data are available, only exceeded time and memory limits are
 reported, failures of tags that read nothing but `loop` and constants, and attributes that are set of what is
-not a `namespace`. Problems that another rule finds
+not a `namespace`, unless others are read that the file never sets: then another file includes it. Problems that another rule finds
 on the same line without rendering are left to that rule, and so are missing files that `unresolved-include`
 reports, and syntax errors in an included file that is open itself. An include that is found only
 from a folder around the file is not reported, because a program may load its templates from there.
@@ -55,6 +55,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.dialects.prompt_poet.failures import NO_NAMESPACE
+from promptls.lint.analysis.namespaces import gets_namespace
 from promptls.lint.analysis.sampled_values import sample_problems, texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, RelatedInformation, rule
@@ -106,7 +107,7 @@ def failing_rendering(file: File) -> Iterator[Finding]:
             rendering.is_exact
             or failure.kind in _RESOURCE_FAILURES
             or _reads_no_input(file, span)
-            or NO_NAMESPACE in failure.message
+            or (NO_NAMESPACE in failure.message and not gets_namespace(file))
         )
         is_known = _is_known(file, span, rendering.sample) or _is_named_elsewhere(file, failure)
         if is_certain and not is_known and not _is_wrong_sample(file, rendering.sample):

@@ -127,7 +127,6 @@ from promptls.text.positions import Span
 
 _KEY: Final = re.compile(rf"(?P<key>role(?=:[ ]+(?:{'|'.join(ROLES)})$)|truncation_priority(?=:[ ]+\d+$)):")
 _PRIORITY: Final = re.compile(r"[|>][-+]?[ ]*\n(?P<line>[ ]+(?P<key>truncation_priority:[ ]+\d+)[ ]*\n)")
-"""The beginning of a content whose first line is a key."""
 _FIELD: Final = re.compile(r"[\w-]+:")
 
 
