@@ -1,15 +1,13 @@
-"""Diagnostics for the uses of promptls, Ragas and Prompt Poet in a Python file."""
+"""Diagnostics for the uses of promptls, Ragas and Prompt Poet in a Python file, and of their calls."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-import promptls
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -18,8 +16,9 @@ from promptls.lint.runner import severity_of
 from promptls.programs.coroutines import findings_in_coroutines
 from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.experiments import experiments_of, findings_in_experiments
+from promptls.programs.judges import findings_in_judges
+from promptls.programs.library_imports import findings_in_imports
 from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
-from promptls.programs.metric_prompts import PROMPTED
 from promptls.programs.metric_results import Results, findings_in_results
 from promptls.programs.own_classes import findings_in_own_objects
 from promptls.programs.poet_calls import findings_in_poet_calls, large_step
@@ -35,21 +34,14 @@ from promptls.programs.program import (
     unknown_argument,
     unknown_arguments,
 )
-from promptls.programs.ragas_classes import (
-    CHOICES,
-    INSTANCES,
-    METRIC_CLASSES,
-    parameters_of_class,
-    parameters_of_method,
-)
+from promptls.programs.ragas_classes import CHOICES, parameters_of_class, parameters_of_method
 from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings_in_prompt_objects
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
-from promptls.syntax.python_places import argument, arguments, last_name, text_of
+from promptls.syntax.python_places import argument, arguments, text_of
 from promptls.text.format import in_code
-from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, nearest, only_typo
+from promptls.text.suggest import is_typo, nearest
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
@@ -133,7 +125,6 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
         if ast.unparse(call.func) not in collected:
             yield from _parameters(program, call)
         yield from _choices(program, call)
-        yield from _named_models(program, call)
         yield from _of_load(program, call)
         for keyword in call.keywords:
             if keyword.arg in PROMPT_PARAMETERS:
@@ -204,28 +195,6 @@ def _choices(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(program.span(keyword.value), message, fixes)
 
 
-_MODELS: Final = {
-    "llm": "llm_factory",
-    "embeddings": "embedding_factory",
-    "embedding_model": "embedding_factory",
-}
-"""The arguments that are models, with the functions of Ragas that make one."""
-_WRAPPERS: Final = frozenset({"LangchainLLMWrapper", "LangchainEmbeddingsWrapper", "LlamaIndexLLMWrapper"})
-
-
-def _named_models(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield the name of a model where Ragas takes an object."""
-    package, name = program.meaning(call.func)
-    if package != "ragas":
-        return
-    given = {key.value: f"; `{_MODELS[key.arg]}` makes one" for key in call.keywords if key.arg in _MODELS}
-    if name in _WRAPPERS:
-        given |= dict.fromkeys(call.args[:1], "")
-    for each, remedy in given.items():
-        if text_of(program.resolved(each) or each) is not None:
-            yield Finding(program.span(each), f"`{name}` takes a model here, and not its name{remedy}")
-
-
 def _of_load(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield an unknown encoding, a truncation step over the limit, and the path of a missing file."""
     if program.meaning(call.func) != ("promptls", "load"):
@@ -262,148 +231,3 @@ def _bare_decorators(program: Program, node: Function) -> Iterator[Finding]:
             span = program.span(decorator)
             fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
             yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
-
-
-# -- imported names --------------------------------------------------------------------------------
-
-
-_NAMES: Final = {
-    "prompt_poet": frozenset({"Prompt", "PromptPart", "Template"}),
-    "ragas": frozenset({"Dataset", "EvaluationDataset", "Experiment", "MultiTurnSample", "SingleTurnSample"})
-    | {"aevaluate", "evaluate", "experiment", "version_experiment"},
-    "ragas.prompt": frozenset({"PydanticPrompt", "ImageTextPrompt", "Prompt"}),
-    "ragas.llms": frozenset({"LangchainLLMWrapper", "LlamaIndexLLMWrapper", "llm_factory"}),
-}
-"""The names that programs import from a module."""
-
-_MODULES: Final = [
-    "_answer_correctness",
-    "_answer_relevance",
-    "_answer_similarity",
-    "_aspect_critic",
-    "_bleu_score",
-    "_chrf_score",
-    "_context_entities_recall",
-    "_context_precision",
-    "_context_recall",
-    "_datacompy_score",
-    "_domain_specific_rubrics",
-    "_factual_correctness",
-    "_faithfulness",
-    "_goal_accuracy",
-    "_instance_specific_rubrics",
-    "_multi_modal_faithfulness",
-    "_multi_modal_relevance",
-    "_noise_sensitivity",
-    "_nv_metrics",
-    "_rouge_score",
-    "_rubrics_based",
-    "_simple_criteria",
-    "_sql_semantic_equivalence",
-    "_string",
-    "_summarization",
-    "_tool_call_accuracy",
-    "_tool_call_f1",
-    "_topic_adherence",
-]
-"""The modules of `ragas.metrics` with one metric each."""
-
-_OLD_METRICS: Final = frozenset({"ContextRelevancy", "context_relevancy"})
-"""Metrics of Ragas 0.1, whose names are like those of later ones."""
-
-
-@lru_cache(maxsize=8)
-def _names_of(module: str) -> frozenset[str]:
-    """Return the known names of a module; more may exist in some release."""
-    if module == "promptls":
-        return frozenset(promptls.__all__)
-    from promptls.metrics.ragas_metrics import RAGAS_METRICS
-
-    if module.startswith("promptls."):  # the modules of Ragas have the same names there
-        module = f"ragas.{module.removeprefix('promptls.')}"
-    if module == COLLECTIONS:
-        return frozenset(each.kind for each in RAGAS_METRICS)
-    if module == "ragas.metrics":
-        names = {name for each in RAGAS_METRICS for name in (each.kind, each.name)}
-        names |= {*METRIC_CLASSES, *INSTANCES}
-        return frozenset({*names, *PROMPTED, *METRIC_DECORATORS, "MetricResult"}) | _OLD_METRICS
-    return _NAMES.get(module, frozenset())
-
-
-def findings_in_imports(program: Program) -> Iterator[Finding]:
-    """Yield the imported names that differ by a letter from the only such name of their module."""
-    for node in program.nodes:
-        if not isinstance(node, ast.ImportFrom) or node.level:
-            continue
-        yield from _module(program, node)
-        known = _names_of(node.module or "")
-        for alias in node.names if known else ():
-            is_class = alias.name[:1].isupper()
-            near = [each for each in known if is_typo(alias.name, each)]
-            meant = [each for each in near if each[:1].isupper() is is_class]
-            if alias.name in known or alias.name.startswith("_"):
-                continue  # Ragas 0.4 also has its older metrics as `_Faithfulness`.
-            if len(meant) == 1 and meant[0].casefold() != alias.name.casefold():
-                message = f"`{node.module}` has no `{alias.name}`"
-                yield Finding.suggest(program.places.span(alias), message, meant[0], preferred=True)
-
-
-def _module(program: Program, node: ast.ImportFrom) -> Iterator[Finding]:
-    """Yield the module of a metric whose name differs by a letter from the only such one."""
-    package, _, name = (node.module or "").rpartition(".")
-    if package != "ragas.metrics" or not name.startswith("_") or name in _MODULES:
-        return
-    meant = only_typo(name, _MODULES)
-    if meant is not None:
-        end = program.places.module_span(node, node.module or "").end
-        message = f"`{package}` has no module `{name}`"
-        yield Finding.suggest(Span(end - len(name), end), message, meant, preferred=True)
-
-
-# -- judges ----------------------------------------------------------------------------------------
-
-
-_CLIENTS: Final = frozenset({"Anthropic", "AzureOpenAI", "Groq", "OpenAI"})
-"""Classes of clients that do not wait; those that do are named like them, with `Async` in front."""
-
-
-def findings_in_judges(program: Program) -> Iterator[Finding]:
-    """Yield the clients in place of a provider, and the awaited scores of judges whose client cannot wait."""
-    collected = program.imported_from(COLLECTIONS)
-    for call in program.calls:
-        if program.meaning(call.func) == ("ragas", "llm_factory"):
-            yield from _provider(program, call)
-        elif isinstance(call.func, ast.Attribute) and call.func.attr == "ascore":
-            owner = program.resolved(call.func.value)
-            made = owner if isinstance(owner, ast.Call) else None
-            is_prompted = made is not None and program.library_name(made.func) in PROMPTED
-            if made is None or not (is_prompted or ast.unparse(made.func) in collected):
-                continue
-            judge = argument(call, "llm") or argument(made, "llm")
-            client = _client(program, judge)
-            if client is not None:
-                method = "`score`" if is_prompted else f"`Async{client}`"
-                message = f"`ascore` fails with the client of this judge, `{client}`: use {method}"
-                yield Finding(program.span(call.func), message)
-
-
-def _provider(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield a client that is passed by position, where the name of the provider belongs."""
-    match call.args:
-        case [_, given]:
-            made = program.resolved(given)
-            if isinstance(made, ast.Call) and last_name(made.func).removeprefix("Async") in _CLIENTS:
-                start = program.span(given).start
-                fix = Fix("Insert `client=`", (Edit.insert(start, "client="),), preferred=True)
-                message = "the second argument of `llm_factory` is the name of the provider"
-                yield Finding(program.span(given), message, (fix,))
-
-
-def _client(program: Program, judge: ast.expr | None) -> str | None:
-    """Return the class of a judge's client, if it is one that does not wait."""
-    made = program.resolved(judge)
-    if not isinstance(made, ast.Call) or program.meaning(made.func) != ("ragas", "llm_factory"):
-        return None
-    client = program.resolved(argument(made, "client"))
-    name = last_name(client.func) if isinstance(client, ast.Call) else ""
-    return name if name in _CLIENTS else None
