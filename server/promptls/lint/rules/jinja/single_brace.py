@@ -424,7 +424,15 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
             continue  # a tag prints a brace that this one may close
         if has_tag_problem(chunk, content.value.span):
             continue  # braces of another format, such as `{{"key": {{"a": 1}}}}` of Python
-        if _opened_braces(chunk, content.value.span) < 0:
-            span = Span(stray[0].span.end, stray[0].span.end + 1)
-            fix = Fix("Remove this brace", (Edit(span, ""),))
-            yield Finding(span, "this brace closes nothing: the model gets it as text", (fix,))
+        unopened = max(-_opened_braces(chunk, content.value.span), 0)
+        for end in (tag.span.end for tag in stray):
+            behind = chunk.text[end : min(end + unopened, content.value.span.end)]
+            width = len(behind) - len(behind.lstrip("}"))
+            if width:
+                unopened -= width
+                span = Span(end, end + width)
+                fix = Fix("Remove this brace" if width == 1 else "Remove these braces", (Edit(span, ""),))
+                message = "this brace closes nothing: the model gets it as text"
+                if width > 1:
+                    message = "these braces close nothing: the model gets them as text"
+                yield Finding(span, message, (fix,))
