@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +23,7 @@ Status = Literal["finished", "running", "stopped"]
 _MANIFEST = re.compile(r"\d{8}-\d{6}-.+?\.json")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownRun:
     """The summary of a run in a list.
 
@@ -42,19 +42,19 @@ class KnownRun:
     prompt: str
     path: str
     started: str
-    seconds: float | None
+    seconds: float | None = None
     models: tuple[str, ...]
     rows: int
     done: int
-    failed: int | None
-    invalid: int | None
-    cost: float | None
-    paid: float | None
-    scores: Mapping[str, str]
-    values: Mapping[str, float | None]
+    failed: int | None = None
+    invalid: int | None = None
+    cost: float | None = None
+    paid: float | None = None
+    scores: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, float | None] = field(default_factory=dict)
     complete: bool
     chosen: str | None
-    cached: int | None
+    cached: int | None = None
     dataset_hash: str | None
     continues: str | None
     prompt_hash: str | None
@@ -161,16 +161,8 @@ def _unfinished(state: RunState) -> KnownRun | None:
         **common,
         status="running" if state.is_running else "stopped",
         path=state.path.name,
-        seconds=None,
         rows=total,
         done=min(total, state.done),
-        failed=None,
-        invalid=None,
-        cached=None,
-        cost=None,
-        paid=None,
-        scores={},
-        values={},
     )
 
 
