@@ -56,6 +56,19 @@ async def test_the_server_leaves_while_it_renders(process: WireToProcess, tmp_pa
     assert await process.end() == 0
 
 
+@pytest.mark.parametrize("capabilities", [{}, {"workspace": {"configuration": True}}])
+async def test_the_server_leaves_with_0_if_exit_is_right_behind_shutdown(
+    process: WireToProcess, tmp_path: Path, capabilities: dict[str, Any]
+) -> None:
+    await process.begin(tmp_path, capabilities=capabilities)
+
+    process.send(id=2, method="workspace/executeCommand", params={"command": "promptls.debugInformation"})
+    process.send(id=3, method="shutdown")
+    process.send(method="exit")
+
+    assert await process.end() == 0
+
+
 async def test_broken_messages_do_not_end_the_server(wire: Wire, tmp_path: Path) -> None:
     await wire.begin(tmp_path)
 

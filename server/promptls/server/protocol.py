@@ -69,7 +69,7 @@ class PromptProtocol(LanguageServerProtocol):
         self.commands: list[str] = []
         """The commands to announce; pygls' own registry passes no progress token to them."""
         self.leave: Callable[[int], object] = sys.exit
-        """End the process after `exit`, with this exit code."""
+        """Called after `exit` with the exit code of the process."""
         self.file_scope: Callable[[], FileScope] = lambda: FileScope(())
         """Returns the folders whose files may be read for this client; empty until it is initialized."""
         self.request_scope: Callable[[str, str], AbstractContextManager[None]] = lambda *_: nullcontext()
@@ -220,10 +220,15 @@ class PromptProtocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_args: Any) -> Any:
-        """Close the connection and leave, with 0 after `shutdown`, else with 1."""
+        """Close the connection and leave, with 0 after `shutdown`, else with 1; drop deferred messages."""
+        deferred = self._deferred or []
+        is_shut_down = self._is_shut_down or any(
+            getattr(message, "method", None) == types.SHUTDOWN for message in deferred
+        )
+        deferred.clear()
         if self.writer is not None:
             self.writer.close()
-        self.leave(0 if self._is_shut_down else 1)
+        self.leave(0 if is_shut_down else 1)
 
 
 def _document_of(message: Any) -> str:

@@ -214,12 +214,17 @@ async def _serve_stdio() -> None:
     server = create_server()
     server.protocol.set_writer(StandardOutput(claim_output()), include_headers=False)
     source = StandardInput(sys.stdin.fileno(), server.protocol.receive)
+    server.protocol.leave = source.leave
     source.start()
     await source.ended.wait()
-    if source.error is None:
-        log.warning("the client has closed the stream without `exit`")
-    else:
+    if source.error is not None:
         server.protocol.refuse(None, error_of(types.ErrorCodes.ParseError, source.error))
+    elif source.exit_code is None:
+        log.warning("the client has closed the stream without `exit`")
     await server.end()
+    # Requests in flight are cancelled now, which pygls would log as failures.
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
+    if source.exit_code is not None:
+        sys.exit(source.exit_code)
     if source.error is not None:
         raise UserError(f"the standard input cannot be read further: {source.error}")

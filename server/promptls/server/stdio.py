@@ -162,10 +162,12 @@ class StandardInput:
         self._framing: Final = Framing()
         self._is_watched = False
         self.ended: Final = asyncio.Event()
+        self.exit_code: int | None = None
+        """The exit code that `leave` was called with."""
 
     @property
     def error(self) -> str | None:
-        """The reason why the input cannot be read further; None if the client has closed it."""
+        """The reason why the input cannot be read further; None if the client has closed it or left."""
         return self._framing.error
 
     def start(self) -> None:
@@ -176,6 +178,16 @@ class StandardInput:
             self._is_watched = True
         except (NotImplementedError, OSError):
             threading.Thread(target=self._read_in_thread, args=(loop,), daemon=True).start()
+
+    def leave(self, code: int) -> None:
+        """Stop reading, because the client has sent `exit`."""
+        self.exit_code = code
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._is_watched:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        self.ended.set()
 
     def _readable(self) -> None:
         with contextlib.suppress(BlockingIOError, InterruptedError):
@@ -191,11 +203,10 @@ class StandardInput:
 
     def _take(self, data: bytes) -> None:
         for body in self._framing.bodies(data):
-            self._receive(body)
+            if not self.ended.is_set():
+                self._receive(body)
         if not data or self.error is not None:
-            if self._is_watched:
-                asyncio.get_running_loop().remove_reader(self._descriptor)
-            self.ended.set()
+            self._stop()
 
     def _read_in_thread(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
@@ -216,6 +227,8 @@ class StandardOutput:
 
     def write(self, body: bytes) -> None:
         """Send a message now, or do nothing if the client has gone: the end of the input ends the server."""
+        if self._stream.closed:
+            return
         with contextlib.suppress(BrokenPipeError):
             self._stream.write(frame_message(body))
             self._stream.flush()
