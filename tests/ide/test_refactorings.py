@@ -259,7 +259,7 @@ def test_lines_are_repeated_by_a_loop() -> None:
         "- name: a\n  content: |\n    «{% if x %}\n    y»\n    {% endif %}\n",
         "- name: a\n  content: |\n    «{{- x }}»\n",
         "{#---\n«name: a»\n---#}\n- name: a\n  content: b\n",
-        "- name: p\n  content: q\n- name: {{ a }}: x\n  content: |\n    «one\n    {{ b }}»\n    two\n",
+        "- name: p\n  content: q\n- {{ a }}: {{ c }}: x\n  content: |\n    «one\n    {{ b }}»\n    two\n",
     ],
 )
 def test_lines_that_cannot_be_wrapped_are_refused(text: str) -> None:
