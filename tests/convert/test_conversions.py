@@ -250,9 +250,11 @@ def test_a_field_in_chat_messages_stays_text_and_is_reported() -> None:
 
 
 def test_a_text_with_jinja_declares_its_inputs() -> None:
-    made = convert("{% for x in range(3) %}{{ b }}{{ a }}{% endfor %}", "a.j2", "jinja", "parts")
+    text = "{{ range(3) }}{{ b }}{{ a }}{% if b %}{% set c = b %}{% else %}{% set c = a %}{% endif %}{{ c }}"
 
-    assert "input_keys:\n  b: {}\n  a: {}\n" in made.text
+    made = convert(text, "a.j2", "jinja", "parts")
+
+    assert "input_keys:\n  b: {}\n  a: {}\n---#}" in made.text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any, Final, Literal, NamedTuple
 
 import yaml
-from jinja2 import Environment, TemplateSyntaxError, meta
+from jinja2 import Environment, TemplateSyntaxError
 
 from promptls.syntax.chunk import Chunk, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
@@ -146,11 +146,15 @@ def read_f_string(text: str) -> Conversation:
 
 def read_jinja(text: str, path: str) -> Conversation:
     """Return the text with its Jinja as one message of the user; raises UserError if Jinja cannot read it."""
+    from promptls.semantic.template import Template
+    from promptls.syntax.source import Source
+
     try:
-        inputs = meta.find_undeclared_variables(JINJA.parse(text)) - {*RESERVED, *JINJA.globals}
+        JINJA.parse(text)
     except TemplateSyntaxError as error:
         place = FilePlace(path, error.lineno - 1)
         raise UserError(f"Jinja cannot read the text: {error.message}", place) from error
+    inputs = Template(Source.of(text)).names.input_names - RESERVED
     lost: list[str] = []
     # The line break at the end of the file is not part of the message.
     message = _jinja_message("user", text.replace("\r\n", "\n").removesuffix("\n"), lost)
