@@ -38,7 +38,7 @@ def test_programs_and_configurations_are_found_if_they_are_asked_for(folder: Pat
     (folder / "mmlu.py").write_text("from mmengine.config import read_base\nwith read_base(): ...\n")
     (folder / "qa.py").write_text("qa_reader_cfg = dict(input_columns=['question'])\n")
     prompts = shown(folder, choose([]).found)
-    found = shown(folder, choose([], programs=True).found)
+    found = shown(folder, choose([], all_kinds=True).found)
     assert found == [*prompts, "app.py", "late.py", "mmlu.py", "qa.py"]
 
 
@@ -51,6 +51,24 @@ def test_a_link_that_leads_to_no_file_is_named(folder: Path, target: str) -> Non
     (folder / "link.yml.j2").symlink_to(target)
     with pytest.raises(UsageError, match=f"this link leads to no file: it names {target}"):
         choose(["link.yml.j2"])
+
+
+def test_prompts_that_ragas_saved_are_found_if_all_kinds_are_asked_for(folder: Path) -> None:
+    saved = '{"instruction": "Answer.", "examples": []}'
+    for name, text in {
+        "prompts/qa.json": saved,
+        "judge_english.json": saved,
+        "data.json": saved,
+        "prompts/rows.json": '[{"instruction": "Answer."}]',
+        "metrics/chat.json": '{"messages": []}',
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+    found = shown(folder, choose([], all_kinds=True).found)
+
+    assert {name for name in found if name.endswith(".json")} == {"prompts/qa.json", "judge_english.json"}
+    assert not any(name.endswith(".json") for name in shown(folder, choose([]).found))
 
 
 def test_a_file_that_is_named_and_found_is_taken_once(folder: Path) -> None:

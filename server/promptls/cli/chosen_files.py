@@ -20,7 +20,7 @@ from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import MAX_BYTES
 from promptls.text.suggest import nearest
-from promptls.workspace.disk import has_prompt_name, program_paths, prompt_paths
+from promptls.workspace.disk import has_prompt_name, is_saved_prompt, program_paths, prompt_paths
 from promptls.workspace.settings import folder_to_trust, project_folder
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -44,11 +44,12 @@ class ChosenFiles:
         return tuple(dict.fromkeys([*self.named, *self.found]))
 
 
-def choose(arguments: Sequence[str], *, programs: bool = False) -> ChosenFiles:
+def choose(arguments: Sequence[str], *, all_kinds: bool = False) -> ChosenFiles:
     """Return the files at the paths `arguments`, searching folders for prompt files.
 
     The default is the working directory. Files matched by the setting `include` are also prompt files.
-    With `programs`, folders are also searched for Python files that may contain what is checked.
+    With `all_kinds`, folders are also searched for prompts that Ragas has saved, and for Python files that
+    may contain what is checked.
 
     The snapshot's roots are the projects around the files, because includes are resolved from there.
     The workspace is not trusted; `cli.permission` decides that.
@@ -61,11 +62,12 @@ def choose(arguments: Sequence[str], *, programs: bool = False) -> ChosenFiles:
     snapshot = workspace.snapshot
 
     def is_prompt(path: str) -> bool:
-        return has_prompt_name(path) or snapshot.project(path).includes(path)
+        is_saved = all_kinds and is_saved_prompt(path)
+        return is_saved or has_prompt_name(path) or snapshot.project(path).includes(path)
 
     folders = [path for path in paths if path.is_dir()]
     found = [file for folder in folders for file in prompt_paths(folder, is_prompt)]
-    if programs:
+    if all_kinds:
         found += [file for folder in folders for file in program_paths(folder)]
     return ChosenFiles(workspace, named, tuple(found))
 

@@ -126,6 +126,23 @@ class DiskFiles:
         return template
 
 
+_SAVED: Final = re.compile(
+    r"(?:_english|_prompt_[^/\\]*|[/\\](?:prompts|metrics|english)[/\\][^/\\]+)\.json$"
+)
+"""Where prompts and metrics of Ragas are saved, as the extension for VS Code has it, too."""
+_SAVED_KEY: Final = re.compile(rb'\s*\{.*?"(?:instruction|metric_type)"\s*:', re.DOTALL)
+
+
+def is_saved_prompt(path: str) -> bool:
+    """Return whether a file is, by its name and its keys, a prompt or a metric that Ragas has saved."""
+    if _SAVED.search(path) is None:
+        return False
+    try:
+        return _SAVED_KEY.match(read_bytes(path)) is not None
+    except (OSError, ValueError):
+        return False
+
+
 def program_paths(folder: Path) -> Iterator[str]:
     """Yield the paths of the Python files below `folder` that may contain what is checked."""
     for paths in python_paths_by_folder([str(folder)]):

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Check prompt files. Each diagnostic shows its position, its rule and the available fixes.
-Folders are searched for files that end in .yml.j2 or .yaml.j2, for programs that import Prompt
-Poet, Ragas or promptls, and for OpenCompass configurations; Python is read and not run. Files that
-are not prompts (Ansible, Docker Compose, …) are ignored. To check the samples and datasets of
-prompts at their places, name the file.
+Folders are searched for files that end in .yml.j2 or .yaml.j2, for prompts and metrics that Ragas
+saved in folders named prompts, metrics or english, for programs that import Prompt Poet, Ragas or
+promptls, and for OpenCompass configurations; Python is read and not run. Files that are not prompts
+(Ansible, Docker Compose, …) are ignored. To check the samples and datasets of prompts at their
+places, name the file.
 
 examples:
   promptls check                        all prompts below this folder
@@ -231,7 +232,7 @@ def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
     from promptls.cli.chosen_files import choose, choose_text, scan_callers
 
     if arguments.stdin_filename is None:
-        chosen = choose(arguments.paths, programs=True)
+        chosen = choose(arguments.paths, all_kinds=True)
         scan_callers(chosen.workspace)
         return chosen
     return choose_text(arguments.stdin_filename, sys.stdin.buffer.read().decode("utf-8", errors="replace"))
