@@ -219,7 +219,8 @@ def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return the schema of a value inside an input; empty if there is none."""
     for key in keys:
         properties = schema.get("properties")
-        below = properties.get(key) if key and isinstance(properties, dict) else schema.get("items")
+        inside = properties.get(key) if isinstance(properties, dict) else None
+        below = inside if key else schema.get("items")
         if not isinstance(below, dict):
             return {}
         schema = below

@@ -90,7 +90,9 @@ def _schemas_in(schema: Any, depth: int = 10) -> Iterator[dict[Any, Any]]:
         yield from _schemas_in(value, depth - 1)
 
 
-_CHOICE: Final = re.compile(r"""(?<![\w-])[\w-]+["']?(?:(?:,[ ](?:or[ ])?|[ ]?[|/][ ]?)["']?[\w-]+["']?)+""")
+_CHOICE: Final = re.compile(
+    r"""(?<![\w-])[\w-]+["']?(?:(?:,[ ](?:or[ ])?|[ ]or[ ]|[ ]?[|/][ ]?)["']?[\w-]+["']?)+"""
+)
 """Values in a row, such as `"low" | "high"` and `low, medium, or high`."""
 _VALUE: Final = re.compile(r"(?<![\w-])(?!or\b)[\w-]+")
 _MIN_VALUES: Final = 3
