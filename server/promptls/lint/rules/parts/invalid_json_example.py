@@ -1,10 +1,12 @@
 """Example of JSON in a text that is not valid.
 
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
-with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of JSON, as hints, one between backquotes that lacks its closing brace, and keys that are typos of a
-property in the `output_schema` of the header. In a row of values, in instructions of prompt objects too, reports the one that an `enum` of the schema
-lacks, if the row has all its others but one. Quotes around a tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag of a
-branch or loop inside.
+with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of
+JSON, as hints, one between backquotes that lacks its closing brace, and keys that are typos of a property
+in the `output_schema` of the header. Reports typos of values of an `enum` of the schema, also in
+instructions of prompt objects: in JSON, and in a row that has all its other values but one. Quotes around a
+tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag
+of a branch or loop inside.
 
 ## Why is this bad?
 
@@ -98,28 +100,44 @@ _VALUE: Final = re.compile(r"(?<![\w-])(?!or\b)[\w-]+")
 _MIN_VALUES: Final = 3
 
 
-def _choices(file: File) -> frozenset[frozenset[str]]:
-    """Return the values of each `enum` of texts in the `output_schema`."""
-    schemas = _schemas_in(file.template.declarations.data.get("output_schema"))
-    enums = [options for each in schemas if isinstance(options := each.get("enum"), list)]
-    texts = (frozenset(each) for each in enums if all(isinstance(option, str) for option in each))
-    return frozenset(each for each in texts if len(each) >= _MIN_VALUES)
+_PAIR: Final = re.compile(r'"(\w+)"[ ]*:[ ]*"([\w-]+)"')
+
+
+def _choices(file: File) -> frozenset[tuple[str, frozenset[str]]]:
+    """Return the values of each `enum` of texts in the `output_schema`, with the property that has it."""
+    schemas = [*_schemas_in(file.template.declarations.data.get("output_schema"))]
+    properties = [found for each in schemas if isinstance(found := each.get("properties"), dict)]
+    names = {id(schema): str(name) for each in properties for name, schema in each.items()}
+    return frozenset(
+        (names.get(id(schema), ""), frozenset(options))
+        for schema in schemas
+        if isinstance(options := schema.get("enum"), list)
+        and all(isinstance(option, str) for option in options)
+    )
 
 
 @each_chunk_given(_choices)
-def _wrong_choices(chunk: Chunk, enums: frozenset[frozenset[str]]) -> Iterator[Finding]:
-    """Yield the only value in a row that an `enum` lacks, if the row has all its other values but one."""
+def _wrong_choices(chunk: Chunk, enums: frozenset[tuple[str, frozenset[str]]]) -> Iterator[Finding]:
+    """Yield typos of values of an `enum` in JSON, and in rows that have all its other values but one."""
     entries = (root.entry("instruction") for root in chunk_yaml(chunk).roots if isinstance(root, Mapping))
     texts = [content.value.span for content in chunk_contents(chunk)]
     texts += [entry.value.span for entry in entries if entry is not None]
     for span in texts if enums else ():
+        for pair in _PAIR.finditer(chunk.text, *span):
+            own = [options for name, options in enums if name == pair[1]]
+            meant = only_typo(pair[2], own[0]) if len(own) == 1 and pair[2] not in own[0] else None
+            if meant is not None:
+                yield _unlisted(Span(*pair.span(2)), pair[2], meant)
         for row in _CHOICE.finditer(chunk.text, *span):
             found = {value[0]: Span(*value.span()) for value in _VALUE.finditer(row[0])}
-            for enum in enums:
-                wrong, missing = found.keys() - enum, enum - found.keys()
-                if len(wrong) == len(missing) == 1:
-                    message = f"an `enum` of the `output_schema` has no `{min(wrong)}`"
-                    yield Finding.suggest(found[min(wrong)].shifted(row.start()), message, *missing)
+            for _, options in enums:
+                wrong, missing = found.keys() - options, options - found.keys()
+                if len(options) >= _MIN_VALUES and len(wrong) == len(missing) == 1:
+                    yield _unlisted(found[min(wrong)].shifted(row.start()), min(wrong), min(missing))
+
+
+def _unlisted(span: Span, value: str, meant: str) -> Finding:
+    return Finding.suggest(span, f"an `enum` of the `output_schema` has no `{value}`", meant)
 
 
 @rule(severity="warning", kinds=DECLARING_KINDS)
