@@ -14,7 +14,7 @@ from promptls.text.suggest import is_typo, only_typo
 
 
 def run_problems(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
-    """Yield the lists that OpenCompass does not read, and items that are none or that replace each other."""
+    """Yield the lists that OpenCompass does not read, and items that are wrong or replace each other."""
     missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
     if "*" not in missing:
         yield from _unread_lists(tree, names)

@@ -374,7 +374,7 @@ def _local_values(
 
 
 def _variable_used_as(shape: Shape | None) -> str:
-    """Return the same for a variable, of which a use as any scalar says little."""
+    """Return the same for a variable; empty if it is used as a scalar of any type, which says little."""
     return "" if shape is not None and shape.kind == "scalar" else _used_as(shape)
 
 
