@@ -68,7 +68,7 @@ def test_a_named_text_with_jinja_is_not_a_prompt_yet(
 ) -> None:
     (folder / "a.jinja2").write_text("Hello, {{ name }}!\n")
     assert main(["check", "a.jinja2"]) == 0
-    assert "`infer_cfg`; `promptls convert` makes one of it\n" in capsys.readouterr().out
+    assert "`infer_cfg`; `promptls convert` turns it into one\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("content", [SOUND.encode("utf-16"), b"\0\xff\xfe\x80" * 50])

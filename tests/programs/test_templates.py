@@ -9,7 +9,7 @@ import pytest
 from promptls.ide.code_actions import apply_edits
 from promptls.lint.rule import Finding
 from promptls.programs.findings import findings_of_python
-from promptls.programs.templates import hover_in_program
+from promptls.programs.templates import hover_in_program, program_lenses
 from promptls.workspace.workspace import Workspace
 
 GOOD = """
@@ -192,3 +192,27 @@ def test_a_line_break_that_ends_a_block_is_reported_once_where_the_call_gives_it
     template = "- name: a\n  content: |\n    {{ text }}\n"
     program = f'Prompt(raw_template="""{template}""", template_data={{"text": "a\\nb"}})'
     assert spoken_of(tmp_path, program) == [("text", "missing-template-data")]
+
+
+CONFIGURATION = """\
+from opencompass.datasets import HFDataset
+
+quiz_reader_cfg = dict(input_columns=['question'], output_column='answer')
+quiz_infer_cfg = dict(prompt_template=dict(template='{question}'))
+quiz_datasets = [dict(reader_cfg=quiz_reader_cfg, infer_cfg=quiz_infer_cfg)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "line"), [(CONFIGURATION, 2), ("train_datasets = load()\n", None), ("infer_cfg == 1\n", None)]
+)
+def test_a_configuration_has_its_preview_above_the_first_of_its_variables(
+    tmp_path: Path, program: str, line: int | None
+) -> None:
+    path = str(tmp_path / "quiz_gen.py")
+    workspace = Workspace([tmp_path])
+    workspace.open(path, program, 1)
+
+    lenses = program_lenses(workspace.snapshot, path)
+
+    assert [program.count("\n", 0, lens.offset) for lens in lenses] == ([] if line is None else [line])

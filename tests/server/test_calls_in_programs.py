@@ -161,7 +161,9 @@ async def test_a_configuration_has_a_preview_of_its_first_dataset(editor: Editor
 
     assert await editor.lenses(program) == ["Preview"]
     answer = await editor.command("previewConfiguration", uri=program)
-    assert "Q: " in Path(answer.document).read_text("utf-8")
+    text = Path(answer.document).read_text("utf-8")
+    assert text.startswith("# q_gen.py, first dataset\n")
+    assert "Q: " in text
 
 
 async def test_a_configuration_without_a_dataset_says_so_in_place_of_its_preview(editor: Editor) -> None:

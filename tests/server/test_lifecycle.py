@@ -56,6 +56,21 @@ async def test_the_server_leaves_while_it_renders(process: WireToProcess, tmp_pa
     assert await process.end() == 0
 
 
+async def test_exit_alone_ends_the_session_too(process: WireToProcess, tmp_path: Path) -> None:
+    await process.begin(tmp_path)
+    process.send(method="textDocument/didOpen", params=opened(tmp_path, "- name: a\n  content: x\n"))
+    arguments = [{"uri": (tmp_path / "a.yml.j2").as_uri()}]
+    params = {"command": "promptls.preview", "arguments": arguments}
+    process.send(id=2, method="workspace/executeCommand", params=params)
+    shown = Path((await process.answer(2))["result"]["document"])
+    assert shown.exists()
+
+    process.send(method="exit")
+
+    assert await process.end() == 1
+    assert not shown.exists()
+
+
 @pytest.mark.parametrize("capabilities", [{}, {"workspace": {"configuration": True}}])
 async def test_the_server_leaves_with_0_if_exit_is_right_behind_shutdown(
     process: WireToProcess, tmp_path: Path, capabilities: dict[str, Any]

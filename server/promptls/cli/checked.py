@@ -204,7 +204,7 @@ class Checked:
             return "not read: the file is not UTF-8; save it as UTF-8"
         reason = "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
         is_convertible = guess(file.text, file.path) in {"chat", "jinja", "prompty"}
-        return f"{reason}; `promptls convert` makes one of it" if is_convertible else reason
+        return f"{reason}; `promptls convert` turns it into one" if is_convertible else reason
 
     def text(self, path: str) -> str | None:
         """Return the text of a file that a finding refers to, or None if it cannot be read."""

@@ -107,7 +107,7 @@ async def preview_configuration(
     text = await asyncio.to_thread(configured_prompt, program.source.text, path, project)
     snapshot, virtual = with_file(context.snapshot, path + ENDINGS[0], Template(Source.of(text)))
     sample = default_sample(snapshot, virtual)
-    shown = await _rendered(renderings, snapshot, virtual, sample, Path(path).name)
+    shown = await _rendered(renderings, snapshot, virtual, sample, f"{Path(path).name}, first dataset")
     return {"document": show_text(context, path, "preview", shown)}
 
 

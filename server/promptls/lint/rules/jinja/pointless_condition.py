@@ -190,6 +190,7 @@ def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
 
 
 _MIN_COPIED: Final = 40
+"""The minimum number of characters of a branch that is a copy; a few words may be the same in both."""
 _NAME: Final = re.compile(r"^[ ]*-[ ]+name:[^\n]*$", re.MULTILINE)
 
 

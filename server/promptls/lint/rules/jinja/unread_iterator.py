@@ -293,7 +293,7 @@ def unread_iterator(file: File) -> Iterator[Finding]:
         place = use.node.name_span if isinstance(use.node, Filter) else use.node.span
         span = place.shifted(use.start + located.start)
         is_certain = types.type_of(use.node) is GeneratorType or _is_reversed_list(file, use.node)
-        # Few prompts print a text backwards: what nothing tells about is likely to be a list.
+        # Few prompts print a text backwards, so a value of unknown type is likely to be a list.
         if span in seen or not (is_certain or (is_certain is None and use.is_printed)):
             continue
         seen.add(span)
@@ -310,7 +310,7 @@ def unread_iterator(file: File) -> Iterator[Finding]:
 def _is_reversed_list(file: File, node: Expression) -> bool | None:
     """Return whether a filter reverses an input that is a list, by its declaration or all samples.
 
-    None if nothing tells.
+    None if that is unknown.
     """
     target = node.target if isinstance(node, Filter) and node.name == "reverse" else None
     names = file.template.names
