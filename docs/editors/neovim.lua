@@ -42,7 +42,7 @@ if jinja and vim.treesitter.language.add("promptls", { path = jinja, symbol_name
   })
 end
 
--- The run commands: `gra` (code actions) on the first line, or these three.
+-- The run commands: `gra` (code actions) on the first line, or these commands.
 local function act(title)
   vim.lsp.buf.code_action({
     apply = true,
@@ -62,3 +62,10 @@ end, { desc = "Ask the model about the first sample" })
 vim.api.nvim_create_user_command("PromptRun", function(options)
   act(vim.trim("Run " .. options.args))
 end, { nargs = "?", desc = "Run an experiment of the prompt" })
+vim.api.nvim_create_user_command("PromptCancel", function()
+  for _, client in ipairs(vim.lsp.get_clients({ name = "promptls" })) do
+    for token in pairs(client.progress.pending) do
+      client:notify("window/workDoneProgress/cancel", { token = token })
+    end
+  end
+end, { desc = "Cancel the questions and runs under way" })

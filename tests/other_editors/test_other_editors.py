@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tree_sitter_jinja
 from real_editor import DOCS, QUERIES, Editor
+
+from support.model_server import Reply, model_server
 
 
 def test_a_finding_is_shown_at_its_place(editor: Editor) -> None:
@@ -47,6 +51,20 @@ def test_the_preview_opens(editor: Editor) -> None:
 
 def test_the_model_is_asked_about_the_first_sample(editor: Editor) -> None:
     assert "My printer is lost." in editor.run("ask")
+
+
+@pytest.mark.parametrize("editor", ["neovim.lua"], indirect=True)
+def test_a_question_under_way_is_cancelled(editor: Editor) -> None:
+    folder, release = editor.prompt.parent, threading.Event()
+    with model_server() as server:
+        server.reply = lambda _body: Reply(wait=release)
+        settings = f'[models.slow]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
+        (folder / "promptls.toml").write_text(settings)
+        editor.prompt.write_text(editor.text.replace("[echo]", "[slow]"))
+        subprocess.run(["promptls", "trust", folder], env=editor.environment, check=True)
+
+        assert editor.run("cancel") == str(editor.prompt)
+        release.set()
 
 
 def test_an_experiment_runs_and_reports_its_score(editor: Editor) -> None:

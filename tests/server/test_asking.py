@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from lsp_editor import Editor
 from lsprotocol import types
+from plain_client import Wire
 from pygls.exceptions import JsonRpcException
 
 from support.experiment_folder import last_text
@@ -89,6 +90,26 @@ async def test_a_request_that_is_cancelled_ends_and_stores_nothing(code: Editor,
         await asyncio.wrap_future(asking)
     release.set()
     assert (await code.command("previewAnswers", uri=uri)).answers == []
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_client_without_panels_cancels_at_the_progress(
+    wire: Wire, server: ModelServer, tmp_path: Path
+) -> None:
+    release = threading.Event()
+    server.reply = lambda _body: Reply(wait=release)
+    office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
+    (tmp_path / "promptls.toml").write_text(office)
+    await wire.begin(tmp_path, initializationOptions={"trusted": True})
+    uri = wire.open(tmp_path, "- name: question\n  role: user\n  content: Why?\n")
+    params = {"command": "promptls.ask", "arguments": [{"uri": uri, "model": "office"}], "workDoneToken": "t"}
+    wire.send(id=2, method="workspace/executeCommand", params=params)
+    await asyncio.to_thread(server.received.wait, 20)
+
+    wire.send(method="window/workDoneProgress/cancel", params={"token": "t"})
+
+    assert (await wire.answer(2))["result"] == {"answer": None, "message": "cancelled"}
+    release.set()
 
 
 async def test_a_prompt_that_does_not_render_is_not_sent(code: Editor, server: ModelServer) -> None:

@@ -76,20 +76,24 @@ class WorkDoneProgress:
 
 @asynccontextmanager
 async def progress(
-    context: Context, token: types.ProgressToken | None, title: str, *, cancellable: bool = True
+    context: Context,
+    token: types.ProgressToken | None,
+    title: str,
+    *,
+    cancellable: bool = True,
+    percentage: int | None = 0,
 ) -> AsyncIterator[WorkDoneProgress]:
     """Show progress under the token of the client, or under a new one, until the end of the `with` block.
 
-    Cancellable work is expected to report percentages.
+    `percentage` is None for work that cannot report any.
     """
     token = token if token is not None else await _created(context)
     reporter = context.server.work_done_progress
     if token is not None:
-        percentage = 0 if cancellable else None
-        reporter.begin(
-            token,
-            types.WorkDoneProgressBegin(for_message(title), cancellable=cancellable, percentage=percentage),
+        begin = types.WorkDoneProgressBegin(
+            for_message(title), cancellable=cancellable, percentage=percentage
         )
+        reporter.begin(token, begin)
     try:
         yield WorkDoneProgress(context, token)
     finally:

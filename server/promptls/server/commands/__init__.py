@@ -76,7 +76,9 @@ COMMANDS: Final[dict[str, Command]] = {
     "promptls.previewCommitted": lambda s, arguments, _: preview.preview_committed(
         s.context, s.renderings, arguments
     ),
-    "promptls.ask": lambda s, arguments, _: model_questions.ask(s.context, s.renderings, s.trust, arguments),
+    "promptls.ask": lambda s, arguments, token: model_questions.ask(
+        s.context, s.renderings, s.trust, arguments, token
+    ),
     "promptls.previewAnswers": lambda s, arguments, _: model_questions.preview_answers(
         s.context, s.renderings, arguments
     ),

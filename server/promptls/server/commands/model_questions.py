@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager, nullcontext
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,16 @@ ANSWER_TEXT = "promptls/answerText"
 
 
 async def ask(
-    context: Context, renderings: Renderings, trust: Trust, arguments: dict[str, Any]
+    context: Context,
+    renderings: Renderings,
+    trust: Trust,
+    arguments: dict[str, Any],
+    token: types.ProgressToken | None,
 ) -> dict[str, Any]:
     """Ask the model about what the preview shows, and return its answer, which is stored.
 
-    With `follow`, its text is sent under that name as it arrives. Raises UserError if the prompt does not
-    render or the model does not answer.
+    With `follow`, its text is sent under that name as it arrives. A client without panels shows progress,
+    and can cancel there. Raises UserError if the prompt does not render or the model does not answer.
     """
     path = prompt_path(context, arguments)
     await trust.left_out(path)
@@ -59,20 +63,22 @@ async def ask(
         if follow is not None:
             context.notify(ANSWER_TEXT, {"follow": follow, "text": text})
 
-    # A panel shows the answer as it arrives.
-    waiting = nullcontext() if context.capabilities.panels else _asking(context, request)
-    async with waiting:
-        result: dict[str, Any] = {**await answer_of(request, notify, context.confirmed, editor_of(context))}
+    asking = asyncio.ensure_future(answer_of(request, notify, context.confirmed, editor_of(context)))
+    if context.capabilities.panels:
+        return {**await asking}
+    async with progress(context, token, f"Asking {request.model}", percentage=None) as shown:
+        shown.when_cancelled(asking.cancel)
+        try:
+            result: dict[str, Any] = {**await asking}
+        except asyncio.CancelledError:
+            if not shown.is_cancelled:
+                raise
+            return {"answer": None, "message": "cancelled"}
     answer = result["answer"]
-    if answer is not None and not context.capabilities.panels:
+    if answer is not None:
         heading = f"# {markdown_text(answer['model'])}: {markdown_text(answer['sample'])}\n\n"
         result["document"] = show_text(context, path, "answer", heading + answer["response"])
     return result
-
-
-def _asking(context: Context, request: AskRequest) -> AbstractAsyncContextManager[object]:
-    """Return the progress to show while the model answers."""
-    return progress(context, None, f"Asking {request.model}", cancellable=False)
 
 
 def request_to_ask(

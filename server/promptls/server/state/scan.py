@@ -92,7 +92,9 @@ class WorkspaceScan:
         await asyncio.wait([scan], timeout=_UNSEEN_SECONDS)
         if scan.done():
             return
-        async with progress(self._context, None, "Reading prompt files", cancellable=False) as shown:
+        async with progress(
+            self._context, None, "Reading prompt files", cancellable=False, percentage=None
+        ) as shown:
             while not scan.done():
                 shown.report(f"{len(names):,} files")
                 await asyncio.wait([scan], timeout=_REPORT_SECONDS)

@@ -1,0 +1,13 @@
+ready()
+local progress = vim.lsp.get_clients({ name = "promptls" })[1].progress
+vim.cmd("PromptAsk")
+wait("the question", function()
+  return vim.iter(vim.tbl_values(progress.pending)):any(function(title)
+    return vim.startswith(title, "Asking")
+  end)
+end)
+vim.cmd("PromptCancel")
+wait("its end", function()
+  return vim.tbl_isempty(progress.pending)
+end)
+return vim.api.nvim_buf_get_name(0)
