@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from promptls.experiments.result_pages import (
     messages_of,
     paired_page,
     rows_at,
-    run_json,
     table_of,
 )
 from promptls.text.errors import UsageError
@@ -87,11 +85,6 @@ async def test_rows_that_got_worse_come_first(folder: Folder, run: RunSummary) -
     found = paired_page(replace(before, metrics=(metric,)), replace(after, metrics=(metric,)), differing=True)
 
     assert [row["after"]["id"] for row in found["rows"]] == ["c", "b", "a"]
-
-
-async def test_a_run_is_json(run: RunSummary) -> None:
-    value = json.loads(json.dumps(run_json(run)))
-    assert (value["name"], value["rows"], value["columns"][0]) == (run.name, 7, "id")
 
 
 async def test_the_messages_of_a_row_are_those_that_were_sent(folder: Folder, server: ModelServer) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments import run_list
+from promptls.experiments import history
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_list import known_runs
 from promptls.experiments.store import FILE, FOLDER
@@ -23,10 +23,10 @@ async def test_runs_are_listed_with_their_scores_the_newest_first(folder: Folder
     runs = known_runs(folder.results)
     assert [run.name for run in runs] == [second.manifest["run"], first.manifest["run"]]
     latest = runs[0]
-    assert (latest.status, latest.rows, latest.done, latest.chosen) == ("finished", 2, 2, "2")
+    assert (latest.status, latest.rows, latest.done, latest.rows_chosen) == ("finished", 2, 2, "2")
     assert latest.scores["right"] == "50 %"
-    assert latest.prompt == str(folder.prompt)
-    assert latest.path == second.results
+    assert latest.prompt == folder.prompt
+    assert str(latest.path) == second.results
 
 
 def test_asking_for_the_runs_of_a_folder_without_any_creates_nothing(tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ async def test_a_run_that_stopped_is_in_the_list_with_how_far_it_came(
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=4)
     (run,) = known_runs(folder.results)
-    assert (run.status, run.done, run.rows, run.failed) == ("stopped", 4, 9, None)
-    await folder.ask(resume=run.path)
+    assert (run.status, run.done, run.rows) == ("stopped", 4, 9)
+    await folder.ask(resume=str(run.path))
     assert [(run.status, run.done) for run in known_runs(folder.results)] == [("finished", 9)]
 
 
@@ -79,8 +79,8 @@ async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.Monk
         shutil.copy(manifest, folder.results / f"{name}.json")
     assert len(known_runs(folder.results)) == 201
     read: list[Path] = []
-    content = run_list.manifest_of
-    monkeypatch.setattr(run_list, "manifest_of", lambda path: read.append(path) or content(path))
+    content = history.manifest_of
+    monkeypatch.setattr(history, "manifest_of", lambda path: read.append(path) or content(path))
     assert len(known_runs(folder.results, limit=5)) == 5
     assert read == []
     (folder.results / "20200101-000007-ask.json").unlink()

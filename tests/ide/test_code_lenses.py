@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.history import MetricSummary, RunSummary, StoppedRun
+from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text, scores_tooltip
 from promptls.ide.experiment_runs import ExperimentRuns, run_findings
 from support.fixture import MAIN, opened
@@ -203,7 +203,8 @@ def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> 
 
 
 def test_a_stopped_run_can_be_resumed() -> None:
-    stopped = ExperimentRuns("first", None, stopped=StoppedRun("20260101-000000-a", "2026-01-01", 4, 48))
+    half = replace(run(value=0.0), name="20260101-000000-a", status="stopped", done=4, rows=48)
+    stopped = ExperimentRuns("first", None, stopped=half)
     snapshot, _ = opened(PROMPT)
 
     assert lenses(stopped)[1:3] == ["Run first", "Resume: stopped after 4 of 48 rows"]

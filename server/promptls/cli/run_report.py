@@ -6,7 +6,6 @@ import argparse
 from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.permission import sent_lines
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from promptls.experiments.experiment import Experiment
     from promptls.experiments.history import MetricSummary, RunSummary
     from promptls.experiments.prepare import Prepared
-    from promptls.experiments.run_list import KnownRun
     from promptls.experiments.run_protocol import Planned
     from promptls.experiments.verdicts import Threshold
     from promptls.models.model import ModelReference
@@ -161,7 +159,7 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
     print(paint(f"run the other rows: promptls run --complete {run.name}", "dim"))
 
 
-def _other_version(run: RunSummary) -> KnownRun | None:
+def _other_version(run: RunSummary) -> RunSummary | None:
     """Return the last run of a different prompt file whose scores are comparable to this one's."""
     from promptls.experiments.run_list import known_runs
 
@@ -171,8 +169,8 @@ def _other_version(run: RunSummary) -> KnownRun | None:
             known
             for known in known_runs(run.manifest.parent, experiment=run.experiment, limit=LOOKED_BACK)
             if known.status == "finished"
-            and Path(known.prompt) != run.prompt
-            and known.chosen == run.rows_chosen
+            and known.prompt != run.prompt
+            and known.rows_chosen == run.rows_chosen
             and metrics & known.scores.keys()
         ),
         None,

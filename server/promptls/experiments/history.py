@@ -1,4 +1,4 @@
-"""The finished runs of a prompt file, found by their manifests."""
+"""Runs as their manifests describe them, and the finished runs of a prompt file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from promptls.datasets.dataset_files import MAX_BYTES
 from promptls.experiments.manifest import (
@@ -24,13 +24,14 @@ from promptls.experiments.manifest import (
 )
 from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import good_class, score_text
-from promptls.experiments.unfinished import planned_results, unfinished_runs
 from promptls.security.files import cached_by_file, file_status, folder_changed, names_in, open_text
 from promptls.semantic.header import CLOSING
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.truncation.lab_report import MeasuredCacheJson
 
 STABLE_NANOSECONDS = 1_000_000_000
+
+Status = Literal["finished", "running", "stopped"]
 
 LOOKED_BACK = 100
 """Maximum number of runs that are searched for a complete one."""
@@ -62,10 +63,11 @@ class MetricSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A finished run. `stale` means that the prompt, or a file that it includes, has changed since.
+    """A run. `stale` means that the prompt, or a file that it includes, has changed since.
 
     `invalid` answers violate the form that the prompt requires; `cached` ones are from earlier calls.
     `cost` is the original cost of all answers, `paid` the amount spent by this run, in US dollars.
+    `rows` are the planned results. An unfinished run has no scores and no totals, and `done` results.
     """
 
     name: str
@@ -98,6 +100,21 @@ class RunSummary:
     output_key: str | None = None
     """The name of the answer in the prompt's header, which is often that of the column with expected ones."""
     by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
+    status: Status = "finished"
+    done: int = 0
+    dataset: Path | None = None
+    """The dataset's file; None if the rows came from a program."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The hashes of the prompt and the files it includes, by their paths relative to the results folder."""
+    continues: str | None = None
+    """The name of the run whose failed rows this one retried."""
+    prompt_hash: str | None = None
+    """The hash of the prompt with all included files."""
+    text_hash: str | None = None
+    """The hash of the prompt's own file."""
+    rendered_hash: str | None = None
+    commit: str | None = None
+    dirty: bool | None = None
 
     @property
     def token_text(self) -> str:
@@ -107,6 +124,11 @@ class RunSummary:
         cached = f" ({share} from the provider's cache)" if read else ""
         thought = f" ({self.reasoning_tokens:,} of reasoning)" if self.reasoning_tokens else ""
         return f"{self.input_tokens:,} input{cached} and {self.output_tokens:,} output tokens{thought}"
+
+    @property
+    def path(self) -> Path:
+        """The table, or the path of an unfinished run for `--resume`."""
+        return self.results if self.status == "finished" else self.results.with_suffix("")
 
     @property
     def is_complete(self) -> bool:
@@ -120,6 +142,16 @@ class RunSummary:
             and other.is_complete
             and (self.experiment, self.dataset_hash) == (other.experiment, other.dataset_hash)
         )
+
+    @property
+    def scores(self) -> dict[str, str]:
+        """The texts of the scores, by metric."""
+        return {metric.name: metric.text for metric in self.metrics}
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The values of the scores, by metric."""
+        return {metric.name: metric.value for metric in self.metrics}
 
     def of_model(self, model: str) -> tuple[MetricSummary, ...]:
         """Return the scores of one of the run's models."""
@@ -157,24 +189,27 @@ def runs_of(
     prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
 ) -> Iterator[RunSummary]:
     """Yield every finished run of the prompt file, latest first; damaged manifests are skipped."""
-    prompt = prompt.absolute()
-    for manifest in _manifests(results_folder(prompt), prompt_stem(prompt)):
-        values = _read(manifest)
-        if values is None or _prompt_of(values, manifest) != os.path.normpath(prompt):
-            continue
-        if experiment in {None, values["experiment"]}:
-            summary = _summary_or_none(values, manifest, unsaved or {})
-            if summary is not None:
-                yield summary
+    own = Path(os.path.normpath(prompt.absolute()))
+    for run in finished_runs(results_folder(own), prompt_stem(own)):
+        if run.prompt == own and experiment in {None, run.experiment}:
+            yield replace(run, stale=is_stale(run, unsaved or {}))
+
+
+def finished_runs(folder: Path, stem: str | None = None) -> Iterator[RunSummary]:
+    """Yield the finished runs of a results folder, latest first, without looking whether they are stale.
+
+    `stem` limits them to prompt files of this name. Damaged manifests are skipped.
+    """
+    runs = map(_of_manifest, _manifests(folder, stem))
+    return (run for run in runs if run is not None)
 
 
 def read_run(manifest: Path) -> RunSummary:
     """Return the run of a manifest; raises `UserError` if the file is not a manifest."""
-    values = _read(manifest)
-    summary = None if values is None else _summary_or_none(values, manifest, {})
-    if summary is None:
+    run = _of_manifest(manifest)
+    if run is None:
         raise UserError("this is not the manifest of a run", FilePlace(manifest), "name another run")
-    return summary
+    return replace(run, stale=is_stale(run, {}))
 
 
 def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
@@ -200,18 +235,8 @@ def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
         ) from None
 
 
-def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
-    """Return the run's dataset, and the SHA-256 digest of its file at the time of the run."""
-    values = _read(run.manifest)
-    named = values.get("dataset") if values else None
-    if not isinstance(named, dict) or not isinstance(named.get("path"), str):
-        return None
-    path = os.path.normpath(run.manifest.absolute().parent / named["path"])
-    return Path(path), str(named.get("sha256"))
-
-
-def _manifests(folder: Path, stem: str) -> Iterable[Path]:
-    """Return the manifests of the runs with this stem, latest first."""
+def _manifests(folder: Path, stem: str | None) -> Iterable[Path]:
+    """Return the manifests of the runs with this stem, or of all, latest first."""
     changed = folder_changed(folder)
     if changed is None:
         return ()
@@ -221,8 +246,9 @@ def _manifests(folder: Path, stem: str) -> Iterable[Path]:
     return (folder / name for name in names)
 
 
-def _names(folder: str, stem: str, _changed: int) -> tuple[str, ...]:
-    shape = re.compile(rf"(\d{{8}}-\d{{6}})-{re.escape(stem)}(?:-(\d+))?\.json")
+def _names(folder: str, stem: str | None, _changed: int) -> tuple[str, ...]:
+    own = ".+?" if stem is None else re.escape(stem)
+    shape = re.compile(rf"(\d{{8}}-\d{{6}})-{own}(?:-(\d+))?\.json")
     found = [
         (match[1], int(match[2] or 1), name) for name in names_in(folder) if (match := shape.fullmatch(name))
     ]
@@ -233,26 +259,21 @@ _cached_names = lru_cache(maxsize=64)(_names)
 """`_names`, cached until an entry of the folder is created, renamed or removed."""
 
 
-@cached_by_file(256)
-def _read(manifest: Path) -> Mapping[str, Any] | None:
+@cached_by_file(2_000)
+def _of_manifest(manifest: Path) -> RunSummary | None:
     try:
-        values = manifest_of(manifest)
+        return run_of_values(manifest_of(manifest), manifest)
     except UserError:
         return None
-    needed = {"run", "experiment", "prompt", "files", "models", "metrics", "totals", "started", "seconds"}
-    return values if needed <= values.keys() else None
 
 
-def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:
-    return os.path.normpath(manifest.absolute().parent / str(values["prompt"]))
+def run_of_values(values: Mapping[str, Any], manifest: Path) -> RunSummary | None:
+    """Return the run of a manifest with these values; None if one is missing or has the wrong type.
 
-
-def _summary_or_none(
-    values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]
-) -> RunSummary | None:
-    """Return the run; None if a value is missing or has the wrong type, as manifests are untrusted input."""
+    Manifests are untrusted input. Whether the run is stale is not looked at.
+    """
     try:
-        summary = _summary(values, manifest, unsaved)
+        summary = _summary(values, manifest)
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
     texts = (summary.name, summary.experiment, summary.started, *summary.models)
@@ -263,13 +284,15 @@ def _summary_or_none(
     return summary if is_sound else None
 
 
-def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]) -> RunSummary:
+def _summary(values: Mapping[str, Any], manifest: Path) -> RunSummary:
     totals = values["totals"]
     dataset = values.get("dataset") or {}
+    git = values.get("git") or {}
+    folder = manifest.absolute().parent
     return RunSummary(
         name=values["run"],
         experiment=values["experiment"],
-        prompt=Path(_prompt_of(values, manifest)),
+        prompt=Path(os.path.normpath(folder / values["prompt"])),
         results=manifest.with_suffix(".csv"),
         manifest=manifest,
         started=values["started"],
@@ -281,7 +304,7 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
         output_tokens=totals["output_tokens"],
         cost=totals["cost"],
         metrics=tuple(metric_summary(metric) for metric in values["metrics"]),
-        stale=_is_stale(values["files"], manifest.absolute().parent, unsaved),
+        stale=False,
         invalid=totals.get("invalid", 0),
         cached=totals.get("cached", 0),
         paid=totals.get("paid"),
@@ -294,6 +317,15 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
             name: tuple(metric_summary(metric) for metric in total["metrics"])
             for name, total in (values.get("by_model") or {}).items()
         },
+        done=totals["results"],
+        dataset=Path(os.path.normpath(folder / dataset["path"])) if dataset.get("path") else None,
+        files=dict(values["files"]),
+        continues=values.get("continues"),
+        prompt_hash=values.get("prompt_hash"),
+        text_hash=values["files"].get(values["prompt"]),
+        rendered_hash=values.get("rendered_hash"),
+        commit=git.get("commit"),
+        dirty=git.get("dirty"),
     )
 
 
@@ -315,9 +347,10 @@ def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
 _SAMPLES: Final = re.compile(r"^samples:.*(?:\n|\Z)", re.MULTILINE)
 
 
-def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]) -> bool:
-    for name, digest in files.items():
-        path = os.path.normpath(folder / name)
+def is_stale(run: RunSummary, unsaved: Mapping[str, str]) -> bool:
+    """Return whether the prompt, or a file that it includes, has changed since the run."""
+    for name, digest in run.files.items():
+        path = os.path.normpath(run.manifest.absolute().parent / name)
         try:
             text = unsaved[path] if path in unsaved else text_of_file(path)
         except OSError:
@@ -356,34 +389,6 @@ class LastRuns(NamedTuple):
     def newest_first(self) -> tuple[RunSummary, ...]:
         """All of them, latest first."""
         return (*self.later, *([self.scored] if self.scored is not None else []))
-
-
-class StoppedRun(NamedTuple):
-    """A run that ended after `done` of its `total` results, and that can be resumed by its name."""
-
-    name: str
-    started: str
-    done: int
-    total: int
-
-
-def stopped_runs(prompt: Path, *, unsaved: Mapping[str, str] | None = None) -> dict[str, StoppedRun]:
-    """Return the latest stopped run of each experiment of the prompt, unless files that it uses changed."""
-    prompt = prompt.absolute()
-    folder = results_folder(prompt)
-    found = {}
-    for state in unfinished_runs(folder):
-        header, total = state.header, planned_results(state.header)
-        if state.is_running or not state.done or total is None:
-            continue
-        if os.path.normpath(folder / str(header.get("prompt"))) != os.path.normpath(prompt):
-            continue
-        dataset = header.get("dataset") or {}
-        is_stale = _is_stale(header.get("files") or {}, folder, unsaved or {})
-        if not is_stale and is_same_dataset(folder / str(dataset.get("path")), str(dataset.get("sha256"))):
-            run = StoppedRun(state.path.name, str(header.get("started")), min(state.done, total), total)
-            found[str(header.get("experiment"))] = run
-    return found
 
 
 @cached_by_file(32)

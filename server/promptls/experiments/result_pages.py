@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -185,19 +185,6 @@ class RowQuery:
 
 
 ALL = RowQuery()
-
-
-def run_json(run: RunSummary) -> dict[str, Any]:
-    """Return the run as JSON: the summary of its manifest, and the columns of its table."""
-    previous = run.previous
-    return {
-        **asdict(run),
-        "prompt": str(run.prompt),
-        "results": str(run.results),
-        "manifest": str(run.manifest),
-        "previous": None if previous is None else {"name": previous.name, "results": str(previous.results)},
-        "columns": list(table_of(run).columns),
-    }
 
 
 def table_columns(run: RunSummary) -> tuple[str, ...]:

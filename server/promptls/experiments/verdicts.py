@@ -13,7 +13,6 @@ from xml.etree.ElementTree import Element, SubElement
 from promptls.experiments.history import (
     MetricSummary,
     RunSummary,
-    dataset_of,
     has_digest,
     last_runs,
     row_results,
@@ -108,11 +107,8 @@ def _numbers(table: Path) -> frozenset[int]:
 
 def unchanged_dataset(run: RunSummary) -> Path | None:
     """Return the run's dataset, or None if it has changed since."""
-    named = dataset_of(run)
-    if named is None:
-        return None
-    path, digest = named
-    return path if has_digest(path, digest) else None
+    is_same = run.dataset is not None and has_digest(run.dataset, str(run.dataset_hash))
+    return run.dataset if is_same else None
 
 
 class _Run(NamedTuple):

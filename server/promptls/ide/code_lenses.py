@@ -161,7 +161,7 @@ def _over_file(
 
 def _resume(runs: ExperimentRuns | None) -> Iterator[Action]:
     if runs is not None and (stopped := runs.stopped) is not None:
-        title = f"Resume: stopped after {stopped.done:,} of {stopped.total:,} rows"
+        title = f"Resume: stopped after {stopped.done:,} of {stopped.rows:,} rows"
         tooltip = f"Continues {stopped.name}; finished rows are not run again"
         yield Action(title, RUN, {"experiment": runs.name, "resume": stopped.name}, tooltip)
 

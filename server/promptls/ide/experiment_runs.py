@@ -18,7 +18,7 @@ from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from promptls.experiments.history import MetricSummary, RunSummary, StoppedRun
+    from promptls.experiments.history import MetricSummary, RunSummary
     from promptls.lint.rule import Finding, Severity
     from promptls.lint.rules.experiments.dataset_rows import RowFinding
 
@@ -37,7 +37,7 @@ class ExperimentRuns:
     has_other_dataset: bool = False
     """Whether the dataset has changed since the last run, if that can be checked quickly."""
     of_examples: tuple[RunSummary, ...] = ()
-    stopped: StoppedRun | None = None
+    stopped: RunSummary | None = None
     """The run to resume: it is newer than all others, and stopped before its end."""
 
     @property
@@ -70,7 +70,8 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     names = experiment_names(snapshot, path)
     if not names:
         return ()
-    from promptls.experiments.history import last_runs, stopped_runs
+    from promptls.experiments.history import last_runs
+    from promptls.experiments.run_list import stopped_runs
 
     unsaved = snapshot.unsaved()
     # The store of a folder that is not trusted is not opened without a request.
@@ -89,7 +90,7 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     )
 
 
-def _to_resume(stopped: StoppedRun | None, newest_first: tuple[RunSummary, ...]) -> StoppedRun | None:
+def _to_resume(stopped: RunSummary | None, newest_first: tuple[RunSummary, ...]) -> RunSummary | None:
     """Return the stopped run, unless a later one has finished."""
     is_old = stopped is None or any(run.started > stopped.started for run in newest_first[:1])
     return None if is_old else stopped
@@ -97,10 +98,13 @@ def _to_resume(stopped: StoppedRun | None, newest_first: tuple[RunSummary, ...])
 
 def _has_other_dataset(run: RunSummary | None) -> bool:
     """Return whether the run's dataset has changed since; False for large datasets, which are not checked."""
-    from promptls.experiments.history import dataset_of, is_same_dataset
+    from promptls.experiments.history import is_same_dataset
 
-    named = dataset_of(run) if run is not None else None
-    return named is not None and not is_same_dataset(*named)
+    return (
+        run is not None
+        and run.dataset is not None
+        and not is_same_dataset(run.dataset, str(run.dataset_hash))
+    )
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:

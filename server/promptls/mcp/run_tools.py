@@ -358,7 +358,7 @@ def _listed(folder: Folder, name: str | None, count: int) -> ToolResult:
                 "prompt": shown_path(run.prompt),
                 "models": list(run.models),
                 "rows": run.done,
-                "scores": dict(run.values),
+                "scores": run.values,
                 "cost": run.cost,
                 "started": run.started,
                 "commit": run.commit,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,12 +254,12 @@ def _of_other_prompt(run: history.RunSummary) -> history.RunSummary | None:
     for known in known_runs(run.results.parent, limit=_MAX_OTHERS):
         if (
             known.status == "finished"
-            and (known.dataset_hash, known.chosen) == (run.dataset_hash, run.rows_chosen)
-            and os.path.normpath(known.prompt) != os.path.normpath(run.prompt)
-            and metrics & set(known.values)
-            and Path(known.path).is_file()
+            and (known.dataset_hash, known.rows_chosen) == (run.dataset_hash, run.rows_chosen)
+            and known.prompt != run.prompt
+            and metrics & known.values.keys()
+            and known.results.is_file()
         ):
-            return find_run(known.path)
+            return history.read_run(known.manifest)
     return None
 
 

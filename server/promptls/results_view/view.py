@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 from promptls.experiments.classification import classifications, pairs_of
 from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.history import MetricSummary, RunSummary, dataset_of
+from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import manifest_of
-from promptls.experiments.result_pages import cached_by_tables, paired_places, run_json, scored_columns
+from promptls.experiments.result_pages import cached_by_tables, paired_places, scored_columns, table_columns
 from promptls.experiments.row_choice import is_of_examples
-from promptls.experiments.run_list import KnownRun, known_runs
+from promptls.experiments.run_list import known_runs
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of
@@ -280,9 +280,7 @@ def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> results_
 
 
 def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
-    said = run_json(run)
-    manifest = manifest_of(run.manifest)
-    dataset = dataset_of(run)
+    columns = list(table_columns(run))
     notes, problem = _notes(run)
     return {
         "path": str(run.results.absolute()),
@@ -290,7 +288,7 @@ def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
         "experiment": run.experiment,
         "prompt": str(run.prompt),
         "promptName": run.prompt.name,
-        "dataset": None if dataset is None else dataset[0].name,
+        "dataset": None if run.dataset is None else run.dataset.name,
         "started": run.started,
         "seconds": run.seconds,
         "models": list(run.models),
@@ -304,15 +302,15 @@ def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
         "reasoningTokens": run.reasoning_tokens,
         "cost": run.cost,
         "paid": run.paid,
-        "free": _is_free(run, manifest),
+        "free": _is_free(run),
         "rowsChosen": run.rows_chosen,
         "isComplete": run.is_complete,
         "canComplete": not (run.is_complete or run.stale or is_of_examples(run.rows_chosen)),
         "stale": run.stale,
-        "commit": (manifest.get("git") or {}).get("commit"),
-        "dirty": (manifest.get("git") or {}).get("dirty"),
-        "columns": said["columns"],
-        "expected": expected_columns(said["columns"]),
+        "commit": run.commit,
+        "dirty": run.dirty,
+        "columns": columns,
+        "expected": expected_columns(columns),
         "metrics": quick_scores_json(run) if quick else _metrics([run]),
         "byModel": [
             {"model": model, "scores": {metric.name: metric.text for metric in run.of_model(model)}}
@@ -338,10 +336,11 @@ def expected_columns(columns: Sequence[str]) -> list[tuple[str, str]]:
     return found or ([] if usual is None else [(usual, "response")])
 
 
-def _is_free(run: RunSummary, manifest: Mapping[str, Any]) -> bool:
+def _is_free(run: RunSummary) -> bool:
     """Return whether no call cost money: all models, including those of metrics, run on this machine."""
     if run.cost:
         return False
+    manifest = manifest_of(run.manifest)
     judging = manifest["totals"].get("judging")
     providers = [
         model.get("provider") or str(model["name"]).partition(":")[0] for model in manifest["models"]
@@ -387,28 +386,24 @@ def _history(run: RunSummary) -> list[results_wire.HistoryRun]:
 def _others(run: RunSummary) -> list[results_wire.HistoryRun]:
     """Return the last finished runs of other prompts and experiments in the folder, the oldest first."""
     known = known_runs(run.results.parent, limit=4 * MAX_HISTORY)
-    own = (os.path.normpath(run.prompt), run.experiment)
-    others = [
-        each
-        for each in known
-        if each.status == "finished" and (os.path.normpath(each.prompt), each.experiment) != own
-    ]
+    own = (Path(os.path.normpath(run.prompt)), run.experiment)
+    others = [each for each in known if each.status == "finished" and (each.prompt, each.experiment) != own]
     return [_known_json(each, run) for each in reversed(others[:MAX_HISTORY])]
 
 
-def _known_json(known: KnownRun, shown: RunSummary) -> results_wire.HistoryRun:
+def _known_json(known: RunSummary, shown: RunSummary) -> results_wire.HistoryRun:
     return {
-        "path": str(Path(known.path).absolute()),
+        "path": str(known.results),
         "name": known.name,
-        "promptName": Path(known.prompt).name,
+        "promptName": known.prompt.name,
         "started": known.started,
         "models": list(known.models),
         "rows": known.rows,
-        "rowsChosen": known.chosen,
-        "isComplete": known.complete,
-        "isComparable": known.complete
+        "rowsChosen": known.rows_chosen,
+        "isComplete": known.is_complete,
+        "isComparable": known.is_complete
         and (known.experiment, known.dataset_hash) == (shown.experiment, shown.dataset_hash),
-        "cached": known.cached or 0,
-        "scores": dict(known.scores),
-        "values": dict(known.values),
+        "cached": known.cached,
+        "scores": known.scores,
+        "values": known.values,
     }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptls.cli.arguments import whole_number
 from promptls.cli.terminal import Color, Column, TableRow, paint, print_json, printed_path, table
@@ -13,7 +12,7 @@ from promptls.security.files import read_bytes
 from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
-    from promptls.experiments.run_list import KnownRun
+    from promptls.experiments.history import RunSummary
 
 DESCRIPTION = """\
 List the runs of a prompt, or of the project and the folders below, newest first, including
@@ -78,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
     one_more = newest_first(found, arguments.limit + 1)
     runs = one_more[: arguments.limit]
     if arguments.json:
-        print_json([asdict(run) for run in runs])
+        print_json([_json(run) for run in runs])
     elif runs:
         _print(runs)
         if len(one_more) > len(runs):
@@ -89,7 +88,42 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(not runs)
 
 
-def _print(runs: list[KnownRun]) -> None:
+def _json(run: RunSummary) -> dict[str, Any]:
+    is_finished = run.status == "finished"
+    totals = {
+        "seconds": run.seconds,
+        "failed": run.failed,
+        "invalid": run.invalid,
+        "cost": run.cost,
+        "paid": run.paid,
+        "cached": run.cached,
+    }
+    return {
+        "name": run.name,
+        "status": run.status,
+        "experiment": run.experiment,
+        "prompt": str(run.prompt),
+        "path": str(run.path),
+        "started": run.started,
+        "models": run.models,
+        "rows": run.rows,
+        "done": run.done,
+        **(totals if is_finished else dict.fromkeys(totals)),
+        "scores": run.scores,
+        "values": run.values,
+        "complete": run.is_complete,
+        "chosen": run.rows_chosen,
+        "dataset_hash": run.dataset_hash,
+        "continues": run.continues,
+        "prompt_hash": run.prompt_hash,
+        "text_hash": run.text_hash,
+        "rendered_hash": run.rendered_hash,
+        "commit": run.commit,
+        "dirty": run.dirty,
+    }
+
+
+def _print(runs: list[RunSummary]) -> None:
     metrics = list(dict.fromkeys(name for run in runs for name in run.scores))
     columns = [
         Column("run"),
@@ -107,7 +141,7 @@ def _print(runs: list[KnownRun]) -> None:
         print(paint(f"\ngo on with one that stopped: promptls run --resume {stopped.name}", "dim"))
 
 
-def _row(run: KnownRun, metrics: list[str]) -> TableRow:
+def _row(run: RunSummary, metrics: list[str]) -> TableRow:
     from promptls.experiments.run_list import run_notes
 
     rows = f"{run.done:,}" if run.done == run.rows else f"{run.done:,} of {run.rows:,}"
@@ -118,7 +152,7 @@ def _row(run: KnownRun, metrics: list[str]) -> TableRow:
         " + ".join(run.models),
         rows,
         *(run.scores.get(name, "") for name in metrics),
-        "" if run.seconds is None else f"{run.seconds:g}",
+        f"{run.seconds:g}" if run.status == "finished" else "",
         commit,
         run_notes(run),
     ]

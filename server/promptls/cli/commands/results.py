@@ -82,7 +82,7 @@ def _initial_view(runs: list[str]) -> tuple[dict[str, Any], Path, str]:
         if not finished:
             remedy = "make one: `promptls run FILE`; or name a prompt that has runs: `promptls results FILE`"
             raise UsageError("there is no run here yet", remedy=remedy)
-        runs = [finished[0].path]
+        runs = [str(finished[0].results)]
     *against, last = runs
     others = {"against": [str(find_run(name).results.absolute()) for name in against]} if against else {}
     prompt = Path(last)

@@ -505,10 +505,10 @@ def _listed_runs(prompt: Path, experiment: str | None) -> list[command_types.Lis
     return [
         {
             "name": run.name,
-            "table": run.path,
+            "table": str(run.path),
             "started": run.started,
             "status": run.status,
-            "scores": dict(run.scores),
+            "scores": run.scores,
             "models": list(run.models),
             "notes": run_notes(run),
         }
