@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.answer_cache import AnswerCache, SharedAnswers
+from promptls.experiments.named_runs import known_runs
 from promptls.experiments.row_rendering import RenderedRow
-from promptls.experiments.run_list import known_runs
 from promptls.experiments.store import FILE, FOLDER
 from promptls.models.model import Completion
 from promptls.models.testing import digest_of

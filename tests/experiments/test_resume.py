@@ -15,7 +15,7 @@ import pytest
 
 from promptls.experiments.answer_cache import CallInFlight, calls_without_answer
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.run_list import known_runs
+from promptls.experiments.named_runs import known_runs
 from promptls.experiments.unfinished import read_header, reopen_run, unfinished_runs
 from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder, last_text, table

@@ -11,7 +11,7 @@ import pytest
 
 from promptls.experiments import history
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.run_list import known_runs
+from promptls.experiments.named_runs import known_runs
 from promptls.experiments.store import FILE, FOLDER
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.history import last_run, read_run
-from promptls.experiments.run_list import known_runs
+from promptls.experiments.named_runs import known_runs
 from promptls.experiments.store import FILE, FOLDER, Store
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.results_view.results_client import ResultsProcess

@@ -161,7 +161,7 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
 
 def _other_version(run: RunSummary) -> RunSummary | None:
     """Return the last run of a different prompt file whose scores are comparable to this one's."""
-    from promptls.experiments.run_list import known_runs
+    from promptls.experiments.named_runs import known_runs
 
     metrics = {metric.name for metric in run.metrics}
     return next(

@@ -1,30 +1,39 @@
-"""Runs by what a user writes: a table, a manifest, a name, or a prompt file."""
+"""Runs by what a user writes: a table, a manifest, a name, or a prompt file; and all runs of a folder."""
 
 from __future__ import annotations
 
 import csv
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from promptls.experiments.history import (
     LOOKED_BACK,
     RunSummary,
+    Status,
+    finished_runs,
+    is_same_dataset,
+    is_stale,
     last_run,
     metric_summary,
     read_run,
+    run_of_values,
     runs_of,
     with_baseline,
 )
-from promptls.experiments.manifest import prompt_stem, results_folder
+from promptls.experiments.manifest import hash_of_text, prompt_stem, results_folder
+from promptls.experiments.row_choice import chosen_rows
 from promptls.experiments.scores import RowResult, Score, Totals
-from promptls.experiments.unfinished import unfinished_runs
+from promptls.experiments.unfinished import planned_results, unfinished_runs
 from promptls.metrics.metric import Metric
 from promptls.security.files import open_text
 from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import plural
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import ENDINGS, prompt_paths_by_folder
 
@@ -103,7 +112,7 @@ def _of_name(name: str) -> RunSummary:
             return read_run(folder / f"{path.name}.json")
         if folder.is_dir():
             names += [file.stem for file in folder.glob("*-*-*.json")]
-    if any(each.name == path.name for each in _unfinished(folders)):
+    if any(each.name == path.name for each in _unfinished_paths(folders)):
         raise UsageError(
             "this run did not end, so it has no scores to compare",
             FilePlace(path),
@@ -133,7 +142,9 @@ def find_unfinished(word: str) -> Path:
     if path.is_file() and path.suffix not in {".csv", ".json"}:
         shape = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(prompt_stem(path))}(-\d+)?")
         found = [
-            each for each in _unfinished([results_folder(path.absolute())]) if shape.fullmatch(each.name)
+            each
+            for each in _unfinished_paths([results_folder(path.absolute())])
+            if shape.fullmatch(each.name)
         ]
         if found:
             return found[-1]
@@ -142,7 +153,7 @@ def find_unfinished(word: str) -> Path:
         )
     name = path.stem if path.suffix in {".csv", ".json"} else path.name
     folders = [path.absolute().parent] if path.parent != Path() else _folders()
-    runs = _unfinished(folders)
+    runs = _unfinished_paths(folders)
     named = next((each for each in runs if each.name == name), None)
     if named is not None:
         return named
@@ -159,7 +170,7 @@ def find_unfinished(word: str) -> Path:
     )
 
 
-def _unfinished(folders: list[Path]) -> list[Path]:
+def _unfinished_paths(folders: list[Path]) -> list[Path]:
     return sorted(
         (run.path for folder in folders for run in unfinished_runs(folder)), key=lambda path: path.name
     )
@@ -259,3 +270,86 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def run_notes(run: RunSummary) -> str:
+    """Return what is unusual about the run: failures, chosen rows, answers from the cache."""
+    notes: list[str] = []
+    if run.status != "finished":
+        notes.append(run.status)
+    if run.failed:
+        notes.append(f"{run.failed:,} failed")
+    if run.invalid:
+        notes.append(f"{plural(run.invalid, 'answer')} in the wrong format")
+    if run.rows_chosen:
+        notes.append(f"partial: {chosen_rows(run.rows_chosen)}")
+    if run.cached:
+        notes.append(f"{run.cached:,} from the cache")
+    if run.continues:
+        notes.append(f"retries {run.continues}")
+    return ", ".join(notes)
+
+
+def known_runs(
+    folder: Path,
+    *,
+    prompt: Path | None = None,
+    experiment: str | None = None,
+    same_text: str | None = None,
+    limit: int | None = None,
+) -> list[RunSummary]:
+    """Return at most `limit` runs of the results folder, latest first.
+
+    `prompt` limits them to that file, `same_text` to runs whose prompt file had this text, regardless of
+    its name.
+    """
+    folder = folder.absolute()
+    own = None if prompt is None else Path(os.path.normpath(prompt.absolute()))
+    text_hash = None if same_text is None else hash_of_text(same_text)
+
+    def chosen(runs: Iterable[RunSummary]) -> Iterator[RunSummary]:
+        return (
+            run
+            for run in runs
+            if own in {None, run.prompt}
+            and experiment in {None, run.experiment}
+            and text_hash in {None, run.text_hash}
+        )
+
+    finished = finished_runs(folder, None if own is None else prompt_stem(own))
+    return newest_first([*islice(chosen(finished), limit), *chosen(_unfinished(folder))], limit)
+
+
+def newest_first(runs: Iterable[RunSummary], limit: int | None) -> list[RunSummary]:
+    """Return at most `limit` of the runs, latest first."""
+    return sorted(runs, key=lambda run: (run.started, run.name), reverse=True)[:limit]
+
+
+def stopped_runs(prompt: Path, *, unsaved: Mapping[str, str] | None = None) -> dict[str, RunSummary]:
+    """Return the latest stopped run of each experiment of the prompt, unless files that it uses changed."""
+    own = Path(os.path.normpath(prompt.absolute()))
+    return {
+        run.experiment: run
+        for run in _unfinished(results_folder(own))
+        if (run.status, run.prompt) == ("stopped", own)
+        and run.done
+        and not is_stale(run, unsaved or {})
+        and run.dataset is not None
+        and is_same_dataset(run.dataset, str(run.dataset_hash))
+    }
+
+
+_NO_TOTALS: Final[Mapping[str, Any]] = {"failed": 0, "input_tokens": 0, "output_tokens": 0, "cost": None}
+
+
+def _unfinished(folder: Path) -> Iterator[RunSummary]:
+    """Yield the runs of the folder that have not finished; those with a damaged header are skipped."""
+    for state in unfinished_runs(folder):
+        total, name = planned_results(state.header), state.path.name
+        if total is None:
+            continue
+        no_results = {"run": name, "seconds": 0.0, "metrics": [], "totals": {"results": total, **_NO_TOTALS}}
+        run = run_of_values({**state.header, **no_results}, folder / f"{name}.json")
+        if run is not None:
+            status: Status = "running" if state.is_running else "stopped"
+            yield replace(run, status=status, done=min(total, state.done))

@@ -71,7 +71,7 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     if not names:
         return ()
     from promptls.experiments.history import last_runs
-    from promptls.experiments.run_list import stopped_runs
+    from promptls.experiments.named_runs import stopped_runs
 
     unsaved = snapshot.unsaved()
     # The store of a folder that is not trusted is not opened without a request.

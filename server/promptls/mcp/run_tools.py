@@ -328,8 +328,7 @@ async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _listed(folder: Folder, name: str | None, count: int) -> ToolResult:
-    from promptls.experiments.named_runs import folders_of_runs
-    from promptls.experiments.run_list import known_runs, newest_first, run_notes
+    from promptls.experiments.named_runs import folders_of_runs, known_runs, newest_first, run_notes
 
     file = None if name is None else folder.file(name)
     prompt = None if file is None or file.is_dir() else file

@@ -19,8 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from promptls import __version__
 from promptls.cli.terminal import shown_path
-from promptls.experiments.named_runs import folders_of_runs
-from promptls.experiments.run_list import known_runs, newest_first
+from promptls.experiments.named_runs import folders_of_runs, known_runs, newest_first
 from promptls.ide.agent_tools import TOOLS, AgentTool
 from promptls.mcp import prompt_tools, run_tools
 from promptls.mcp.folder import Folder, ToolResult

@@ -1,13 +1,15 @@
-"""Diagnostics for the uses of promptls, Ragas and Prompt Poet in a Python file, and of their calls."""
+"""Diagnostics for the uses of promptls, Ragas and Prompt Poet in a Python file: imports and calls."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import promptls
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
@@ -16,9 +18,8 @@ from promptls.lint.runner import severity_of
 from promptls.programs.coroutines import findings_in_coroutines
 from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.experiments import experiments_of, findings_in_experiments
-from promptls.programs.judges import findings_in_judges
-from promptls.programs.library_imports import findings_in_imports
 from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
+from promptls.programs.metric_prompts import PROMPTED, findings_in_judges
 from promptls.programs.metric_results import Results, findings_in_results
 from promptls.programs.own_classes import findings_in_own_objects
 from promptls.programs.poet_calls import findings_in_poet_calls, large_step
@@ -34,14 +35,21 @@ from promptls.programs.program import (
     unknown_argument,
     unknown_arguments,
 )
-from promptls.programs.ragas_classes import CHOICES, parameters_of_class, parameters_of_method
+from promptls.programs.ragas_classes import (
+    CHOICES,
+    INSTANCES,
+    METRIC_CLASSES,
+    parameters_of_class,
+    parameters_of_method,
+)
 from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings_in_prompt_objects
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
 from promptls.syntax.python_places import argument, arguments, text_of
 from promptls.text.format import in_code
-from promptls.text.suggest import is_typo, nearest
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo, nearest, only_typo
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
@@ -231,3 +239,94 @@ def _bare_decorators(program: Program, node: Function) -> Iterator[Finding]:
             span = program.span(decorator)
             fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
             yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
+
+
+_NAMES: Final = {
+    "prompt_poet": frozenset({"Prompt", "PromptPart", "Template"}),
+    "ragas": frozenset({"Dataset", "EvaluationDataset", "Experiment", "MultiTurnSample", "SingleTurnSample"})
+    | {"aevaluate", "evaluate", "experiment", "version_experiment"},
+    "ragas.prompt": frozenset({"PydanticPrompt", "ImageTextPrompt", "Prompt"}),
+    "ragas.llms": frozenset({"LangchainLLMWrapper", "LlamaIndexLLMWrapper", "llm_factory"}),
+}
+"""The names that programs import from a module."""
+_MODULES: Final = [
+    "_answer_correctness",
+    "_answer_relevance",
+    "_answer_similarity",
+    "_aspect_critic",
+    "_bleu_score",
+    "_chrf_score",
+    "_context_entities_recall",
+    "_context_precision",
+    "_context_recall",
+    "_datacompy_score",
+    "_domain_specific_rubrics",
+    "_factual_correctness",
+    "_faithfulness",
+    "_goal_accuracy",
+    "_instance_specific_rubrics",
+    "_multi_modal_faithfulness",
+    "_multi_modal_relevance",
+    "_noise_sensitivity",
+    "_nv_metrics",
+    "_rouge_score",
+    "_rubrics_based",
+    "_simple_criteria",
+    "_sql_semantic_equivalence",
+    "_string",
+    "_summarization",
+    "_tool_call_accuracy",
+    "_tool_call_f1",
+    "_topic_adherence",
+]
+"""The modules of `ragas.metrics` with one metric each."""
+_OLD_METRICS: Final = frozenset({"ContextRelevancy", "context_relevancy"})
+"""Metrics of Ragas 0.1, whose names are like those of later ones."""
+
+
+@lru_cache(maxsize=8)
+def _names_of(module: str) -> frozenset[str]:
+    """Return the known names of a module; more may exist in some release."""
+    if module == "promptls":
+        return frozenset(promptls.__all__)
+    from promptls.metrics.ragas_metrics import RAGAS_METRICS
+
+    if module.startswith("promptls."):  # the modules of Ragas have the same names there
+        module = f"ragas.{module.removeprefix('promptls.')}"
+    if module == COLLECTIONS:
+        return frozenset(each.kind for each in RAGAS_METRICS)
+    if module == "ragas.metrics":
+        names = {name for each in RAGAS_METRICS for name in (each.kind, each.name)}
+        names |= {*METRIC_CLASSES, *INSTANCES}
+        return frozenset({*names, *PROMPTED, *METRIC_DECORATORS, "MetricResult"}) | _OLD_METRICS
+    return _NAMES.get(module, frozenset())
+
+
+def findings_in_imports(program: Program) -> Iterator[Finding]:
+    """Yield the imported names that differ by a letter from the only such name of their module."""
+    for node in program.nodes:
+        if not isinstance(node, ast.ImportFrom) or node.level:
+            continue
+        yield from _module(program, node)
+        known = _names_of(node.module or "")
+        for alias in node.names if known else ():
+            is_class = alias.name[:1].isupper()
+            near = [each for each in known if is_typo(alias.name, each)]
+            meant = [each for each in near if each[:1].isupper() is is_class]
+            if alias.name in known or alias.name.startswith("_"):
+                continue  # Ragas 0.4 also has its older metrics as `_Faithfulness`.
+            if len(meant) == 1 and meant[0].casefold() != alias.name.casefold():
+                message = f"`{node.module}` has no `{alias.name}`"
+                yield Finding.suggest(program.places.span(alias), message, meant[0], preferred=True)
+
+
+def _module(program: Program, node: ast.ImportFrom) -> Iterator[Finding]:
+    """Yield the module of a metric whose name differs by a letter from the only such one."""
+    package, _, name = (node.module or "").rpartition(".")
+    if package != "ragas.metrics" or not name.startswith("_") or name in _MODULES:
+        return
+    meant = only_typo(name, _MODULES)
+    if meant is not None:
+        end = program.places.module_span(node, node.module or "").end
+        message = f"`{package}` has no module `{name}`"
+        yield Finding.suggest(Span(end - len(name), end), message, meant, preferred=True)

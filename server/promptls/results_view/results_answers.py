@@ -11,7 +11,7 @@ from typing import Any, Final, cast, get_args
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments import history
 from promptls.experiments.comparison import compare_with
-from promptls.experiments.named_runs import find_run
+from promptls.experiments.named_runs import find_run, known_runs
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
     Kind,
@@ -24,7 +24,6 @@ from promptls.experiments.result_pages import (
     table_columns,
 )
 from promptls.experiments.row_choice import as_ranges
-from promptls.experiments.run_list import known_runs
 from promptls.results_view import results_wire
 from promptls.results_view.notes import Note, notes_json, notes_of, save_note
 from promptls.results_view.results_wire import ExportForm

@@ -14,9 +14,9 @@ from promptls.experiments.classification import classifications, pairs_of
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import manifest_of
+from promptls.experiments.named_runs import known_runs
 from promptls.experiments.result_pages import cached_by_tables, paired_places, scored_columns, table_columns
 from promptls.experiments.row_choice import is_of_examples
-from promptls.experiments.run_list import known_runs
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of

@@ -52,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the runs; return 1 if there are none."""
-    from promptls.experiments.named_runs import folders_of_runs
-    from promptls.experiments.run_list import known_runs, newest_first
+    from promptls.experiments.named_runs import folders_of_runs, known_runs, newest_first
 
     file: Path | None = arguments.file
     prompt = None if file is None or file.is_dir() else file
@@ -142,7 +141,7 @@ def _print(runs: list[RunSummary]) -> None:
 
 
 def _row(run: RunSummary, metrics: list[str]) -> TableRow:
-    from promptls.experiments.run_list import run_notes
+    from promptls.experiments.named_runs import run_notes
 
     rows = f"{run.done:,}" if run.done == run.rows else f"{run.done:,} of {run.rows:,}"
     commit = (run.commit or "")[:COMMIT] + ("*" if run.dirty else "")

@@ -73,8 +73,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
 def _initial_view(runs: list[str]) -> tuple[dict[str, Any], Path, str]:
     """Return the arguments of the first view, the folder of its runs, and a title."""
     from promptls.experiments.manifest import results_folder
-    from promptls.experiments.named_runs import find_run, folders_of_runs
-    from promptls.experiments.run_list import known_runs, newest_first
+    from promptls.experiments.named_runs import find_run, folders_of_runs, known_runs, newest_first
 
     if not runs:
         found = (run for folder in folders_of_runs(Path.cwd()) for run in known_runs(folder))

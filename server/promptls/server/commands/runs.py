@@ -499,7 +499,7 @@ async def list_runs(context: Context, arguments: dict[str, Any]) -> command_type
 
 
 def _listed_runs(prompt: Path, experiment: str | None) -> list[command_types.ListedRun]:
-    from promptls.experiments.run_list import known_runs, run_notes
+    from promptls.experiments.named_runs import known_runs, run_notes
 
     runs = known_runs(results_folder(prompt), prompt=prompt, experiment=experiment, limit=MAX_LISTED_RUNS)
     return [
