@@ -2,7 +2,8 @@
 
 Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
 mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports attributes
-of the elements of `range()`, `items()`, `groupby` and literals, which do not have them. Reports calls of
+of the elements of `range()`, `items()`, `groupby` and literals, which do not have them, and a loop with one
+variable over a group of `groupby`. Reports calls of
 methods that a literal, the result of a filter or a variable of these does not have, and misspellings of common
 methods such as `strip`; those are hints if the type of the value is unknown.
 
@@ -51,7 +52,7 @@ from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to
@@ -192,6 +193,11 @@ def _unknown_attributes(chunk: Chunk, types: Mapping[str, type]) -> Iterator[Fin
             if known in _HINTS_ABOUT:
                 message += f"; {_HINTS_ABOUT[known]}"
             yield Finding(node.name_span, message).shifted(start)
+    for start, loop in loops_in(chunk):
+        source = loop.expressions[0]
+        if len(loop.targets) == 1 and isinstance(source, Name) and types.get(source.name) is Group:
+            message = "a loop over a group of `groupby` gives its name and its list"
+            yield Finding.suggest(source.span, message, f"{source.name}.list").shifted(start)
 
 
 def _of_known_type(file: File, call: Call, method: Attribute, start: int, known: type) -> Iterator[Finding]:

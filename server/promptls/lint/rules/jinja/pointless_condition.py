@@ -5,7 +5,7 @@ Reports
 - an `elif` with the condition of an earlier branch, alone or with `and`, or with one of its alternatives; a hint if the condition calls a function;
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
-- a text beside `and` or `or` in a condition, as in `tone == "formal" or "casual"`, and `not none`;
+- a text as a condition, or beside `and` or `or` in one, as in `tone == "formal" or "casual"`, and `not none`;
 - a comparison of two constants, and a list in quotes behind `in`;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
@@ -279,6 +279,9 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
                     "a comma makes this a tuple, which is always true; the options of `in` are in brackets"
                 )
                 yield Finding(condition.span.shifted(start), message)
+            case (Constant(value=str() as text) as condition, *_) if text:
+                meant = text if text.isidentifier() else None
+                yield Finding.suggest(condition.span.shifted(start), "a text is always true", meant)
     for start, node in expressions_in(chunk):
         place = _Place(chunk, start)
         match node:

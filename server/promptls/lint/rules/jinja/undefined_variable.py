@@ -379,23 +379,32 @@ def _in_own_sources(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _misspelled_parameters(file: File) -> Iterator[Finding]:
-    """Yield the names in macros that differ by one letter from a parameter that the macro does not read."""
+    """Yield the names in macros that should be that of a parameter which the macro does not read.
+
+    They differ from it by one letter, or are those of a loop elsewhere, which a macro does not see.
+    """
     names = file.template.names
     if not names.bound_names("parameter") or not names.input_names:
         return
     unknown = names.input_names - given_names(file) - (declared_names(file) or frozenset())
     read = {each.binding for each in names.references if each.binding is not None}
     like = typos_among(unknown - names_in_includers(file))
-    for binding in names.bindings_of("parameter"):
-        for name in sorted(like(binding.name)) if binding not in read else ():
+    unread = [each for each in names.bindings_of("parameter") if each not in read]
+    of_loops = unknown & names.bound_names("for") if len(unread) == 1 else frozenset()
+    for binding in unread:
+        for name in sorted({*like(binding.name)} | of_loops):
             references = [each for each in names.references_of(name) if each.binding is None]
-            if len(name) < _MIN_PARAMETER or not is_close(name, binding.name):
-                continue
-            if all(binding.name in names_in_scope(names, each.span.start) for each in references):
+            is_misspelled = len(name) >= _MIN_PARAMETER and is_close(name, binding.name)
+            if (is_misspelled or name in of_loops) and all(
+                binding.name in names_in_scope(names, each.span.start) for each in references
+            ):
                 for each in references:
                     related = RelatedInformation(file.path, binding.span, "this parameter is not read")
                     fix = Fix.change_to(each.span, binding.name)
-                    message = f"nothing is named `{name}`; did you mean `{binding.name}`?"
+                    what = f"nothing is named `{name}`"
+                    if name in of_loops:
+                        what = f"a macro does not see the `{name}` of a loop"
+                    message = f"{what}; did you mean `{binding.name}`?"
                     yield Finding(each.span, message, (fix,), (related,))
 
 

@@ -3,7 +3,9 @@
 Reports attributes of `loop` that Jinja does not have, such as `loop.count` and `loop.parent`. Outside of
 a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`. In a
 loop, also reports a misspelling of `loop` itself: `lop.index`, `loop_index`, and `documents[loop.index]` in a loop
-over `documents`, unless the loop considers that the last one is followed by nothing.
+over `documents`, unless the loop considers that the last one is followed by nothing. The same holds for
+`documents[i + 1]` with the numbers of `range(documents | length)`, and for attributes of `loop.previtem` and
+`loop.nextitem`. Reports `loop.cycle` without a call.
 
 ## Why is this bad?
 
@@ -44,10 +46,22 @@ from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
+from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Item, Name
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Filter,
+    Item,
+    Name,
+    Operation,
+    walk,
+)
+from promptls.syntax.jinja.problems import expressions_in, tag_tree, uncalled_attributes
+from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 
@@ -56,6 +70,7 @@ from promptls.text.suggest import is_typo, nearest
 def unknown_loop_attribute(file: File) -> Iterator[Finding]:
     """Yield unknown attributes of `loop`, only typos outside of the loops of this file, and called values."""
     yield from _called(file)
+    yield from _missing_neighbors(file)
     yield from _late_elements(file)
     yield from _misspelled_loops(file)
     root = file.template.source.root
@@ -85,10 +100,88 @@ def _called(chunk: Chunk) -> Iterator[Finding]:
                 brackets = Span(called.end, node.span.end).shifted(start)
                 fix = Fix("Remove the brackets", (Edit(brackets, ""),))
                 yield Finding(node.span.shifted(start), f"`loop.{name}` is a value, not a function", (fix,))
+    for start, method in uncalled_attributes(chunk, _FUNCTIONS, frozenset({"callable"})):
+        if isinstance(method.target, Name) and method.target.name == "loop":
+            message = f"`loop.{method.name}` is a function, and nothing calls it"
+            yield Finding(method.name_span.shifted(start), message)
 
 
 _BEYOND: Final = re.compile(r"\bloop\.(?:last|length|nextitem|revindex)|\bdefined\b|\bdefault\b|\|\s*d\(")
 """What a loop reads that considers the element behind the last one."""
+_NEIGHBORS: Final = {"previtem": "first", "nextitem": "last"}
+"""The neighbors of an element, and the iteration without each."""
+_GUARD: Final = re.compile(
+    r"\bloop\.(?:changed|first|index0?|last|length|revindex0?)\b|\bdefined\b|\bdefault\b|\|\s*d\("
+    r"|\bloop\.(?:previtem|nextitem)\b(?![.\[])"
+)
+"""What a loop reads that may consider a neighbor that is not there."""
+
+
+@each_chunk
+def _missing_neighbors(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the reads of a neighbor of an element that the first or last iteration does not have."""
+    if "item" not in chunk.text and "range" not in chunk.text:
+        return
+    pairs = chunk_blocks(chunk).pairs
+    for pair in pairs:
+        opening, end = chunk.tags[pair.opening], chunk.tags[pair.closing].span.start
+        if pair.keyword != "for" or pair.middles or _GUARD.search(chunk.text, opening.span.end, end):
+            continue
+        inner = [
+            Span(chunk.tags[each.opening].span.end, chunk.tags[each.closing].span.start)
+            for each in pairs
+            if each.keyword in {"if", "for"} and pair.opening < each.opening < pair.closing
+        ]
+        reads = [
+            (start, node)
+            for start, node in expressions_in(chunk)
+            if opening.span.end <= start < end and not any(span.contains(start) for span in inner)
+        ]
+        conditional = {
+            id(inside)
+            for _, node in reads
+            if isinstance(node, Conditional)
+            or (isinstance(node, Operation) and node.operators[0] in _CHOICES)
+            for inside in walk(node)
+        }
+        counted = _counted(chunk, opening)
+        for start, node in reads:
+            if id(node) in conditional:
+                continue
+            match node:
+                case Attribute(
+                    target=Attribute(target=Name(name="loop"), name=name, name_span=span), name=attribute
+                ) if name in _NEIGHBORS:
+                    message = f"the {_NEIGHBORS[name]} iteration has no `loop.{name}`, and reading its `{attribute}` fails"
+                    yield Finding(span.shifted(start), message)
+                case Item(
+                    target=target,
+                    key=Operation(
+                        operators=("+",), operands=(Name(name=number), Constant(value=int() as more))
+                    ),
+                ) if more > 0 and counted == (number, chunk.slice(target.span.shifted(start))):
+                    message = f"the last iteration has no element at `{number} + {more}`"
+                    yield Finding(node.key.span.shifted(start), message)
+
+
+_CHOICES: Final = frozenset({"and", "or"})
+
+
+def _counted(chunk: Chunk, opening: Tag) -> tuple[str, str] | None:
+    """Return the variable of a loop over `range(listed | length)`, and what is listed."""
+    statement = tag_tree(opening).statement
+    match statement.targets, statement.expressions:
+        case (
+            (Name(name=number),),
+            (
+                Call(
+                    function=Name(name="range"),
+                    arguments=(Filter(name="length" | "count", target=target),),
+                ),
+            ),
+        ) if target is not None:
+            return number, chunk.slice(target.span.shifted(opening.span.start))
+    return None
 
 
 @chunk_fact

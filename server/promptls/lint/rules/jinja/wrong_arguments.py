@@ -3,7 +3,7 @@
 Compares arguments with parameters: too many, too few, unknown or repeated arguments of filters, tests,
 Jinja's functions, methods of texts such as `replace`, macros, functions of the `functions` file, and functions
 that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
-numbers and lists that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
+numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
 a filter takes a number or a truth value, a separator that is joined by a list, and a call of a variable that is set to a value.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
@@ -182,6 +182,9 @@ def _wrong_types(file: File) -> Iterator[Finding]:
                 )
                 fix = Fix.change_to(call.span.shifted(begin), written)
                 yield Finding(span, f"`{_ESCAPE}` takes a text, and this is {_KINDS_OF[known]}", (fix,))
+            elif name == _ESCAPE and isinstance(argument, Constant) and str(argument.value).isidentifier():
+                message = "this text has nothing to escape"
+                yield Finding.suggest(span, message, str(argument.value), severity="warning")
             elif name == _ESCAPE and known is None and _is_looped(file, argument, text):
                 message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
                 yield Finding(span, message, severity="hint")

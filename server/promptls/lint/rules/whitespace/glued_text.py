@@ -11,7 +11,7 @@ and is not reported.
 In a block, it reports `-}}` at the end of a line, if the next line begins with a word or as a heading or list
 item, and a tag such as `{%- endif -%}` between two lines of text, if all white space between them is
 removed and the second begins with a word or as a heading or list item. If that happens only when the
-block of an `if` or `for` prints nothing, it is reported as well.
+block of an `if` or `for` prints nothing, or between two iterations of a loop, it is reported as well.
 
 ## Why is this bad?
 
@@ -154,6 +154,32 @@ def _joined_lines(chunk: Chunk, content: Content) -> Iterator[Finding]:
         opening = chunk.tags[pair.opening] if pair is not None and not pair.middles else None
         if _continues(chunk, content, tag) or (opening and _continues(chunk, content, opening)):
             yield _joined_word(tag, "the next line continues the text before it")
+    yield from _joined_iterations(chunk, content)
+
+
+def _joined_iterations(chunk: Chunk, content: Content) -> Iterator[Finding]:
+    """Yield the ends of loops that remove all white space between the lines of two iterations."""
+    for pair in chunk_blocks(chunk).pairs:
+        opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
+        is_inside = content.value.span.start < opening.span.start < closing.span.end <= content.end
+        is_trimmed = opening.trims_after and closing.trims_before and not pair.middles
+        if pair.keyword != "for" or not is_inside or not is_trimmed or _continues(chunk, content, opening):
+            continue
+        text = chunk.text[opening.span.end : closing.span.start]
+        first, last = text.lstrip(), text.rstrip()
+        margins = (text[: len(text) - len(first)], text[len(last) :])
+        if all("\n" in margin for margin in margins) and _ends_line(last) and _LINE_START.match(first):
+            start = closing.span.start
+            fix = Fix("Keep the line break", (Edit(Span(start + 2, start + 3), ""),), preferred=True)
+            message = "this `-` removes the line break: the next iteration continues this line"
+            yield Finding(Span(start, start + 3), message, (fix,))
+
+
+def _ends_line(text: str) -> bool:
+    """Return whether the text of an iteration ends like a line of its own and not with a separator."""
+    if "loop.last" in text:
+        return False
+    return text.endswith("}}") or (bool(_LINE_END.search(text)) and not text.endswith(","))
 
 
 def _joined_word(tag: Tag, how: str) -> Finding:
