@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import prompt_stem
-from promptls.experiments.result_pages import scored_columns, table_of
+from promptls.experiments.result_pages import RowKey, lines_by_row, scored_columns, table_of
 from promptls.experiments.scores import good_class
 from promptls.experiments.statistics import (
     Difference,
@@ -172,7 +172,7 @@ def _measure(before: RunSummary, after: RunSummary) -> tuple[Comparison, list[_M
             f"{names[0]} has {_listed(before)}, {names[1]} has {_listed(after)}",
         )
     by_model = set(before.models) == set(after.models)
-    before_rows, after_rows = _rows(before, by_model=by_model), _rows(after, by_model=by_model)
+    before_rows, after_rows = (lines_by_row(table_of(run), by_model=by_model) for run in (before, after))
     common = [key for key in before_rows if key in after_rows]
     if not common:
         raise UsageError(
@@ -212,7 +212,7 @@ def _changes(
     metric: MetricSummary,
     columns: tuple[_Column, _Column],
     pairs: Sequence[tuple[int, float, float]],
-    keys: Sequence[_Key],
+    keys: Sequence[RowKey],
 ) -> Iterator[RowChange]:
     """Yield the rows whose score differs; a pair is the index of a row with both scores."""
     for at, old, new in pairs:
@@ -238,7 +238,7 @@ def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:
     Each row is one line. A column that is equal in all runs is written once, any other column once for
     each run, with the run's name: `priority (triage_v1)`.
     """
-    tables = [_lines_by_row(run) for run in runs]
+    tables = [_cells_by_line(run) for run in runs]
     rows = list(dict.fromkeys(key for lines in tables for key in lines))
     columns = list(dict.fromkeys(name for lines in tables for cells in lines.values() for name in cells))
     names = _distinct_names(runs)
@@ -259,41 +259,19 @@ def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:
             stream.write(spreadsheet_line(cells))
 
 
-def _lines_by_row(run: RunSummary) -> dict[tuple[str, int], dict[str, str]]:
-    """Return the lines of the run's table by the row's id and its occurrence."""
+def _cells_by_line(run: RunSummary) -> dict[tuple[RowKey, int], dict[str, str]]:
+    """Return the lines of the run's table by row, and by their number in it."""
     table = table_of(run)
-    seen: dict[str, int] = defaultdict(int)
-    found = {}
-    for number, cells in enumerate(table.all_lines(), start=1):
-        id_ = cells.get("id") or str(number)
-        seen[id_] += 1
-        found[id_, seen[id_]] = cells
-    return found
+    lines = list(table.all_lines())
+    rows = lines_by_row(table, by_model=False)
+    return {
+        (key, number): lines[place] for key, places in rows.items() for number, place in enumerate(places)
+    }
 
 
 def _distinct_names(runs: Sequence[RunSummary]) -> list[str]:
     names = [prompt_stem(run.prompt) for run in runs]
     return names if len(set(names)) == len(names) else [run.name for run in runs]
-
-
-# A row's id, its index among rows with that id, and its model if both runs used the same models.
-_Key = tuple[str, int, str]
-# The positions of the row's repeats in the table.
-_Rows = Mapping[_Key, list[int]]
-
-
-def _rows(run: RunSummary, *, by_model: bool) -> _Rows:
-    columns = scored_columns(run)
-    models = columns["model"] if by_model else [""] * len(columns["id"])
-    keys = [(id_, 1, model) for id_, model in zip(columns["id"], models, strict=True)]
-    if len(set(keys)) == len(keys):
-        return {key: [place] for place, key in enumerate(keys)}
-    rows: dict[_Key, list[int]] = defaultdict(list)
-    seen: dict[tuple[str, str, str], int] = defaultdict(int)
-    for place, asking in enumerate(zip(columns["id"], columns["model"], columns["repeat"], strict=True)):
-        seen[asking] += 1
-        rows[asking[0], seen[asking], asking[1] if by_model else ""].append(place)
-    return rows
 
 
 class _Column:

@@ -7,12 +7,13 @@ import math
 import sqlite3
 import threading
 from array import array
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from promptls.experiments.answer_cache import reading_answers
 from promptls.experiments.history import RunSummary
@@ -240,8 +241,8 @@ def paired_page(
 ) -> dict[str, Any]:
     """Return the rows of two runs side by side, in pages: `total`, and for each row `before` and `after`.
 
-    Rows are matched by id, occurrence and repeat, and by model if both runs have the same models;
-    a row that is missing from a run is None. With `differing`, only rows whose response or a score
+    Rows are matched by id, and by model if both runs have the same models; a row that is missing from a
+    run is None. With `differing`, only rows whose response or a score
     differs.
     """
     pairs = paired_places(before, after, differing=differing)
@@ -318,33 +319,32 @@ def _not_good(run: RunSummary) -> tuple[tuple[str, str], ...]:
     return tuple((metric.name, metric.good) for metric in run.metrics if metric.good is not None)
 
 
+RowKey: TypeAlias = tuple[str, int, str]
+"""A row's id, its number among rows with that id, and its model if both runs used the same models."""
 _Pair = tuple[int | None, int | None]
 
 
 @lru_cache(maxsize=4)
-def _pairs(before: ResultTable, after: ResultTable, *, by_model: bool) -> list[_Pair]:
-    row_keys = _row_keys(before, by_model=by_model)
-    if row_keys == _row_keys(after, by_model=by_model):
-        return [(place, place) for place in range(len(row_keys))]
-    old, new = _keys(before, by_model=by_model), _keys(after, by_model=by_model)
-    pairs: list[_Pair] = [(place, new.get(key)) for key, place in old.items()]
-    return pairs + [(None, place) for key, place in new.items() if key not in old]
-
-
-def _row_keys(index: ResultTable, *, by_model: bool) -> list[tuple[str, str, str]]:
-    """Return the id, the repeat and, if `by_model`, the model of each line."""
-    columns = index.columns_of("id", "repeat", "model")
+def lines_by_row(table: ResultTable, *, by_model: bool) -> Mapping[RowKey, Sequence[int]]:
+    """Return the indices of the lines of each row: of its repeats and, unless `by_model`, its models."""
+    columns = table.columns_of("id", "model", "repeat")
     models = columns["model"] if by_model else [""] * len(columns["id"])
-    return list(zip(columns["id"], columns["repeat"], models, strict=True))
+    keys = [(id_, 1, model) for id_, model in zip(columns["id"], models, strict=True)]
+    if len(set(keys)) == len(keys):
+        return {key: [place] for place, key in enumerate(keys)}
+    rows: dict[RowKey, list[int]] = defaultdict(list)
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for place, (asking, model) in enumerate(zip(zip(*columns.values(), strict=True), models, strict=True)):
+        seen[asking] += 1
+        rows[asking[0], seen[asking], model].append(place)
+    return rows
 
 
-def _keys(index: ResultTable, *, by_model: bool) -> dict[tuple[str, str, str, int], int]:
-    found: dict[tuple[str, str, str, int], int] = {}
-    seen: dict[tuple[str, str, str], int] = {}
-    for place, key in enumerate(_row_keys(index, by_model=by_model)):
-        seen[key] = seen.get(key, 0) + 1
-        found[key[0], key[1], key[2], seen[key]] = place
-    return found
+@lru_cache(maxsize=4)
+def _pairs(before: ResultTable, after: ResultTable, *, by_model: bool) -> list[_Pair]:
+    old, new = (lines_by_row(table, by_model=by_model) for table in (before, after))
+    pairs = [pair for key, places in old.items() for pair in zip_longest(places, new.get(key, ()))]
+    return pairs + [(None, place) for key, places in new.items() if key not in old for place in places]
 
 
 @lru_cache(maxsize=4)

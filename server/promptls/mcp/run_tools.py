@@ -312,14 +312,13 @@ async def read_results(folder: Folder, arguments: Mapping[str, Any]) -> ToolResu
 
 
 def _results(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
-    from promptls.results_view.rows_as_text import chosen_places, page_line, readable_rows, row_lines
+    from promptls.results_view.rows_as_text import rows_page
 
     run = _run_named(folder, arguments["run"])
-    places = chosen_places(run, arguments.get("show", "worst"), arguments.get("search", ""))
     start, count = arguments.get("start", 0), arguments.get("count", SHOWN)
-    rows = readable_rows(run, places[start : start + count])
-    lines = [run_line(run), page_line(start, len(rows), len(places)), *row_lines(rows)]
-    return ToolResult("\n".join(lines), {"run": run.name, "total": len(places), "start": start, "rows": rows})
+    page = rows_page(run, arguments.get("show", "worst"), arguments.get("search", ""), start, count)
+    text = "\n".join([run_line(run), *page.lines])
+    return ToolResult(text, {"run": run.name, "total": page.total, "start": start, "rows": page.rows})
 
 
 async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:

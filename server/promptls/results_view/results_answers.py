@@ -62,21 +62,13 @@ def text_answer(arguments: Mapping[str, Any]) -> results_wire.TextAnswer:
 
     `show` and `search` choose other rows (`rows_as_text.chosen_places`).
     """
-    from promptls.results_view.rows_as_text import (
-        DEFAULT_COUNT,
-        chosen_places,
-        page_line,
-        readable_rows,
-        row_lines,
-    )
+    from promptls.results_view.rows_as_text import DEFAULT_COUNT, rows_page
 
     run = _run(arguments, "run")
-    show, search = optional(arguments, "show", str), optional(arguments, "search", str)
+    show, search = optional(arguments, "show", str) or "worst", optional(arguments, "search", str) or ""
     start, count = optional(arguments, "start", int) or 0, optional(arguments, "count", int) or DEFAULT_COUNT
-    places = chosen_places(run, show or "worst", search or "")
-    rows = readable_rows(run, places[start : start + min(count, LARGEST_PAGE)])
-    lines = [f"{run.name}: {page_line(start, len(rows), len(places))}", *row_lines(rows)]
-    return {"text": "\n".join(lines)}
+    page = rows_page(run, show, search, start, min(count, LARGEST_PAGE))
+    return {"text": "\n".join([f"{run.name}: {page.lines[0]}", *page.lines[1:]])}
 
 
 def pairs_answer(arguments: Mapping[str, Any]) -> results_wire.PairsAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import RowQuery, failures_at, found_places, rows_at
@@ -53,6 +53,21 @@ def chosen_places(run: RunSummary, show: str, search: str = "") -> Sequence[int]
     return list(dict.fromkeys([*failing, *(() if show == "failing" and has_verdict else rest)]))
 
 
+class RowsPage(NamedTuple):
+    """Some of `total` rows, as data, and as lines of text, the first of which says what rows these are."""
+
+    total: int
+    rows: list[dict[str, Any]]
+    lines: list[str]
+
+
+def rows_page(run: RunSummary, show: str, search: str, start: int, count: int) -> RowsPage:
+    """Return `count` of the rows of `chosen_places`, starting at index `start`."""
+    places = chosen_places(run, show, search)
+    rows = readable_rows(run, places[start : start + count])
+    return RowsPage(len(places), rows, [_page_line(start, len(rows), len(places)), *row_lines(rows)])
+
+
 def readable_rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
     """Return the rows with these indices, without the columns that only promptls needs."""
     metrics = [metric.name for metric in run.metrics]
@@ -94,7 +109,7 @@ def row_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"  {name}: {score['score']}" + (f" ({score['reason']})" if score["reason"] else "")
 
 
-def page_line(start: int, count: int, total: int) -> str:
+def _page_line(start: int, count: int, total: int) -> str:
     """Return which rows are shown: `rows 1 to 10 of 50`."""
     if not count:
         return f"no rows after row {start} of {total}" if total else "no rows"
