@@ -29,6 +29,20 @@ def parse_python(text: str) -> ast.Module | None:
         return None
 
 
+_BLOCKS: Final = ("body", "handlers", "orelse", "finalbody", "cases")
+
+
+def statements_in(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield what `ast.walk` does in a module, without expressions, which are most of it."""
+    found: list[ast.AST] = [tree]
+    for node in found:
+        for block in _BLOCKS:
+            below = getattr(node, block, None)
+            if isinstance(below, list):
+                found += below
+    return iter(found)
+
+
 def text_of(node: ast.AST | None) -> str | None:
     """Return the text of a string literal; None for other expressions."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
 from promptls.security.files import read_bytes
@@ -17,7 +18,13 @@ from promptls.semantic.types.assignability import (
     rows,
 )
 from promptls.semantic.types.shape import UNKNOWN, Shape
-from promptls.syntax.python_places import PythonPlaces, argument, last_name, parse_python
+from promptls.syntax.python_places import (
+    PythonPlaces,
+    argument,
+    last_name,
+    parse_python,
+    statements_in,
+)
 from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder
 from promptls.workspace.python_data import DataEntry, entries_of
@@ -33,8 +40,8 @@ Found = TypeVar("Found")
 
 _LOADERS: Final = frozenset({"Prompt"})
 """Names of classes that load a template: Prompt Poet's class."""
-_CALL_MARKS: Final = ("template_path", "raw_template", "get_template")
-"""Every file with such a call contains one of these strings, or the words of `promptls.load`."""
+_LOADS: Final = re.compile(r"\bPrompt\b")
+_RENDERS: Final = re.compile(r"\brender\b")
 _LOAD: Final = re.compile(r"\bload\b")
 _RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"
@@ -109,7 +116,9 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
 
 def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
     """Return the result of `calls_in`, without parsing source that does not mention templates."""
-    may_call = any(mark in text for mark in _CALL_MARKS) or (_LIBRARY in text and _LOAD.search(text))
+    may_call = (("template_path" in text or _RAW in text) and _LOADS.search(text)) or (
+        ("get_template" in text or (_LIBRARY in text and _LOAD.search(text))) and _RENDERS.search(text)
+    )
     return calls_in(text, path) if may_call else ()
 
 
@@ -146,7 +155,6 @@ def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
 
 
 def _raw_templates(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[RawTemplate]:
-    failing = _failing_calls(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
             arguments = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -168,7 +176,7 @@ def _raw_templates(tree: ast.Module, places: PythonPlaces, path: str) -> Iterato
                     "",
                     keys,
                     _values(entries),
-                    is_failing=node in failing,
+                    is_failing=node in _failing_calls(tree),
                     has_fields=any(each.place is None for each in entries),
                 )
             yield RawTemplate(raw, scope, call)
@@ -183,7 +191,6 @@ def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[Templa
     for raw in _raw_templates(tree, places, path) if _RAW in places.text else ():
         yield raw.call or TemplateCall(path, Span(0, 0), 0, "", frozenset())
     loads = _names_of_load(tree)
-    failing = _failing_calls(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
             template, is_jinja = _template_of(node, scope, loads, path)
@@ -194,7 +201,7 @@ def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[Templa
             if template and entries is not None:
                 span, line = _name_place(node, places)
                 keys, values = frozenset(each.key for each in entries), _values(entries)
-                is_failing, allows = node in failing, _allows_tokens(node)
+                is_failing, allows = node in _failing_calls(tree), _allows_tokens(node)
                 fields = any(each.place is None for each in entries)
                 yield TemplateCall(
                     path, span, line, template, keys, values, is_jinja, is_failing, allows, fields
@@ -215,7 +222,7 @@ def failing_blocks(tree: ast.Module) -> tuple[ast.With | ast.AsyncWith, ...]:
     """Return the blocks of a program that must raise an error."""
     return tuple(
         block
-        for block in ast.walk(tree)
+        for block in statements_in(tree)
         if isinstance(block, ast.With | ast.AsyncWith)
         and any(
             isinstance(each.context_expr, ast.Call) and last_name(each.context_expr.func) in _ERROR_CHECKS
@@ -224,6 +231,7 @@ def failing_blocks(tree: ast.Module) -> tuple[ast.With | ast.AsyncWith, ...]:
     )
 
 
+@lru_cache(maxsize=4)
 def _failing_calls(tree: ast.Module) -> frozenset[ast.AST]:
     """Return the expressions in blocks that must raise an error."""
     return frozenset(inner for block in failing_blocks(tree) for inner in ast.walk(block))
@@ -257,7 +265,7 @@ def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast
 def _names_of_load(tree: ast.Module) -> frozenset[str]:
     """Return the names of the function `promptls.load` in a module."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in statements_in(tree):
         if isinstance(node, ast.Import):
             names.update(f"{each.asname or each.name}.load" for each in node.names if each.name == _LIBRARY)
         elif isinstance(node, ast.ImportFrom) and node.module == _LIBRARY and not node.level:

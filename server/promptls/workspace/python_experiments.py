@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from promptls.security.files import cached_by_file, folder_changed, names_in
-from promptls.syntax.python_places import PythonPlaces, argument, parse_python, text_of
+from promptls.syntax.python_places import PythonPlaces, argument, parse_python, statements_in, text_of
 from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder, text_on_disk
 
@@ -139,20 +139,21 @@ class _Reader:
         self._path = path
         self._places = PythonPlaces(text)
         self._imported = dict(_imports(tree))
+        self._has_datasets = "Dataset" in text  # without the word, there is no reason to look for one
 
     def findings(self) -> PythonFindings:
         if not self._imported:
             return PythonFindings()
         metrics = tuple(self._metrics())
         names = {metric.name for metric in metrics}
-        others = frozenset(self._templates_named_outside())
         experiments: list[PythonExperiment] = []
         columns: list[RowColumn] = []
         for node in self._tree.body:
             if self._is_experiment(node):
                 found = self._experiment(node, names)
-                takes_others = not found.prompts and found.prompt_parameter is not None
-                experiments.append(found._replace(prompts=others) if takes_others else found)
+                if not found.prompts and found.prompt_parameter is not None:
+                    found = found._replace(prompts=frozenset(self._templates_named_outside()))
+                experiments.append(found)
                 columns += self._columns(node)
         datasets, loaded = tuple(self._datasets()), frozenset(self._loaded())
         return PythonFindings(tuple(experiments), metrics, datasets, tuple(columns), loaded)
@@ -193,6 +194,8 @@ class _Reader:
                 yield from self._assigned(node)
 
     def _gives_dataset(self, node: ast.FunctionDef) -> bool:
+        if not self._has_datasets:
+            return False
         if node.returns is not None and self._meaning(node.returns) == "Dataset":
             return True
         made = {
@@ -238,7 +241,7 @@ class _Reader:
         )
 
     def _loaded(self) -> Iterator[str]:
-        for node in ast.walk(self._tree):
+        for node in ast.walk(self._tree) if self._has_datasets else ():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             if node.func.attr in {"load", "stream"} and self._is_dataset(node):
@@ -297,7 +300,7 @@ class _Reader:
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield the names that a module imports from the two packages, with their original names."""
-    for node in ast.walk(tree):
+    for node in statements_in(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and _is_of_package(node.module):
             yield from ((each.asname or each.name, each.name) for each in node.names)
         elif isinstance(node, ast.Import):
