@@ -439,7 +439,10 @@ def metric_problem(name: str, folder: Path, owner: str, named: Iterable[str] = (
         own = _own_metric(name, folder)
         if own is not None:
             return NameProblem(f"a custom metric is `file.py:function`, not `{name}`", own)
-        return NameProblem.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
+        near = NameProblem.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
+        if near.meant is None:
+            return NameProblem(f"{near.message}: it is built in, under `metrics`, or `file.py:function`")
+        return near
     if not attribute:
         return NameProblem(f"`{name}` names no function: a custom metric is `file.py:function`")
     return _problem_in_file(folder, file, attribute, owner) if current_scope().allows(folder / file) else None
