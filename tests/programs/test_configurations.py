@@ -140,6 +140,10 @@ WRONG = {
         "from opencompass.openicl.icl_inferencer import GenInferncer, ZeroRetriever\n" + one("'{question}'"),
         [("unknown-evaluation-key", "GenInferncer")],
     ),
+    "a class that is called": (
+        one("'{question}'").replace("type='PromptTemplate'", "type=PromptTemplate()"),
+        [("unknown-evaluation-key", "PromptTemplate()")],
+    ),
     "a number as a label": (
         ("x_infer_cfg = dict(prompt_template=dict(template={0: '</E>a', 1: 'b'}, ice_token='</E>'), "
         "ice_template=dict(template='x'), retriever=dict(type=FixKRetriever, fix_id_list=[0]), "
@@ -478,6 +482,12 @@ def test_the_prompt_of_a_judge_is_checked() -> None:
         "infer_cfg=", f"eval_cfg=dict(evaluator=dict(prompt_template={judge})), infer_cfg="
     )
     assert found(text) == [("unknown-dialogue-role", "'HUMEN'")]
+
+
+def test_a_misspelled_answer_in_the_prompt_of_a_judge_is_found() -> None:
+    judge = "dict(type=LMEvaluator, prompt_template=dict(template='{question} {predictoin}'))"
+    text = one("'Q: {question}'").replace("infer_cfg=", f"eval_cfg=dict(evaluator={judge}), infer_cfg=")
+    assert ("unknown-field", "{predictoin}") in found(text)
 
 
 @pytest.mark.parametrize(

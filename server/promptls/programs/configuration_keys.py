@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from promptls.convert.python_interpreter import Interpreter
+from promptls.dialects.opencompass.vocabulary import EVALUATORS
 from promptls.lint.analysis.typos import is_obvious_typo
-from promptls.lint.rule import Finding, Fix, Severity
+from promptls.lint.rule import Edit, Finding, Fix, Severity
 from promptls.programs.configuration_tree import (
     CONFIGURATION_KEYS,
     DATASET_KEYS,
@@ -53,7 +54,7 @@ _OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
 
 def key_problems(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
     """Yield the keys that OpenCompass does not read, needs, or reads of other mappings."""
-    for find in (_wrong_keys, _models_without_class, _repeated_keys, _repeated_labels):
+    for find in (_wrong_keys, _called_classes, _models_without_class, _repeated_keys, _repeated_labels):
         yield from find(tree)
     yield from _lost_keys(tree, interpreter)
     for find in (_mistaken, _misnamed, _odd_keys, _of_runs):
@@ -135,6 +136,19 @@ def _misspelled_keys(node: ast.Call, places: PythonPlaces) -> Iterator[Finding]:
             severity: Severity | None = None if meant[0] == "type" else "warning"
             message = f"OpenCompass has no key `{key}`"
             yield Finding.suggest(places.span(keyword), message, meant[0], preferred=True, severity=severity)
+
+
+def _called_classes(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the calls of classes at `type`, where OpenCompass itself creates the object."""
+    for mapping in tree.mappings:
+        kind = argument(mapping, "type")
+        if isinstance(kind, ast.Call) and not kind.args and not kind.keywords:
+            name = last_name(kind.func)
+            if name in KNOWN_CLASSES or name in EVALUATORS:
+                span, called = tree.span(kind), tree.span(kind.func)
+                fix = Fix("Remove the brackets", (Edit(Span(called.end, span.end), ""),), preferred=True)
+                message = f"`type` is the class `{name}` itself, which OpenCompass calls"
+                yield Finding(span, message, (fix,))
 
 
 def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
 from promptls.workspace.workspace import Workspace
 
 _MARKS: Final = (
@@ -228,7 +229,10 @@ def _judge_templates(value: Any, depth: int = 0) -> Iterator[tuple[dict[str, Any
 
 
 def _blind_judges(names: Names, positions: PositionMap) -> Iterator[Finding]:
-    """Yield the right answer, or an unknown field, in a judge's prompt that shows no answer of the model."""
+    """Yield the right answer, or an unknown field, in a judge's prompt that shows no answer of the model.
+
+    Without the right answer, only a misspelled field shows that the judge should see that of the model.
+    """
     for dataset in datasets_in(names):
         reader = dataset.get("reader_cfg")
         columns = _judge_reader(reader).get("reader_cfg", {}).get("input_columns", [])
@@ -240,12 +244,16 @@ def _blind_judges(names: Names, positions: PositionMap) -> Iterator[Finding]:
                 continue
             fields = [*_FIELD.finditer(written.text)]
             shown = {field[1] for field in fields}
-            if kind not in _JUDGES or UNKNOWN in written.text or answer not in shown:
+            if kind not in _JUDGES or UNKNOWN in written.text:
                 continue
             if any(name.startswith("prediction") for name in shown):
                 continue
             others = [field for field in fields if field[1] not in {*columns, *_JUDGE_COLUMNS}]
-            field = others[0] if len(others) == 1 else next(each for each in fields if each[1] == answer)
+            misspelled = [field for field in others if is_typo(field[1], "prediction")]
+            if answer not in shown and not misspelled:
+                continue
+            named = misspelled or (others if len(others) == 1 else [])
+            field = next(each for each in (*named, *fields) if each in named or each[1] == answer)
             message = "the judge does not see the answer of the model, which is `{prediction}`"
             mapped = positions.finding(Finding(Span(*field.span()), message), written)
             if mapped is not None:

@@ -186,7 +186,7 @@ def field_names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-_SCHEMA: Final = re.compile(r"Here is the output JSON schema:\n```\n(\{.*\})\n```")
+_SCHEMA: Final = re.compile(r"Here is the output JSON schema:\n```\n(\{.*?)\n```", re.DOTALL)
 
 
 def schema_in_instruction(instruction: Any) -> Any:
@@ -265,6 +265,7 @@ def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectP
     if mapping.get(format_key) and not of.has_format_instruction:
         message = f"Ragas {of.name} ignores `{format_key}`: it is known from 0.1.6 on."
         yield ObjectProblem(message, (format_key,), "warning", at_key=True)
+    yield from _schema_problems(mapping.get(format_key), format_key)
     if not isinstance(mapping.get("examples", []), list):
         yield ObjectProblem("`examples` must be a list of mappings; leave it out for none.", ("examples",))
     yield from _input_problems(mapping, of)
@@ -278,6 +279,14 @@ def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectP
                 f"Ragas {version} has no prompt objects: name a release from 0.1.0 to 0.1.{_LAST_RELEASE}."
             )
             yield ObjectProblem(message, ("ragas_version",))
+
+
+def _schema_problems(instruction: Any, key: str) -> Iterator[ObjectProblem]:
+    match = _SCHEMA.search(instruction) if isinstance(instruction, str) else None
+    try:
+        parse_json(match[1] if match else "{}")
+    except ValueError as error:
+        yield ObjectProblem(f"The schema in `{key}` is not valid JSON: {_said(error)}.", (key,), "warning")
 
 
 def _text_problems(mapping: Mapping[str, Any], key: str, what: str) -> Iterator[ObjectProblem]:

@@ -10,6 +10,7 @@ Reports a retriever of an evaluation prompt that
   inside of a turn if the model is behind an API, and examples for messages must be messages;
 - selects examples that show nothing but the columns of the question, and so no answer, as a warning;
 - compares rows by the reader's `input_columns`, if the column of the answer is one of them, as a warning;
+- selects no examples although the prompt has a place for them and there is an `ice_template`, as a hint;
 - names a row twice, as a hint.
 
 ## Why is this bad?
@@ -62,6 +63,7 @@ from promptls.semantic.evaluation_file import (
 )
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
+from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
 _COMPARING: Final = frozenset({"BM25Retriever", "MDLRetriever", "TopkRetriever", "VotekRetriever"})
@@ -94,7 +96,7 @@ def retriever_mismatch(chunk: Chunk) -> Iterator[Finding]:
         return
     if not evaluation.retrieves:
         if evaluation.retrieves is False:
-            yield from _messages_in_text(evaluation)
+            yield from _without_rows_to_show(evaluation, place)
         return
     if evaluation.ice is None and evaluation.prompt is not None:
         message = f"`{kind}` selects examples, but there is no `ice_template` to format them"
@@ -135,6 +137,15 @@ def _compared_answers(evaluation: Evaluation) -> Iterator[Finding]:
         if evaluation.output_column and scalar_text(item) == evaluation.output_column:
             message = "the retriever compares rows by these columns, and this is the expected answer"
             yield Finding(item.span, message, severity="warning")
+
+
+def _without_rows_to_show(evaluation: Evaluation, place: Span) -> Iterator[Finding]:
+    """Yield what is wrong with templates of examples if none is selected."""
+    yield from _messages_in_text(evaluation)
+    has_place = evaluation.prompt is not None and evaluation.prompt.ice_token is not None
+    if has_place and evaluation.ice is not None and evaluation.retriever_class == "ZeroRetriever":
+        message = "`ZeroRetriever` selects no examples: nothing uses the `ice_template`"
+        yield Finding(place, message, severity="hint")
 
 
 def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:

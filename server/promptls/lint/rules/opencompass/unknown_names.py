@@ -92,6 +92,7 @@ meta_template:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -142,6 +143,8 @@ _NUMBERS: Final = tuple(
     if fact.describe_type == "integer"
 )
 """Keys of an inferencer, a model or a retriever whose values are numbers."""
+_LENGTHS: Final = frozenset({"max_out_len", "max_seq_len"})
+_NEGATIVE: Final = re.compile(r"-\d")
 
 
 @rule(severity="error", kinds=EVALUATION_KINDS)
@@ -240,6 +243,8 @@ def _not_numbers(node: Node | None, keys: Iterable[str] = _NUMBERS) -> Iterator[
             is_number = value.text.isdecimal() and value.style in {"'", '"'}
             fix = Fix("Take away the quotes", (Edit(value.span, value.text),), preferred=True)
             yield Finding(value.span, f"`{key}` is a number", (fix,) if is_number else ())
+        elif isinstance(value, Scalar) and key in _LENGTHS and _NEGATIVE.match(value.text):
+            yield Finding(value.span, f"`{key}` is a number of tokens, which is not negative")
 
 
 def _not_lists(inferencer: Node | None) -> Iterator[Finding]:
@@ -308,6 +313,14 @@ def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
             for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 assert isinstance(body, Mapping)
                 yield from _same_as_neighbors(body, section)
+    field = f"{{{evaluation.output_column}}}"
+    for body in evaluation.ice.bodies if evaluation.ice is not None else ():
+        for before, turn in pairwise(turns_in(body, "round")):
+            is_answer = field in (turn.text("prompt") or "") and field not in (before.text("prompt") or "")
+            value = turn.value("role")
+            if is_answer and value is not None and before.text("role") == turn.text("role") == "HUMAN":
+                message = "this turn has the answer, and the role of the question"
+                yield Finding.suggest(value.span, message, "BOT", preferred=True, severity="warning")
 
 
 def _same_as_neighbors(body: Mapping, section: str) -> Iterator[Finding]:
