@@ -125,7 +125,7 @@ def test_a_killed_run_resumes_without_repeating_finished_rows(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("evals.py", "the file `evals.py` of the experiment is another one"),
+        ("evals.py", "the file `evals.py` of the experiment is not the same here"),
         ("other.py", "the file `other.py` of the experiment is not there"),
     ],
 )

@@ -34,7 +34,7 @@ REFUSED = {
     "an attribute of what nobody knows": (
         "{% set n = f(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}'\n",
         "x",
-        "`count` cannot be renamed: it is not a key of an input",
+        "`count` cannot be renamed: it is not a known key of an input",
     ),
     "an attribute that a namespace has already": (
         "{% set n = namespace(count=1, x=2) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}{{ n.x }}'\n",

@@ -25,7 +25,7 @@ _MAX_BITS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PythonSymbol:
-    """A class, a function, or another value of which only the source is known."""
+    """A class, a function, or another value whose source only is known."""
 
     text: str
 
@@ -67,7 +67,7 @@ class PlacedText(str):
 
 
 class MixedText(PythonSymbol):
-    """A text of which some pieces are known, and others are symbols."""
+    """A text whose pieces are known texts or symbols."""
 
     __slots__ = ("pieces",)
 

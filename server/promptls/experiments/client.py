@@ -217,5 +217,5 @@ class _RunningProcess:
             FilePlace(self._path) if self._path else None,
             f"the finished rows are kept; continue with `promptls run --resume {self._path}`"
             if self._path
-            else "run it again: what was answered is kept",
+            else "run it again: its answers are cached",
         )

@@ -175,7 +175,7 @@ def _no_symbol_reason(template: Template, offset: int) -> str:
         if located.chunk.text[: place.start].rstrip().endswith("."):
             if word in DICT_METHODS:
                 return f"`{word}` cannot be renamed: it is a method of every mapping"
-            return f"`{word}` cannot be renamed: it is not a key of an input, as far as is known"
+            return f"`{word}` cannot be renamed: it is not a known key of an input"
         if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
             return f"`{word}` cannot be renamed: it is Jinja's own"
         return f"`{word}` cannot be renamed: it is not a name that the template gives"

@@ -152,7 +152,7 @@ _FREE: list[SimpleQueue[_Work]] = []
 
 
 def start_in_thread(work: _Work) -> None:
-    """Run `work`, which must not raise, in an idle thread, or in a new one if there is none."""
+    """Run `work`, which must not raise, in an idle thread, or in a new thread."""
     try:
         inbox = _FREE.pop()
     except IndexError:

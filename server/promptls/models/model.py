@@ -56,7 +56,7 @@ _PARTS: Final = {
     "written_tokens": "input_tokens",
     "reasoning_tokens": "output_tokens",
 }
-"""The counts that are parts of another one."""
+"""The counts that are parts of another count."""
 
 
 CUT_REASONS: Final = frozenset({"length", "max_tokens"})

@@ -42,7 +42,7 @@ _DAILY: Final = frozenset({"today", "current_date", "today_date", "todays_date",
 
 
 def _other(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return another value of the same type, or the same if there is none."""
+    """Return another value of the same type, or the same value if the type has no other."""
     if "const" in schema:
         return value
     if isinstance(choices := schema.get("enum"), list):

@@ -57,7 +57,7 @@ _is_nested: Final = summary(_is_nested_in, any)
 
 
 def plain_data(node: Node) -> Any:
-    """Return the data of `node`; scalars that contain Jinja are text, as far as it is known."""
+    """Return the data of `node`; scalars that contain Jinja are the known part of their text."""
     return _scalar(node) if isinstance(node, Scalar) else _collection(node)
 
 

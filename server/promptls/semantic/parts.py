@@ -312,7 +312,7 @@ def branches_of(source: Source) -> Branches:
 
 
 def chunk_branches(chunk: Chunk) -> Branches:
-    """Return the branches of a chunk by itself."""
+    """Return the branches of a chunk."""
     # The cached value must not reference the chunk: a cycle would keep it alive until garbage collection.
     return Branches(chunk, _unclosed_in(chunk))
 

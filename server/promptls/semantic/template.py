@@ -194,7 +194,7 @@ class Template:
 
 
 def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
-    """Yield the problems without those that repeat another one.
+    """Yield the problems without repetitions.
 
     An unknown tag may end an unknown block, such as `endfoo`, or be the misspelled end of a known one.
     """

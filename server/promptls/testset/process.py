@@ -89,7 +89,7 @@ def _nothing(samples: Samples, plan: GenerationPlan) -> UserError:
         return BudgetSpentError(
             f"{samples.stopped} before there was a query",
             FilePlace(plan.output),
-            "run it again with a larger one: what was answered is kept, and not paid for again",
+            "run it again with a larger one: answers are cached, and not paid for again",
         )
     reasons = ", ".join(
         f"{plural(count, 'time')} {reason}" for reason, count in samples.left_out.most_common(3)

@@ -24,7 +24,7 @@ class Persona(NamedTuple):
 
 
 PERSONAS: Final = (
-    Persona("newcomer", "somebody who starts with it today and knows none of its words"),
+    Persona("newcomer", "somebody who starts with it today and does not know its terms"),
     Persona("practitioner", "somebody who uses it every day and looks for one detail"),
     Persona("decision maker", "somebody who has to choose whether and how a team uses it"),
 )

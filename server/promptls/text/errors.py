@@ -33,7 +33,7 @@ class UserError(Exception):
     """A request that failed for a reason outside promptls: a server is down, a row lacks a column.
 
     `message` is what is wrong in one sentence without a full stop, `place` is where, and
-    `remedy` is how to fix it. None of them ever contains a secret.
+    `remedy` is how to fix it. They never contain a secret.
     """
 
     def __init__(self, message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:

@@ -31,7 +31,7 @@ SIMPLE_TYPES: Final = ("Prompt", "DynamicFewShotPrompt")
 _HASHED: Final = frozenset({"ragas_version", "original_hash"})
 """Keys that only prompts with models have together."""
 _METRIC_MARKS: Final = frozenset({"format_version", "prompt", "config", "response_model_info"})
-"""Keys of which the file of a metric has at least two."""
+"""Keys; the file of a metric has at least two of them."""
 _MAX_SIMILAR: Final = 3
 
 

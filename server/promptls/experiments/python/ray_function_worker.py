@@ -82,6 +82,6 @@ def _difference(path: Path, text: bytes) -> UserError | None:
             remedy="have the project in the same folder on every node, such as a shared one",
         )
     return UserError(
-        f"the file `{path.name}` of the experiment is another one",
+        f"the file `{path.name}` of the experiment is not the same here",
         remedy="bring the project up to date on every node",
     )

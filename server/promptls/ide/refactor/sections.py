@@ -171,7 +171,7 @@ def _inline_section_reason(
     if section is place.template:
         return "the file includes itself"
     if any(each.keyword == "extends" for each in section.references):
-        return "the file extends another one"
+        return "the file extends another file"
     events = [event for chunk in section.source.chunks for event in chunk_events(chunk)]
     if any(event.action == "read" and event.name == "loop" for event in events):
         return "the file reads `loop`, which it does not see as an included file, and would see here"

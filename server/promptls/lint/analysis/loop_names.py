@@ -239,7 +239,7 @@ class SingularList(NamedTuple):
 
 
 def singular_lists(file: File) -> Iterator[SingularList]:
-    """Yield the names over which loops iterate, and of which the file only has the plural.
+    """Yield the names that loops iterate over although the file only has their plural.
 
     The name may be an input, as may any in a file that declares none. It is not one if it is only read by
     loops, and if the file sets the plural, or asks for it in a condition around each of the loops.

@@ -148,7 +148,7 @@ class UnmatchedAttributes(NamedTuple):
 
 
 def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
-    """Yield the unmatched attributes of each namespace of which all uses are known.
+    """Yield the unmatched attributes of each namespace whose uses are all known.
 
     These are the namespaces that the file does not pass on as a whole, and that no other file can see.
     """

@@ -268,7 +268,7 @@ def modules(file: File) -> dict[str, object]:
 
 
 def meant_alias(file: File, module: str) -> str | None:
-    """Return the undefined name of which the file calls macros of the imported `module`, or None."""
+    """Return the undefined name whose macros the file calls in place of those of `module`, or None."""
     names = file.template.names
     bindings = [binding for binding in names.bindings_of("import") if binding.name == module]
     exported = _exports_of_module(file, bindings[0]) if len(bindings) == 1 else None

@@ -347,7 +347,7 @@ def scan(text: str, start: int, *, next_start: Callable[[int], int], missing: se
 def _raw_until(text: str, at: int, after: int) -> int:
     """Return where the intended content of an unclosed raw block probably ends.
 
-    It is the text that is indented at least as far as the tag's line; tags in it are ignored.
+    It is the text that is indented at least as much as the tag's line; tags in it are ignored.
     """
     lead = text[line_start(text, at) : at]
     indent = len(lead) - len(lead.lstrip(" "))

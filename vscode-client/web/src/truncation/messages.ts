@@ -6,7 +6,7 @@ export type ToPage =
   | { type: "show"; result: LabResult }
   | { type: "busy" }
   | { type: "progress"; message: string }
-  /** The prompt is another one than that which was explored. */
+  /** The prompt is not the one that was explored. */
   | { type: "stale" }
   /** The limit and step that were to be applied are in the header. */
   | { type: "applied" }

@@ -241,7 +241,7 @@ _owners: Final = summary(
     ),
     union,
 )
-"""The names of which attributes are read."""
+"""The names whose attributes are read."""
 
 
 def _pairs(chunk: Chunk) -> Iterator[str]:

@@ -184,7 +184,7 @@ def _printed_functions(file: File) -> Iterator[Finding]:
             span = place.shifted(located.start)
             if name == "loop" and name in suspicious:
                 if any(block.keyword == "for" for block in file.template.branches.at(span.start)):
-                    message = "this prints the object itself and none of its values"
+                    message = "this prints the object itself and not its values"
                     yield Finding.suggest(span, message, "loop.index")
             elif name in suspicious:
                 yield Finding(span, "this prints the function itself and not its result; `()` calls it")

@@ -69,7 +69,7 @@ Step = tuple[NameEvent, int]
 
 @rule(severity="information", kinds=JINJA_KINDS)
 def shadowed_variable(file: File) -> Iterator[Finding]:
-    """Yield the names that hide another one."""
+    """Yield the names that hide another name."""
     inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
     resolver = Resolver()
     for event, start in _hiding_steps(file.template.source.root, resolver, frozenset(inputs), 0):
@@ -86,7 +86,7 @@ def shadowed_variable(file: File) -> Iterator[Finding]:
 def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], start: int) -> Iterator[Step]:
     """Yield the events of a piece that may hide a name, with `resolver` in the state just before each.
 
-    A piece is skipped if it hides nothing by itself and binds no name that is visible at its start.
+    A piece is skipped if it hides nothing and binds no name that is visible at its start.
     """
     if _is_free(piece, resolver, inputs):
         pass_outline(resolver, piece, start)

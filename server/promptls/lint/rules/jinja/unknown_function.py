@@ -212,7 +212,7 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
 
 
 def _typo_of_function(file: File, name: str) -> str | None:
-    """Return the macro, import or built-in function of which a called name is certainly a typo."""
+    """Return the macro, import or built-in function that a called name certainly misspells."""
     names = file.template.names
     lacking = [finding.span for finding in lacking_imports(file)]
     imported = {

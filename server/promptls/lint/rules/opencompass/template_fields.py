@@ -392,7 +392,7 @@ _CLOSE: Final = re.compile(r"(?:^|[}\n])[^{}\n]*?(?<!\w)(?:(?<=\\)n)?(\w{3,})\}"
 
 
 def _unbalanced(written: ScalarSource, known: frozenset[str]) -> Iterator[Finding]:
-    """Yield the columns of which a text has only one of the two braces."""
+    """Yield the columns that a text writes with only one of the two braces."""
     for pattern, missing in ((_OPEN, "}"), (_CLOSE, "{")):
         for match in pattern.finditer(written.text):
             if match[1] in known and all(tag.kind == "raw" for tag in written.tags):
