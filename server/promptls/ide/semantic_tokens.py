@@ -17,10 +17,10 @@ from promptls.ide.semantic_token_legend import (
 )
 from promptls.semantic.header import CLOSING, OPENING, Declarations
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.file_names import FileNames, outline, pass_outline
+from promptls.semantic.names.file_names import FileNames, Zone, outline, pass_outline
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, NameReference, Resolver
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, Piece, chunk_fact
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.problems import CONSTANTS, tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -453,7 +453,7 @@ class _TokenEncoder:
         self._encoding = encoding
 
     def of_file(self) -> TokenRun:
-        return self._run(self._root, self._names.scopes_at(0)[0], 0)
+        return join_runs(self.of_chunks(0, self._root.line_ends))
 
     def of_lines(self, first: int, last: int) -> TokenRun:
         return join_runs(self.of_chunks(self._source.line_span(first).start, last))
@@ -466,56 +466,44 @@ class _TokenEncoder:
                 break
             yield located.first_line, self._run(located.chunk, resolver, located.start)
 
-    def _run(self, piece: Piece, resolver: Resolver, start: int) -> TokenRun:
-        """Return the run of a piece at offset `start`, the position of `resolver`, which is advanced."""
+    def _run(self, chunk: Chunk, resolver: Resolver, start: int) -> TokenRun:
+        """Return the run of a chunk at offset `start`, the position of `resolver`, which is advanced."""
         declared = self._header if start == 0 else None
         references: list[NameReference] = []
-        if isinstance(piece, Chunk) and _has_loose(piece):
-            references = list(resolver.references(piece, start))
+        if _has_loose(chunk):
+            references = list(resolver.references(chunk, start))
             meanings: tuple[object, ...] = tuple(map(reference_type, references))
         else:
-            meanings = self._meanings(piece, resolver, start)
+            meanings = self._meanings(chunk, resolver)
         key = (meanings, self._encoding)
-        known = piece.facts.get(_TokenEncoder)
+        known = chunk.facts.get(_TokenEncoder)
         if isinstance(known, tuple) and known[:2] == key and known[2] is declared:
-            if isinstance(piece, Chunk) and not _has_loose(piece):
-                pass_outline(resolver, piece, start)
+            if not _has_loose(chunk):
+                pass_outline(resolver, chunk, start)
             found = known[3]
             assert isinstance(found, TokenRun)
             return found
-        if isinstance(piece, Chunk):
-            if not _has_loose(piece):
-                references = list(resolver.references(piece, start))
-            run = self._of_chunk(piece, references, start, declared)
-        else:
-            inside = self._names.scopes_at(start)[0]
-            run = join_runs(
-                (line, self._run(child, inside, start + begin))
-                for line, begin, child in zip(piece.first_lines, piece.starts, piece.chunks, strict=False)
-            )
-        piece.facts[_TokenEncoder] = (*key, declared, run)
+        if not _has_loose(chunk):
+            references = list(resolver.references(chunk, start))
+        run = self._of_chunk(chunk, references, start, declared)
+        chunk.facts[_TokenEncoder] = (*key, declared, run)
         return run
 
-    def _meanings(self, piece: Piece, resolver: Resolver, start: int) -> tuple[object, ...]:
-        """Return the kinds of external names that the piece reads, which its token types depend on.
+    def _meanings(self, chunk: Chunk, resolver: Resolver) -> tuple[object, ...]:
+        """Return the kinds of external names that the chunk reads, which its token types depend on.
 
-        For a chunk the resolver is not advanced; for a group it is.
+        No block tag of the chunk has its counterpart in another chunk.
         """
         found: list[tuple[str, str]] = []
         late = self._names.bound_at_end
-        for step in outline(piece):
-            if isinstance(step, NameEvent):
-                resolver.pass_event(step, start)
-                continue
+        for step in outline(chunk):
+            assert isinstance(step, Zone)
             for name in sorted(step.reads):
                 binding = resolver.meaning(name)[0]
                 if binding is not None:
                     found.append((name, binding.kind))
                 elif name in late:
                     found.append((name, f"late {late[name][0].kind}"))
-            if not isinstance(piece, Chunk):
-                for binding, certain, offset in step.binds:
-                    resolver.bind((binding, certain, offset + start))
         return tuple(found)
 
     def _of_chunk(

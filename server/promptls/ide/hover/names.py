@@ -395,7 +395,7 @@ def _elsewhere(
     template = snapshot.template(path)
     assert template is not None
     lines: dict[int, None] = {}
-    for reference in template.names.references_of(name):
+    for reference in template.names.searched_references(name):
         if reference.binding == binding and reference.span != span:
             lines[template.source.line_column(reference.span.start).line + 1] = None
         if len(lines) > _MAX_LINES:

@@ -18,7 +18,7 @@ class Zone(NamedTuple):
 
     `reads` are the names read in it that are not certainly bound before in it. `binds` are the
     names that it binds for the following text, each with its last binding. Offsets count from the
-    start of the piece.
+    start of the chunk.
     """
 
     reads: frozenset[str]
@@ -30,24 +30,15 @@ PlacedStep = tuple[int, Zone | scopes.NameEvent]
 """A step, and the offset from which its positions count."""
 
 
-def outline(piece: Piece) -> Outline:
-    """Return the outline of a piece."""
-    return _chunk_outline(piece) if isinstance(piece, Chunk) else _file_outline(piece)
-
-
 @chunk_fact
-def _chunk_outline(chunk: Chunk) -> Outline:
+def outline(chunk: Chunk) -> Outline:
+    """Return the outline of a chunk."""
     return _reduce([(0, step) for step in _chunk_steps(chunk)])
 
 
-@placed_fact
-def _file_outline(chunks: ChunkList) -> Outline:
-    return _reduce(list(_group_steps(chunks)))
-
-
-def pass_outline(resolver: scopes.Resolver, piece: Piece, start: int) -> None:
-    """Advance `resolver` over a piece that begins at offset `start`."""
-    for step in outline(piece):
+def pass_outline(resolver: scopes.Resolver, chunk: Chunk, start: int) -> None:
+    """Advance `resolver` over a chunk that begins at offset `start`."""
+    for step in outline(chunk):
         _pass_step(resolver, step, start)
 
 
@@ -96,12 +87,6 @@ def _chunk_steps(chunk: Chunk) -> Iterator[Zone | scopes.NameEvent]:
             yield Zone(frozenset(), ((scopes.Binding(event.name, event.span, event.detail), True, 0),))
         else:
             yield event
-
-
-def _group_steps(chunks: ChunkList) -> Iterator[PlacedStep]:
-    for start, child in zip(chunks.starts, chunks.chunks, strict=False):
-        for step in outline(child):
-            yield start, step
 
 
 def _shift(event: scopes.NameEvent, by: int) -> scopes.NameEvent:
@@ -168,7 +153,8 @@ class FileNames:
     def _late(self) -> scopes.Bound:
         """The bindings at the end of the file."""
         resolver = scopes.Resolver()
-        pass_outline(resolver, self._root, 0)
+        for located in self._root.placed():
+            pass_outline(resolver, located.chunk, located.start)
         return resolver.scopes[0].bound
 
     @property
@@ -207,6 +193,13 @@ class FileNames:
         """Yield the references of a variable, in order."""
         if name in self.read_names:
             yield from self.references_by_name[name]
+
+    def searched_references(self, name: str) -> Iterator[scopes.NameReference]:
+        """Yield the same for callers that stop early: chunks are resolved one after the other."""
+        for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
+            for reference in resolver.references(located.chunk, located.start):
+                if reference.name == name:
+                    yield reference
 
     def chunks_referencing(self, name: str) -> Iterator[Located]:
         """Return the chunks in which a variable is read, in order."""

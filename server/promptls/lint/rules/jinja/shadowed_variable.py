@@ -89,7 +89,8 @@ def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], star
     A piece is skipped if it hides nothing and binds no name that is visible at its start.
     """
     if _is_free(piece, resolver, inputs):
-        pass_outline(resolver, piece, start)
+        if isinstance(piece, Chunk):
+            pass_outline(resolver, piece, start)
     elif isinstance(piece, Chunk):
         for event in chunk_events(piece):
             if event.action == "open" or (event.action == "bind" and event.detail == "set"):
