@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import SCORES
-from promptls.programs.metric_results import assigned_in
 from promptls.programs.program import Function, Program, own_nodes
 from promptls.syntax.python_places import last_name
 from promptls.text.positions import Span
 from promptls.workspace.python_data import is_record
+from promptls.workspace.python_scopes import Scope
 
 _METHODS: Final = frozenset({"single_turn_ascore", "multi_turn_ascore"})
 """Methods of Ragas that return coroutines, and whose names no other library uses."""
@@ -42,7 +42,7 @@ def findings_in_coroutines(program: Program, experiments: Mapping[str, Function]
             yield from _outside(program, function)
     for call in program.calls:
         yield from _uncalled(program, call)
-    for scope in (program.tree, *program.functions):
+    for scope in program.scopes:
         yield from coroutines.unawaited(scope)
 
 
@@ -52,10 +52,7 @@ def _uncalled(program: Program, call: ast.Call) -> Iterator[Finding]:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[ast.Name(id=name) as node]
         ):
-            functions = [each for each in program.own_functions if each.name == name]
-            if not program.bindings[name] and any(
-                isinstance(each, ast.AsyncFunctionDef) for each in functions
-            ):
+            if isinstance(program.function(node), ast.AsyncFunctionDef):
                 span = program.span(node)
                 fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
                 yield Finding(span, f"`{name}` is a function, and `asyncio.run` takes its coroutine", (fix,))
@@ -80,18 +77,13 @@ class _Coroutines:
     program: Program
     experiments: Mapping[str, Function]
 
-    @cached_property
-    def _functions(self) -> Mapping[str, Function]:
-        """The functions at the top level without decorators, by the names that have no other meaning."""
-        program = self.program
-        return {
-            each.name: each
-            for each in program.own_functions
-            if program.definitions[each.name] == 1
-            and not program.bindings[each.name]
-            and not each.decorator_list
-            and not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(each))
-        }
+    def _function(self, node: ast.expr | None) -> Function | None:
+        """Return the function at the top level without decorators that an expression names."""
+        made = self.program.function(node) if node is not None else None
+        if made is None or made.decorator_list:
+            return None
+        is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(made))
+        return None if is_generator else made
 
     @cached_property
     def _classes(self) -> frozenset[str]:
@@ -104,12 +96,12 @@ class _Coroutines:
             return None
         if isinstance(node, ast.Await):
             called = node.value.func if isinstance(node.value, ast.Call) else None
-            inner = self._functions.get(called.id) if isinstance(called, ast.Name) else None
+            inner = self._function(called)
             return self._returned(inner, steps + 1) if isinstance(inner, ast.AsyncFunctionDef) else None
         match node:
-            case ast.Call(func=ast.Name(id=name)) if (function := self._functions.get(name)) is not None:
+            case ast.Call(func=ast.Name() as called) if (function := self._function(called)) is not None:
                 is_made = isinstance(function, ast.AsyncFunctionDef) or self._returned(function, steps + 1)
-                return _Coroutine(node, name) if is_made else None
+                return _Coroutine(node, called.id) if is_made else None
             case ast.Call(func=function) if self.program.meaning(function) == ("ragas", "aevaluate"):
                 return _Coroutine(node, "aevaluate")
             case ast.Call(func=ast.Attribute(value=owner, attr=method) as function):
@@ -121,25 +113,23 @@ class _Coroutines:
     def _returned(self, function: Function, steps: int) -> _Coroutine | None:
         """Return the call of the coroutine that a function returns in its only `return`."""
         values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
-        value = values[0] if len(values) == 1 else None
-        if isinstance(value, ast.Name):
-            given = assigned_in(function).get(value.id, [])
-            value = given[0] if len(given) == 1 else None
-        return self._made(value, steps)
+        return self._made(self.program.resolved(values[0]) if len(values) == 1 else None, steps)
 
-    def unawaited(self, scope: ast.Module | Function) -> Iterator[Finding]:
+    def unawaited(self, scope: Scope) -> Iterator[Finding]:
         """Yield the coroutines of a scope that are dropped, or used like their results."""
-        nodes = {*own_nodes(scope)}
+        if scope.node is None:
+            return
+        nodes = {*own_nodes(scope.node)}
         used: list[_Coroutine | None] = []
-        for name, values in assigned_in(scope).items():
-            made = self._made(values[0]) if len(values) == 1 and values[0] in nodes else None
-            if made is not None and not any(self._may_await(node, name) for node in ast.walk(scope)):
-                used += [made] if any(self._uses(node, name) for node in ast.walk(scope)) else []
+        for name, values in scope.values.items():
+            made = self._made(values[0]) if len(values) == 1 else None
+            if made is not None and not any(self._may_await(node, name) for node in ast.walk(scope.node)):
+                used += [made] if any(self._uses(node, name) for node in ast.walk(scope.node)) else []
         for node in nodes:
             match node:
                 case ast.Expr(value=ast.Call() as call):
                     dropped = self._made(call)
-                    if dropped is not None and dropped.called in self._functions:
+                    if dropped is not None and self._function(dropped.call.func) is not None:
                         yield self._finding(dropped, "runs nothing")
                 case ast.Attribute(value=value, attr=attribute) if attribute not in _OF_COROUTINES:
                     used.append(self._made(value))

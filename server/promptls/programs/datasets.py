@@ -45,29 +45,28 @@ def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) 
             yield from _awaited(program, node.value)
 
 
-def is_dataset(program: Program, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> bool:
+def is_dataset(
+    program: Program, node: ast.expr | None, seen: frozenset[ast.expr | None] = frozenset()
+) -> bool:
     """Return whether an expression is a dataset, also in variables and from functions of the program.
 
-    `seen` are the names that it is the value of.
+    `seen` are the expressions that it is the value of.
     """
     match node:
         case ast.Call(func=function) if program.library_name(function) == "Dataset":
             return True
         case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr in _MAKERS:
             return program.library_name(owner) == "Dataset"
-        case ast.Call(func=ast.Name(id=name)) | ast.Name(id=name) if name in seen:
-            return True
-        case ast.Call(func=ast.Name(id=name)) if program.definitions.get(name) == 1:
-            made = next(each for each in program.own_functions if each.name == name)
-            if program.bindings[name] or not isinstance(made, ast.FunctionDef) or made.decorator_list:
+        case ast.Call(func=ast.Name() as function):
+            made = program.function(function)
+            if not isinstance(made, ast.FunctionDef) or made.decorator_list:
                 return False
-            found = [each.value for each in own_nodes(made) if isinstance(each, ast.Return)]
-            return bool(found) and all(is_dataset(program, each, seen | {name}) for each in found)
-        case ast.Name(id=name):
-            values = program.values.get(name, ())
-            is_bound = bool(values) and len(values) == program.bindings[name]
-            return is_bound and all(is_dataset(program, each, seen | {name}) for each in values)
-    return False
+            values = [each.value for each in own_nodes(made) if isinstance(each, ast.Return)]
+        case ast.Name():
+            values = program.values_of(node)
+        case _:
+            return False
+    return bool(values) and all(each in seen or is_dataset(program, each, seen | {each}) for each in values)
 
 
 def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
@@ -96,8 +95,8 @@ def _append(program: Program, call: ast.Call) -> Iterator[Finding]:
 def _awaited(program: Program, node: ast.expr) -> Iterator[Finding]:
     """Yield a method of a dataset or of results that is awaited, although it returns nothing."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as owner, attr="append" | "save" as method)):
-            made = program.value_of(name)
+        case ast.Call(func=ast.Attribute(value=ast.Name() as owner, attr="append" | "save" as method)):
+            made = program.resolved(owner)
             is_results = isinstance(made, ast.Await) and ast.unparse(made).partition("(")[0].endswith(".arun")
             if is_results or is_dataset(program, owner):
                 yield Finding(program.span(node), f"`{method}` returns nothing to await")
@@ -142,7 +141,7 @@ def _loaded_file(program: Program, call: ast.Call) -> Path | None:
         return None
     given = _arguments(call)
     name, backend, root = (given.get(each) for each in ("name", "backend", "root_dir"))
-    folder = None if root is None else literal_path(root, program.value_of, str(program.path))
+    folder = None if root is None else literal_path(root, program.scope_of(call).value_of, str(program.path))
     match name, backend:
         case ast.Constant(value=str(stem)), ast.Constant(value="local/csv"):
             if folder is not None and stem.isidentifier():
@@ -218,7 +217,7 @@ def _unknown_column(program: Program, place: ast.expr, key: str, columns: Iterab
 def _appended_rows(program: Program) -> Iterator[Finding]:
     """Yield the misspelled keys of literal rows that are appended to a dataset one after the other."""
     made = [
-        name for name, values in program.values.items() if any(_is_made(program, each) for each in values)
+        name for name, values in program.assigned.items() if any(_is_made(program, each) for each in values)
     ]
     groups = [program.appended.get(name, ()) for name in made]
     if made:
@@ -227,7 +226,7 @@ def _appended_rows(program: Program) -> Iterator[Finding]:
         yield from _different_keys(program, [each for each in group if isinstance(each, ast.Dict)])
 
 
-def _is_made(program: Program, node: ast.expr) -> bool:
+def _is_made(program: Program, node: ast.expr | None) -> bool:
     return isinstance(node, ast.Call) and program.library_name(node.func) == "Dataset"
 
 
@@ -255,7 +254,7 @@ def _changes(node: ast.AST, name: str) -> bool:
 
 def _appended_columns(program: Program, dataset: ast.Call) -> frozenset[str]:
     """Return the keys of all rows that are appended to the only dataset; nothing if unsure."""
-    variable = next((name for name, values in program.values.items() if dataset in values), "")
+    variable = next((name for name, values in program.assigned.items() if dataset in values), "")
     is_filled = any(keyword.arg in {None, "data"} for keyword in dataset.keywords)
     if is_filled or not _is_made(program, dataset):
         return frozenset()

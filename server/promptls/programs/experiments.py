@@ -148,9 +148,8 @@ def experiments_of(program: Program) -> dict[str, Function]:
 
 def findings_in_experiments(program: Program, own: Mapping[str, Function]) -> Iterator[Finding]:
     """Yield the wrong runs and results of a program's `own` experiments, and the runs of imported ones."""
-    experiments = {name: each for name, each in own.items() if program.definitions[name] == 1}
-    others = imported(program, experiments_of)
-    experiments |= {name: each for name, each in others.items() if name not in program.definitions}
+    known = {**imported(program, experiments_of), **own}
+    experiments = {name: each for name, each in known.items() if len(program.assigned[name]) == 1}
     for call in program.calls:
         yield from _run(program, call, experiments)
         yield from _called(program, call, experiments)
@@ -198,7 +197,7 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id=name), attr="run" | "run_async" | "evaluate" as method)
         ):
-            if name in experiments and not program.bindings[name]:
+            if name in experiments:
                 end = program.span(call.func).end
                 span = Span(end - len(method), end)
                 message = f"the experiment `{name}` has no `{method}`"

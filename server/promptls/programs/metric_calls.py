@@ -19,7 +19,7 @@ from promptls.programs.metric_prompts import (
     findings_in_metric_prompts,
     limits_of,
 )
-from promptls.programs.metric_results import RESULT_FIELDS, Classes, assigned_in
+from promptls.programs.metric_results import RESULT_FIELDS, Classes
 from promptls.programs.program import (
     COLLECTIONS,
     Function,
@@ -127,8 +127,7 @@ def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]
         yield from _score(program, call, metrics)
         yield from _prompted_score(program, call, metrics)
     yield from findings_in_metric_prompts(program)
-    for scope in (program.tree, *program.functions):
-        yield from _attributes(program, scope, metrics)
+    yield from _attributes(program, metrics)
     for function in program.functions:
         metric = _metric(program, function)
         if metric is not None:
@@ -176,15 +175,13 @@ def _values(program: Program, function: Function, metric: _Metric) -> Iterator[F
     """Yield the literal values that a metric does not allow, and comparisons of a discrete one."""
     if metric.classes is None and metric.limits is None:
         return
-    assigned = assigned_in(function)
     for node in own_nodes(function):
         value: ast.expr | None = None
         if isinstance(node, ast.Call) and program.library_name(node.func) == "MetricResult":
             value = argument(node, "value") or next(iter(node.args[:1]), None)
         elif isinstance(node, ast.Return):
             value = node.value
-        values = assigned.get(value.id, []) if isinstance(value, ast.Name) else [value]
-        for branch in (each for value in values for each in _branches(value)):
+        for branch in (each for one in program.values_of(value) for each in _branches(one)):
             if metric.classes is not None:
                 yield from _value(program, branch, metric.classes)
             elif metric.limits is not None:
@@ -230,8 +227,8 @@ def _value(program: Program, node: ast.expr, classes: Classes) -> Iterator[Findi
 def _scored(program: Program, call: ast.Call, metrics: Metrics) -> _Metric | None:
     """Return the metric whose `score` a call calls, if the program defines its name once."""
     match call.func:
-        case ast.Attribute(value=ast.Name(id=name), attr=method) if method in SCORES:
-            return metrics.named.get(name) if program.definitions.get(name, 1) == 1 else None
+        case ast.Attribute(value=ast.Name(id=name) as owner, attr=method) if method in SCORES:
+            return metrics.named.get(name) if program.is_global(owner) else None
     return None
 
 
@@ -307,20 +304,13 @@ def _place(program: Program, prompt: ast.expr, field: str) -> Span | None:
 # -- attributes of results ------------------------------------------------------------
 
 
-def _attributes(program: Program, scope: ast.Module | Function, metrics: Metrics) -> Iterator[Finding]:
+def _attributes(program: Program, metrics: Metrics) -> Iterator[Finding]:
     """Yield the attributes and keys that the result of a metric does not have."""
-    nodes = [*(own_nodes(scope) if isinstance(scope, ast.Module) else ast.walk(scope))]
-    results: set[str] = set()
-    others: set[str] = set()
-    for each in nodes:
-        if isinstance(each, ast.Assign):
-            names = {target.id for target in each.targets if isinstance(target, ast.Name)}
-            (results if _is_result(program, each.value, metrics) else others).update(names)
-    for each in nodes:
+    for each in program.nodes:
         if not isinstance(each, ast.Attribute | ast.Subscript):
             continue
-        is_named = isinstance(each.value, ast.Name) and each.value.id in results - others
-        if not is_named and not _is_result(program, each.value, metrics):
+        values = program.values_of(each.value)
+        if not values or not all(_is_result(program, value, metrics) for value in values):
             continue
         if isinstance(each, ast.Subscript):
             yield from _key(program, each)
@@ -341,7 +331,7 @@ def _key(program: Program, node: ast.Subscript) -> Iterator[Finding]:
         yield Finding(program.span(node.slice), message, fixes)
 
 
-def _is_result(program: Program, node: ast.expr, metrics: Metrics) -> bool:
+def _is_result(program: Program, node: ast.expr | None, metrics: Metrics) -> bool:
     """Return whether an expression is the result of a metric."""
     node = node.value if isinstance(node, ast.Await) else node
     match node:
@@ -359,6 +349,8 @@ _DEFAULTS: Final = ("answer_relevancy", "context_precision", "context_recall", "
 _SAME_COLUMNS: Final = frozenset({"copy", "dropna", "fillna", "head", "iloc", "loc", "mean", "reset_index"})
 """Attributes of a table that have its columns."""
 _RECORDS: Final = "to_dict"
+_GROWING: Final = frozenset({"append", "extend", "insert"})
+"""The methods after which it is not known what a list contains."""
 _MAX_STEPS: Final = 20
 
 
@@ -379,51 +371,43 @@ def findings_in_scores(program: Program) -> Iterator[Finding]:
         return
     if program.stored_attributes & {"columns", "name"}:
         return
-    grown = {_grown(node) for node in program.nodes}
-    for scope in (program.tree, *program.functions):
-        assigned = assigned_in(scope)
-        for name in grown:
-            assigned.setdefault(name, []).append(None)  # What the list contains is not known.
-        for node in ast.walk(scope):
-            match node:
-                case ast.Subscript(value=value, slice=ast.Constant(value=str()) as key, ctx=ast.Load()):
-                    yield from _keys(program, _scores(program, value, assigned), [key])
-                case ast.Subscript(value=value, slice=ast.List(elts=keys), ctx=ast.Load()):
-                    yield from _keys(program, _scores(program, value, assigned), keys)
-                case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[key, *_]):
-                    yield from _keys(program, _scores(program, value, assigned), [key])
-                case ast.Attribute(value=value, attr=name) if name in INSTANCES:
-                    scores = _scores(program, value, assigned)
-                    if scores is not None and not scores.is_table and name in scores.names:
-                        yield _attribute(program, node, name)
+    for node in program.nodes:
+        match node:
+            case ast.Subscript(value=value, slice=ast.Constant(value=str()) as key, ctx=ast.Load()):
+                yield from _keys(program, _scores(program, value), [key])
+            case ast.Subscript(value=value, slice=ast.List(elts=keys), ctx=ast.Load()):
+                yield from _keys(program, _scores(program, value), keys)
+            case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[key, *_]):
+                yield from _keys(program, _scores(program, value), [key])
+            case ast.Attribute(value=value, attr=name) if name in INSTANCES:
+                scores = _scores(program, value)
+                if scores is not None and not scores.is_table and name in scores.names:
+                    yield _attribute(program, node, name)
 
 
-def _scores(
-    program: Program, node: ast.expr, assigned: Mapping[str, list[ast.expr | None]], steps: int = 0
-) -> _Scores | None:
+def _scores(program: Program, node: ast.expr, steps: int = 0) -> _Scores | None:
     """Return the scores that an expression has; None if it is no evaluation, or one of unknown metrics."""
     if steps > _MAX_STEPS:
         return None
     match node:
         case ast.Await(value=value):
-            return _scores(program, value, assigned, steps + 1)
-        case ast.Name(id=name):
-            values = assigned.get(name, [])
-            made = values[0] if len(values) == 1 else None
-            return None if made is None else _scores(program, made, assigned, steps + 1)
+            return _scores(program, value, steps + 1)
+        case ast.Name():
+            made = program.resolved(node)
+            return None if made is None else _scores(program, made, steps + 1)
         case ast.Call(func=function) if program.meaning(function) in _MEANINGS:
-            names = _names(program, node, assigned)
+            names = _names(program, node)
             known = tuple(each for each in names or () if each is not None)
             return _Scores(known, is_table=False, is_open=len(known) < len(names or ())) if known else None
         case ast.Call(func=ast.Attribute(value=value, attr="to_pandas")):
-            scores = _scores(program, value, assigned, steps + 1)
+            scores = _scores(program, value, steps + 1)
             return None if scores is None or scores.is_table else scores._replace(is_table=True)
         case ast.Call(func=ast.Attribute(attr=name) as inner) if name in {*_SAME_COLUMNS, _RECORDS}:
-            return _table(_scores(program, inner.value, assigned, steps + 1))
+            return _table(_scores(program, inner.value, steps + 1))
         case ast.Attribute(value=value, attr=name) if name in _SAME_COLUMNS:
-            return _table(_scores(program, value, assigned, steps + 1))
+            return _table(_scores(program, value, steps + 1))
         case ast.Subscript(value=value, slice=ast.List() | ast.Constant(value=int())):
-            return _table(_scores(program, value, assigned, steps + 1))
+            return _table(_scores(program, value, steps + 1))
     return None
 
 
@@ -431,34 +415,23 @@ def _table(scores: _Scores | None) -> _Scores | None:
     return scores if scores is not None and scores.is_table else None
 
 
-def _names(
-    program: Program, call: ast.Call, assigned: Mapping[str, list[ast.expr | None]]
-) -> tuple[str | None, ...] | None:
+def _names(program: Program, call: ast.Call) -> tuple[str | None, ...] | None:
     """Return the names of the metrics of an evaluation, with None for each unknown one."""
     metrics = argument(call, "metrics") or next(iter(call.args[1:2]), None)
     if metrics is None:
         return None if is_open(call) else _DEFAULTS
-    if isinstance(metrics, ast.Name):
-        values = assigned.get(metrics.id) or [program.value_of(metrics.id)]
-        metrics = values[0] if len(values) == 1 else None
-    if not isinstance(metrics, ast.List):
+    is_grown = isinstance(metrics, ast.Name) and program.attributes.get(metrics.id, frozenset()) & _GROWING
+    metrics = program.resolved(metrics)
+    if is_grown or not isinstance(metrics, ast.List):
         return None
     return tuple(_name(program, each) for each in metrics.elts)
-
-
-def _grown(node: ast.AST) -> str:
-    """Return the variable with a list to which a node adds an item, or may; empty for others."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend" | "insert"):
-            return owner
-    return ""
 
 
 def _name(program: Program, metric: ast.expr) -> str | None:
     """Return the name of the scores of a metric; None if it is not known."""
     package, name = program.meaning(metric)
     if isinstance(metric, ast.Name) and not package:
-        metric = program.value_of(metric.id) or metric
+        metric = program.resolved(metric) or metric
     if package == "ragas" and name in INSTANCES:
         return METRIC_CLASSES[INSTANCES[name]].result
     if not isinstance(metric, ast.Call) or is_open(metric):

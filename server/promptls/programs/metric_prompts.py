@@ -17,7 +17,6 @@ from promptls.syntax.python_places import argument, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
-from promptls.workspace.python_scopes import scopes_of
 
 PROMPTED: Final[Mapping[str, str]] = {
     "DiscreteMetric": "discrete_metric",
@@ -167,7 +166,7 @@ def _filled_early(program: Program) -> Iterator[Finding]:
 def _is_unbound(program: Program, name: str) -> bool:
     """Return whether a name has no value in the module."""
     is_open = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in program.nodes)
-    return not (is_open or hasattr(builtins, name) or name in scopes_of(program.tree)[0].values)
+    return not (is_open or hasattr(builtins, name) or name in program.scopes[0].values)
 
 
 def _in_f_string(program: Program, prompt: ast.expr, field: str) -> Finding:

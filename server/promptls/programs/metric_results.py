@@ -30,94 +30,72 @@ class Results(NamedTuple):
 
 def findings_in_results(results: Results) -> Iterator[Finding]:
     """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
-    functions = [*results.program.functions]
-    for function in functions:
+    for function in results.program.functions:
         yield from _awaits(results, function)
-        variables = _variables(results, function)
-        for node in ast.walk(function) if variables else ():
-            if isinstance(node, ast.Compare):
-                sides = (node.left, node.comparators[0])
-                yield from _compared(results, node, [_value_of(side, variables) for side in sides])
-    for scope in (results.program.tree, *functions) if results.experiments else ():
-        yield from _compared_rows(results, scope)
+    for node in results.program.nodes:
+        if isinstance(node, ast.Compare):
+            sides = (node.left, node.comparators[0])
+            yield from _compared(results, node, [_value_of(results, side) for side in sides])
+        elif results.experiments:
+            yield from _compared_rows(results, node)
 
 
-def _called(node: ast.expr | None) -> tuple[str, str]:
-    """Return the metric and the method of a call of `score` or `ascore`; empty for others."""
+def _scored(node: ast.expr | None) -> tuple[ast.expr | None, str]:
+    """Return the metric and the method of a call of `score` or `ascore`; None and empty for others."""
     match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr="score" | "ascore" as method)):
-            return ast.unparse(owner), method
-    return "", ""
-
-
-def assigned_in(function: ast.Module | Function) -> dict[str, list[ast.expr | None]]:
-    """Return what each variable is assigned; None for a loop, a parameter and other ways to bind it."""
-    found: dict[str, list[ast.expr | None]] = {}
-    simple: set[int] = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            simple.add(id(node.targets[0]))
-            found.setdefault(node.targets[0].id, []).append(node.value)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in simple:
-            found.setdefault(node.id, []).append(None)
-        elif isinstance(node, ast.arg):
-            found.setdefault(node.arg, []).append(None)
-    return found
+        case ast.Call(func=ast.Attribute(value=metric, attr="score" | "ascore" as method)):
+            return metric, method
+    return None, ""
 
 
 def _awaits(results: Results, function: Function) -> Iterator[Finding]:
     """Yield `ascore` without `await` whose result is read, and `score` with it."""
-    parameters = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    known = results.metrics.keys() - parameters
-    assigned = assigned_in(function)
-    read: list[ast.expr] = []
+    program = results.program
+    read: dict[ast.expr | None, bool] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS:
-            values = assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
-            if all(_called(each)[1] == "ascore" for each in values):
-                read += [each for each in values if each is not None]
-        elif isinstance(node, ast.Await):
-            metric, method = _called(node.value)
-            if metric in known and method == "score" and isinstance(node.value, ast.Call):
-                end = results.program.span(node.value.func).end
-                message = f"`{metric}.score` returns no coroutine; `ascore` is the method to await"
+            values = program.values_of(node.value)
+            if all(_scored(each)[1] == "ascore" for each in values):
+                read |= dict.fromkeys(values, isinstance(node.value, ast.Name))
+        elif isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
+            metric, method = _scored(node.value)
+            if method == "score" and _metric_named(results, metric):
+                end = program.span(node.value.func).end
+                name = ast.unparse(node.value.func)
+                message = f"`{name}` returns no coroutine; `ascore` is the method to await"
                 yield Finding.suggest(Span(end - len(method), end), message, "ascore", preferred=True)
-    for call in {id(each): each for each in read}.values():
-        metric, method = _called(call)
-        if method == "ascore" and isinstance(call, ast.Call):
-            span = results.program.span(call)
-            edit = Edit.insert(span.start, "await ")
-            is_async = isinstance(function, ast.AsyncFunctionDef)
-            is_alone = any(call in values for values in assigned.values())
+    for call, is_alone in read.items():
+        if isinstance(call, ast.Call):
+            edit = Edit.insert(program.span(call).start, "await ")
+            is_async = isinstance(program.scope_of(call).node, ast.AsyncFunctionDef)
             fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()
-            message = f"without `await`, `{metric}.ascore` returns a coroutine, which has no value"
-            yield Finding(results.program.span(call.func), message, fixes)
+            message = f"without `await`, `{ast.unparse(call.func)}` returns a coroutine, which has no value"
+            yield Finding(program.span(call.func), message, fixes)
 
 
-def _variables(results: Results, function: Function) -> dict[str, Classes]:
-    """Return the variables that only hold results of metrics with known values, with these values."""
-    found: dict[str, Classes] = {}
-    assigned = assigned_in(function)
-    for name, values in assigned.items():
-        classes: list[object] = []
-        for value in values:
-            metric, method = _called(value.value if isinstance(value, ast.Await) else value)
-            allowed = results.metrics.get(metric) if method and metric not in assigned else None
-            if allowed is None:
-                break
-            classes += allowed
-        else:
-            found[name] = tuple(dict.fromkeys(classes))
-    return found
+def _metric_named(results: Results, node: ast.expr | None) -> str | None:
+    """Return the name of the metric that an expression names, if it is one of the program."""
+    is_known = isinstance(node, ast.Name) and results.program.is_global(node)
+    return node.id if is_known and isinstance(node, ast.Name) and node.id in results.metrics else None
 
 
-def _value_of(node: ast.expr, variables: Mapping[str, Classes]) -> tuple[str, Classes] | None:
+def _classes_of(results: Results, node: ast.expr) -> Classes:
+    """Return the values of the results of metrics that are all that a variable holds; else nothing."""
+    found: list[object] = []
+    for value in results.program.values_of(node) if isinstance(node, ast.Name) else ():
+        metric, _ = _scored(value.value if isinstance(value, ast.Await) else value)
+        allowed = results.metrics.get(_metric_named(results, metric) or "")
+        if allowed is None:
+            return ()
+        found += allowed
+    return tuple(dict.fromkeys(found))
+
+
+def _value_of(results: Results, node: ast.expr) -> tuple[str, Classes] | None:
     """Return an expression's text and the values that it may have, if it is the value of a result."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=name), attr="value") | ast.Name(id=name) if name in variables:
-            return ast.unparse(node), variables[name]
-    return None
+    is_value = isinstance(node, ast.Attribute) and node.attr == "value"
+    classes = _classes_of(results, node.value if is_value and isinstance(node, ast.Attribute) else node)
+    return (ast.unparse(node), classes) if classes else None
 
 
 def _compared(
@@ -140,15 +118,14 @@ def _compared(
 
 def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
     """Return the columns of an experiment's results that hold values of metrics, with these values."""
-    variables, assigned = _variables(results, experiment), assigned_in(experiment)
     rows: list[dict[str, Classes]] = []
-    for values in _returned(ast.walk(experiment), assigned):
+    for values in _returned(results.program, ast.walk(experiment)):
         literal = values[0] if len(values) == 1 else None
         if not isinstance(literal, ast.Dict):
             return {}
         row: dict[str, Classes] = {}
         for key, value in zip(literal.keys, literal.values, strict=True):
-            known = _value_of(value, variables) if isinstance(value, ast.Attribute) else None
+            known = _value_of(results, value) if isinstance(value, ast.Attribute) else None
             if not isinstance(key, ast.Constant):
                 row.clear()  # This may set any column.
             elif known is not None:
@@ -160,11 +137,10 @@ def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
     return {name: tuple(dict.fromkeys(each for row in rows for each in row[name])) for name in common}
 
 
-def _keys(experiment: Function) -> set[str]:
+def _keys(program: Program, experiment: Function) -> set[str]:
     """Return the keys of an experiment's results, if it returns nothing but literal mappings."""
-    assigned = assigned_in(experiment)
     keys: set[str] = set()
-    for values in _returned(own_nodes(experiment), assigned):
+    for values in _returned(program, own_nodes(experiment)):
         for value in values or [None]:
             if not isinstance(value, ast.Dict) or not all(
                 isinstance(each, ast.Constant) for each in value.keys
@@ -174,13 +150,11 @@ def _keys(experiment: Function) -> set[str]:
     return keys
 
 
-def _returned(
-    nodes: Iterable[ast.AST], assigned: Mapping[str, list[ast.expr | None]]
-) -> Iterator[list[ast.expr | None]]:
+def _returned(program: Program, nodes: Iterable[ast.AST]) -> Iterator[list[ast.expr | None]]:
     """Yield the values of each `return` among the nodes: those of the variable that it names, or its own."""
     for node in nodes:
         if isinstance(node, ast.Return):
-            yield assigned.get(node.value.id, []) if isinstance(node.value, ast.Name) else [node.value]
+            yield program.values_of(node.value)
 
 
 def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[str]) -> Iterator[Finding]:
@@ -216,28 +190,26 @@ def _run(node: ast.expr | None) -> str:
     return ""
 
 
-def _compared_rows(results: Results, scope: ast.Module | Function) -> Iterator[Finding]:
-    """Yield the comparisons of columns of an experiment's results in loops over them."""
-    runs = {name: {_run(each) for each in values} for name, values in assigned_in(scope).items()}
-    for node in ast.walk(scope):
-        loops: list[ast.comprehension | ast.For] = []
-        if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
-            loops += node.generators
-        elif isinstance(node, ast.For):
-            loops.append(node)
-        for loop in loops:
-            if not (isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Name)):
-                continue
-            made = runs.get(loop.iter.id, ())
-            experiment = results.experiments.get(*made) if len(made) == 1 else None
-            bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
-            if experiment is None or len(bound) != 1:
-                continue
-            columns, keys = _columns(results, experiment), _keys(experiment)
-            for each in ast.walk(node):
-                if isinstance(each, ast.Subscript) and keys:
-                    yield from _unknown_column(results.program, each, loop.target.id, keys)
-                if isinstance(each, ast.Compare) and columns:
-                    sides = (each.left, each.comparators[0])
-                    known = [_column_of(side, loop.target.id, columns) for side in sides]
-                    yield from _compared(results, each, known)
+def _compared_rows(results: Results, node: ast.AST) -> Iterator[Finding]:
+    """Yield the comparisons of columns of an experiment's results in a loop over them."""
+    loops: list[ast.comprehension | ast.For] = []
+    if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+        loops += node.generators
+    elif isinstance(node, ast.For):
+        loops.append(node)
+    for loop in loops:
+        if not (isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Name)):
+            continue
+        made = {_run(each) for each in results.program.values_of(loop.iter)}
+        experiment = results.experiments.get(*made) if len(made) == 1 else None
+        bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
+        if experiment is None or len(bound) != 1:
+            continue
+        columns, keys = _columns(results, experiment), _keys(results.program, experiment)
+        for each in ast.walk(node):
+            if isinstance(each, ast.Subscript) and keys:
+                yield from _unknown_column(results.program, each, loop.target.id, keys)
+            if isinstance(each, ast.Compare) and columns:
+                sides = (each.left, each.comparators[0])
+                known = [_column_of(side, loop.target.id, columns) for side in sides]
+                yield from _compared(results, each, known)

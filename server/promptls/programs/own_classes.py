@@ -20,8 +20,7 @@ import typing_extensions
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.experiments.models_and_metrics import model_problem
-from promptls.programs.metric_results import assigned_in
-from promptls.programs.program import Function, Program, change_literal, is_open, own_nodes, unknown_argument
+from promptls.programs.program import Function, Program, change_literal, is_open, unknown_argument
 from promptls.settings.project import Project
 from promptls.syntax.python_places import argument, text_of
 from promptls.text.format import in_code
@@ -54,22 +53,20 @@ def findings_in_own_objects(
     }  # `Prompt` is a prompt object or a prompt of Prompt Poet, as its arguments say
     if not imported and _PACKAGE not in program.modules.values():
         return
-    for scope in (program.tree, *program.functions):
-        types = _Types(program, assigned_in(scope), experiments, imported)
-        for node in own_nodes(scope):
-            if isinstance(node, ast.Attribute) and node.attr not in program.stored_attributes:
-                yield from _attribute(types, node)
-            elif isinstance(node, ast.Call):
-                yield from _call(types, node)
-                yield from _unknown_model(types, node, project)
+    types = _Types(program, experiments, imported)
+    for node in program.nodes:
+        if isinstance(node, ast.Attribute) and node.attr not in program.stored_attributes:
+            yield from _attribute(types, node)
+        elif isinstance(node, ast.Call):
+            yield from _call(types, node)
+            yield from _unknown_model(types, node, project)
 
 
 @dataclass(frozen=True)
 class _Types:
-    """The types of the expressions in a function or a module that are classes of promptls."""
+    """The types of the expressions in a program that are classes of promptls."""
 
     program: Program
-    assigned: Mapping[str, list[ast.expr | None]]
     experiments: Mapping[str, Function]
     imported: Mapping[str, str]
     """The names in promptls of what the program imports, by its own names."""
@@ -79,9 +76,8 @@ class _Types:
         if steps == 0:
             return None
         match node:
-            case ast.Name(id=name):
-                values = self.assigned.get(name) or [self.program.value_of(name)]
-                return self.of(values[0], steps - 1) if len(values) == 1 else None
+            case ast.Name():
+                return self.of(self.program.resolved(node), steps - 1)
             case ast.Await(value=ast.Call() as call):
                 return self._result(call, steps - 1, is_awaited=True)
             case ast.Call():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_experiments import PACKAGES
+from promptls.workspace.python_scopes import Scope, scopes_of
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
@@ -45,12 +45,38 @@ class Program:
     """The package and the name there of what is imported from a library."""
     modules: Mapping[str, str]
     """The packages by the names of their modules."""
-    bindings: Mapping[str, int]
-    """How many places of the program bind each variable or parameter."""
-    values: Mapping[str, tuple[ast.expr, ...]]
-    """What each variable is assigned."""
-    definitions: Mapping[str, int]
-    """How many functions at the top level have each name."""
+
+    @cached_property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes of the module and its functions; that of the module is first."""
+        return tuple(each for each in scopes_of(self.tree) if isinstance(each.node, ast.Module | Function))
+
+    @cached_property
+    def _scopes_of_nodes(self) -> Mapping[ast.AST, Scope]:
+        """The innermost scope around each expression."""
+        scopes = {scope.node: scope for scope in scopes_of(self.tree)}
+        found: dict[ast.AST, Scope] = {}
+        waiting: list[tuple[ast.AST, Scope]] = [(self.tree, self.scopes[0])]
+        while waiting:
+            node, around = waiting.pop()
+            found[node] = scope = scopes.get(node, around)
+            waiting += [(each, scope) for each in ast.iter_child_nodes(node)]
+        return found
+
+    @cached_property
+    def assigned(self) -> Mapping[str, Sequence[ast.expr | None]]:
+        """What each name is assigned anywhere; None for a parameter, a loop, a function and the like."""
+        found: dict[str, list[ast.expr | None]] = {}
+        for scope in scopes_of(self.tree):
+            for name, values in scope.values.items() if not isinstance(scope.node, ast.ClassDef) else ():
+                found.setdefault(name, []).extend(values)
+        return found
+
+    @cached_property
+    def top_functions(self) -> Mapping[str, Function]:
+        """The functions at the top level whose names the module binds to nothing else."""
+        values = self.scopes[0].values
+        return {each.name: each for each in self.own_functions if values.get(each.name) == [None]}
 
     @cached_property
     def binders(self) -> Mapping[str, Sequence[ast.Assign | Loop]]:
@@ -161,7 +187,7 @@ class Program:
         for node in self.tree.body:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                    if self.bindings[name] == 1:
+                    if len(self.assigned[name]) == 1:
                         yield name, call
 
     def imported_from(self, module: str) -> dict[str, str]:
@@ -173,14 +199,45 @@ class Program:
             for alias in node.names
         }
 
-    def value_of(self, name: str) -> ast.expr | None:
-        """Return the value of a variable that the program binds once, by an assignment."""
-        values = self.values.get(name, ())
-        return values[0] if values and self.bindings[name] == 1 else None
+    def scope_of(self, node: ast.AST) -> Scope:
+        """Return the innermost scope around an expression or statement."""
+        return self._scopes_of_nodes[node]
+
+    def values_of(self, node: ast.expr | None) -> list[ast.expr | None]:
+        """Return what is assigned to the variable that an expression is, or the expression itself.
+
+        None is another way to bind it, such as a parameter; a name that the program does not bind has no
+        values.
+        """
+        if not isinstance(node, ast.Name):
+            return [node]
+        scope = self.scope_of(node).scope_of(node.id)
+        values = scope.values[node.id] if scope is not None else []
+        is_shared = node.id in self._shared and scope is not None
+        return [*values, None] if is_shared else values
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
+        """The names that functions bind in the scopes around them."""
+        nodes = (node for node in self.nodes if isinstance(node, ast.Global | ast.Nonlocal))
+        return frozenset(name for node in nodes for name in node.names)
 
     def resolved(self, node: ast.expr | None) -> ast.expr | None:
-        """Return an expression, or the value of the variable that it is."""
-        return self.value_of(node.id) if isinstance(node, ast.Name) else node
+        """Return an expression, or the value of the variable that it is, if that is bound once."""
+        values = self.values_of(node)
+        return values[0] if len(values) == 1 else None
+
+    def is_global(self, node: ast.expr) -> bool:
+        """Return whether an expression is a name that the module binds once, or that nothing binds."""
+        if not isinstance(node, ast.Name):
+            return False
+        scope = self.scope_of(node).scope_of(node.id)
+        return scope is None or (scope is self.scopes[0] and len(self.values_of(node)) == 1)
+
+    def function(self, node: ast.expr) -> Function | None:
+        """Return the function at the top level that an expression names."""
+        is_known = isinstance(node, ast.Name) and self.is_global(node)
+        return self.top_functions.get(node.id) if is_known and isinstance(node, ast.Name) else None
 
     def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
         """Return the first decorator of a function that is one of the libraries' `names`."""
@@ -199,37 +256,14 @@ def parse_program(text: str, path: Path) -> Program | None:
     nodes = tuple(ast.walk(tree))
     names: dict[str, tuple[str, str]] = {}
     modules: dict[str, str] = {}
-    bindings: Counter[str] = Counter()
-    values: dict[str, tuple[ast.expr, ...]] = {}
-    fields = {each for node in nodes if isinstance(node, ast.ClassDef) for each in _class_names(node)}
     for node in nodes:
-        if node in fields:
-            continue
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            if node.targets[0] not in fields:
-                name = node.targets[0].id
-                values[name] = (*values.get(name, ()), node.value)
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.Import):
             modules |= {each.asname or each.name: each.name for each in node.names if each.name in _LIBRARIES}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             package = (node.module or "").partition(".")[0]
             if package in _LIBRARIES and not (node.module or "").startswith(_INTEGRATIONS):
                 names |= {each.asname or each.name: (package, each.name) for each in node.names}
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bindings[node.id] += 1
-        elif isinstance(node, ast.arg):
-            bindings[node.arg] += 1
-    definitions = Counter(node.name for node in tree.body if isinstance(node, Function))
-    return Program(tree, path, PythonPlaces(text), nodes, names, modules, bindings, values, definitions)
-
-
-def _class_names(node: ast.ClassDef) -> Iterator[ast.AST]:
-    """Yield the names that a class binds in its body, which are no variables of the program."""
-    for each in node.body:
-        if isinstance(each, ast.AnnAssign):
-            yield each.target
-        elif isinstance(each, ast.Assign):
-            yield from each.targets
+    return Program(tree, path, PythonPlaces(text), nodes, names, modules)
 
 
 def imported(program: Program, find: Callable[[Program], Mapping[str, Found]]) -> dict[str, Found]:

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.metric_results import assigned_in
 from promptls.programs.program import (
     Function,
     Program,
@@ -475,18 +474,16 @@ def _generated(
     for function in node.body:
         if not isinstance(function, Function):
             continue
-        outputs: dict[str, frozenset[str]] = {}
-        for name, values in assigned_in(function).items():
-            match values:
-                case [ast.Await(value=call)] if (prompt := _asked(call)) in prompts:
-                    outputs[name] = prompts[prompt]
         for each in ast.walk(function):
             match each:
                 case ast.Call() if _asked(each) in prompts and not is_open(each):
                     message = "`generate` has no argument `{}`"
                     yield from unknown_arguments(program, each, message, sorted(_GENERATE))
-                case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in outputs:
-                    known = outputs[name]
+                case ast.Attribute(value=ast.Name() as output, attr=attribute):
+                    made = program.resolved(output)
+                    known = prompts.get(_asked(made.value) if isinstance(made, ast.Await) else "")
+                    if known is None:
+                        continue
                     if attribute not in known and not attribute.startswith(("_", *_MODEL_METHODS)):
                         meant = nearest(attribute, known)
                         message = f"the output of the prompt has no `{attribute}`"

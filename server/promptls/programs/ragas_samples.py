@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.metric_results import assigned_in
 from promptls.programs.program import (
     COLLECTIONS,
     Function,
@@ -70,22 +69,15 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
 def _set_fields(program: Program) -> Iterator[Finding]:
     """Yield the attributes that the program sets on a sample and that are not its fields."""
     known = {key for each in _SAMPLES for key in _model(each).model_fields} if program.names else set()
-    stores = [node for node in program.nodes if isinstance(node, ast.Attribute) and _is_stored(node, known)]
-    for scope in (program.tree, *program.functions) if stores and known else ():
-        own = {*own_nodes(scope)}
-        assigned = assigned_in(scope)
-        for node in (each for each in stores if each in own and isinstance(each.value, ast.Name)):
-            values = assigned.get(ast.unparse(node.value), [])
-            made = values[0] if len(values) == 1 else None
-            name = program.library_name(made.func) if isinstance(made, ast.Call) else ""
-            if name in _SAMPLES:
-                meant = _meant(node.attr, [*_model(name).model_fields])
-                message = f"`{name}` has no field `{node.attr}`"
-                yield Finding.suggest(program.places.attribute_span(node), message, meant)
-
-
-def _is_stored(node: ast.Attribute, known: set[str]) -> bool:
-    return isinstance(node.ctx, ast.Store) and node.attr not in known
+    for node in program.nodes if known else ():
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store) or node.attr in known:
+            continue
+        made = program.resolved(node.value) if isinstance(node.value, ast.Name) else None
+        name = program.library_name(made.func) if isinstance(made, ast.Call) else ""
+        if name in _SAMPLES:
+            meant = _meant(node.attr, [*_model(name).model_fields])
+            message = f"`{name}` has no field `{node.attr}`"
+            yield Finding.suggest(program.places.attribute_span(node), message, meant)
 
 
 class _Samples:
@@ -93,23 +85,16 @@ class _Samples:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._values = {
-            name: value
-            for name in program.values
-            if (value := program.value_of(name)) is not None
-            and _CHANGES.isdisjoint(program.attributes.get(name, ()))
-        }
         self._collected = program.imported_from(COLLECTIONS)
-        self._functions = {
-            each.name: each for each in program.own_functions if program.definitions[each.name] == 1
-        }
         self._fixtures = {
             name
-            for name, function in self._functions.items()
+            for name, function in program.top_functions.items()
             if any("fixture" in ast.unparse(each) for each in function.decorator_list)
         }
         self._methods = {each.name for each in program.functions}
-        self._scored = {name: {*_scored_parameters(each)} for name, each in self._functions.items()}
+        self._scored = {
+            name: {*_scored_parameters(program, each)} for name, each in program.top_functions.items()
+        }
         self._mentioned: set[str | None] = set()
         for node in program.nodes:
             match node:
@@ -124,18 +109,23 @@ class _Samples:
         match node:
             case ast.Name(id=name) if name in self._fixtures:
                 return self._returned(name, followed)
-            case ast.Name(id=name):
-                value = self._values.get(name)
+            case ast.Name():
+                value = self._variable(node)
                 return self._resolved(value, followed) if isinstance(value, ast.Call | ast.Await) else value
             case ast.Await(value=value):
                 return self._resolved(value, followed)
-            case ast.Call(func=ast.Name(id=name)) if self._program.definitions.get(name) == 1:
+            case ast.Call(func=ast.Name(id=name)) if name in self._program.top_functions:
                 return self._filled(self._returned(name, followed), node, name) or node
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
-                items = self._values.get(name) if name not in self._program.appended else None
+            case ast.Subscript(value=ast.Name(id=name) as variable, slice=ast.Constant(value=int(index))):
+                items = self._variable(variable) if name not in self._program.appended else None
                 is_item = isinstance(items, ast.List) and 0 <= index < len(items.elts)
                 return items.elts[index] if is_item and isinstance(items, ast.List) else None
         return node
+
+    def _variable(self, node: ast.Name) -> ast.expr | None:
+        """Return the value of a name that is bound once, unless a method may change it."""
+        is_changed = self._program.attributes.get(node.id, frozenset()) & _CHANGES
+        return None if is_changed else self._program.resolved(node)
 
     def _filled(self, made: ast.expr | None, call: ast.Call, name: str) -> ast.expr | None:
         """Return what a function makes, with the argument in place of a parameter that it unpacks."""
@@ -149,12 +139,12 @@ class _Samples:
 
     def _arguments(self, call: ast.Call, name: str) -> dict[str, ast.expr]:
         """Return the arguments of a call of a function of the program, by its parameters."""
-        function = self._functions.get(name)
+        function = self._program.top_functions.get(name)
         return {} if function is None or is_open(call) else arguments(call, parameters_of(function))
 
     def _returned(self, name: str, followed: frozenset[str]) -> ast.expr | None:
         """Return what a function of the program returns, if that is a single expression."""
-        function = self._functions.get(name)
+        function = self._program.top_functions.get(name)
         if function is None or name in followed:
             return None
         returned = [each.value for each in own_nodes(function) if isinstance(each, ast.Return)]
@@ -512,12 +502,13 @@ class _Samples:
         return next((each.needs for each in known if name in {each.kind, each.name}), ())
 
 
-def _scored_parameters(function: Function) -> Iterator[str]:
+def _scored_parameters(program: Program, function: Function) -> Iterator[str]:
     """Yield the parameters that a function passes to a metric as they are."""
     for node in own_nodes(function):
         match node:
-            case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=name), *_]) if method in _SCORES:
-                if name in parameters_of(function) and assigned_in(function)[name] == [None]:
+            case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=name) as given, *_]):
+                is_plain = name in parameters_of(function) and program.values_of(given) == [None]
+                if method in _SCORES and is_plain:
                     yield name
 
 
