@@ -258,3 +258,12 @@ scores = evaluate(table(rows), metrics=[faithfulness, context_recall])
 def test_a_column_that_a_table_lacks_is_reported(old: str, new: str, places: list[str]) -> None:
     assert found(TABLE) == []
     assert found(TABLE.replace(old, new)) == places
+
+
+def test_a_variable_has_the_value_that_its_function_gives_it() -> None:
+    first = 'def first():\n    sample = {"user_input": "Which fee?"}\n    metric.single_turn_score(sample)\n'
+    second = 'def second():\n    sample = SingleTurnSample(user_input="Why?")\n    return sample\n'
+    imports = "from ragas import SingleTurnSample\n"
+
+    assert found(imports + first + second) == ["sample"]
+    assert found(imports + first.replace("    sample", "    global sample\n    sample", 1) + second) == []

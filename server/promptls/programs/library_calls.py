@@ -214,7 +214,7 @@ def _of_load(program: Program, call: ast.Call) -> Iterator[Finding]:
         except UnknownEncodingError as error:
             reason = str(error).partition(". ")[0]
             yield Finding(program.span(node), f"{reason[:1].lower()}{reason[1:]}")
-    yield from large_step(program, arguments(call), program)
+    yield from large_step(program, arguments(call))
     if call.args:
         yield from _path(program, call.args[0])
 

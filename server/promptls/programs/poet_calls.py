@@ -19,7 +19,7 @@ from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_data import is_record, object_class
 from promptls.workspace.python_paths import literal_path
-from promptls.workspace.python_scopes import Scope, meaning_in, scopes_of
+from promptls.workspace.python_scopes import meaning_in
 
 CONSTRUCTOR: Final = (
     "template_data",
@@ -73,7 +73,6 @@ _Uses: TypeAlias = Mapping[ast.Attribute, str]
 
 def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
     """Yield the wrong uses of prompts in a program."""
-    meanings = {id(scope.node): scope for scope in scopes_of(program.tree)}
     modules = frozenset(
         alias.asname or alias.name.partition(".")[0]
         for node in program.tree.body
@@ -81,20 +80,18 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
         for alias in node.names
     )
     builders = frozenset(node.name for node in program.own_functions if _is_builder(program, node))
-    for node in program.nodes:
-        if not isinstance(node, ast.Module | Function):
-            continue
+    for node in (program.tree, *program.functions):
         nodes = list(own_nodes(node))
         made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(program, call)]
         for call in made:
             is_poet = program.meaning(call.func)[0] == "prompt_poet"
-            yield from _constructor(program, call, meanings[id(node)], is_poet=is_poet)
+            yield from _constructor(program, call, is_poet=is_poet)
             if is_poet:
-                yield from _data(program, call, meanings[id(node)], modules)
-                yield from _unpacked(program, call, meanings[id(node)])
+                yield from _data(program, call, modules)
+                yield from _unpacked(program, call)
         yield from _replaced(program, nodes, {*made})
         prompts = _prompts(program, node, nodes, {id(call) for call in made}, builders)
-        yield from _variables(program, meanings[id(node)], nodes, prompts)
+        yield from _variables(program, node, nodes, prompts)
 
 
 def _is_class(program: Program, node: ast.expr) -> bool:
@@ -117,7 +114,7 @@ def _is_prompt(program: Program, call: ast.Call) -> bool:
     return name == "Prompt" and (package == "prompt_poet" or (package == "promptls" and is_template))
 
 
-def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: bool) -> Iterator[Finding]:
+def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator[Finding]:
     given = arguments(call, CONSTRUCTOR)
     if is_poet:
         yield from unknown_arguments(program, call, "`Prompt` has no argument `{}`", CONSTRUCTOR)
@@ -134,11 +131,11 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
         if None not in taken and not call.args and not taken.keys() & {"raw_template", "template_path"}:
             message = "a prompt needs a template: `template_path` or `raw_template`"
             yield Finding(program.span(call.func), message)
-    yield from _numbers(program, given, scope)
-    yield from large_step(program, given, scope)
+    yield from _numbers(program, given)
+    yield from large_step(program, given)
     for keyword in call.keywords:
         if keyword.arg == "raw_template":
-            path = literal_path(keyword.value, meaning_in(scope), str(program.path))
+            path = literal_path(keyword.value, meaning_in(program.scope_of(call)), str(program.path))
             if path is not None and "\n" not in path and path.endswith(ENDINGS):
                 message = "this is the path of a template, not its text: use `template_path`"
                 yield Finding(
@@ -147,7 +144,7 @@ def _constructor(program: Program, call: ast.Call, scope: Scope, *, is_poet: boo
                     (Fix.change_to(program.span(keyword), "template_path"),),
                 )
         elif keyword.arg == "template_path" and not isinstance(keyword.value, ast.Constant):
-            path = literal_path(keyword.value, meaning_in(scope), str(program.path))
+            path = literal_path(keyword.value, meaning_in(program.scope_of(call)), str(program.path))
             if path is not None and Path(path).is_absolute() and not is_file(Path(path)):
                 meant = near_file(Path(path), path, ENDINGS)
                 if meant is not None:
@@ -162,37 +159,37 @@ def _below(path: str, file: Path) -> str:
     return Path(path).relative_to(folder).as_posix() if folder in Path(path).parents else path
 
 
-def _data(program: Program, call: ast.Call, scope: Scope, modules: frozenset[str]) -> Iterator[Finding]:
+def _data(program: Program, call: ast.Call, modules: frozenset[str]) -> Iterator[Finding]:
     """Yield the data that is no dict, or that cannot be copied."""
     given = arguments(call, CONSTRUCTOR).get("template_data")
     if given is None:
         return
-    data = scope.resolved(given)
+    data = program.resolved(given)
     is_json = isinstance(data, ast.Call) and (
         ast.unparse(data.func) == "json.dumps" or last_name(data.func) == "model_dump_json"
     )
     if isinstance(data, _NO_DICT) or is_json:
         yield Finding(program.span(given), "`template_data` is a dict with the names that the template reads")
-    yield from _no_data(program, given, scope)
+    yield from _no_data(program, given)
     for key in data.keys if isinstance(data, ast.Dict) else ():
         if isinstance(key, ast.Constant) and not isinstance(key.value, str):
             yield Finding(program.span(key), "the keys of `template_data` are names, and so texts")
     for value in data.values if isinstance(data, ast.Dict) else ():
-        written = scope.resolved(value)
+        written = program.resolved(value)
         if isinstance(written, ast.GeneratorExp):
             message = "`Prompt` copies its data, and a generator cannot be copied: pass a list"
             yield Finding(program.span(value), message)
         elif isinstance(written, ast.Call) and ast.unparse(written.func) == "open":
             message = "`Prompt` copies its data, and an open file cannot be copied: pass its text"
             yield Finding(program.span(value), message)
-        elif isinstance(value, ast.Name) and value.id in modules and _is_module(value.id, scope):
+        elif isinstance(value, ast.Name) and value.id in modules and program.is_global(value):
             message = "`Prompt` copies its data, and a module cannot be copied: pass the functions"
             yield Finding(program.span(value), message)
 
 
-def _no_data(program: Program, given: ast.expr, scope: Scope) -> Iterator[Finding]:
+def _no_data(program: Program, given: ast.expr) -> Iterator[Finding]:
     """Yield an object or a function in place of the dict that it would make."""
-    span = program.span(given)
+    span, scope = program.span(given), program.scope_of(given)
     owner = object_class(given, scope)
     if owner is not None and is_record(owner):
         method = "model_dump()" if any(last_name(each) == "BaseModel" for each in owner.bases) else ""
@@ -205,11 +202,11 @@ def _no_data(program: Program, given: ast.expr, scope: Scope) -> Iterator[Findin
         yield Finding(span, f"`template_data` is a dict, and `{given.id}` a function: call it")
 
 
-def _unpacked(program: Program, call: ast.Call, scope: Scope) -> Iterator[Finding]:
+def _unpacked(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield a dict of data that is unpacked into arguments which `Prompt` does not have."""
     for keyword in call.keywords:
-        given = scope.value_of(keyword.value.id) if isinstance(keyword.value, ast.Name) else None
-        if keyword.arg is not None or not isinstance(given, ast.Dict):
+        given = program.resolved(keyword.value)
+        if keyword.arg is not None or given is keyword.value or not isinstance(given, ast.Dict):
             continue
         keys = [each.value for each in given.keys if isinstance(each, ast.Constant)]
         if keys and len(keys) == len(given.keys) and not {*keys} & {*CONSTRUCTOR}:
@@ -244,14 +241,6 @@ def _replaced(program: Program, nodes: list[ast.AST], made: set[ast.Call]) -> It
                 yield Finding(program.span(target), message, (fix,))
 
 
-def _is_module(name: str, scope: Scope) -> bool:
-    """Return whether a name that the module imports has no other meaning in a scope."""
-    around: Scope | None = scope
-    while around is not None and name not in around.values:
-        around = around.outer
-    return around is not None and around.outer is None and len(around.values[name]) == 1
-
-
 def _prompts(
     program: Program,
     scope: ast.Module | Function,
@@ -283,7 +272,7 @@ def _prompts(
 
 
 def _variables(
-    program: Program, scope: Scope, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
+    program: Program, scope: ast.Module | Function, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
 ) -> Iterator[Finding]:
     """Yield the wrong uses of variables that are prompts."""
     uses = {
@@ -433,10 +422,12 @@ def _contains(outer: ast.stmt, inner: ast.expr) -> bool:
     return begins and ends <= (outer.end_lineno or 0, outer.end_col_offset or 0)
 
 
-def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope: Scope) -> Iterator[Finding]:
+def _truncate(
+    program: Program, cut: ast.Call, made: ast.Call, name: str, scope: ast.Module | Function
+) -> Iterator[Finding]:
     yield from unknown_arguments(program, cut, "`truncate` has no argument `{}`", TRUNCATE)
     given = arguments(cut, TRUNCATE)
-    yield from _numbers(program, given, scope)
+    yield from _numbers(program, given)
     if is_open(cut) or is_open(made) or not given.keys() <= {*TRUNCATE}:
         return
     given = {**arguments(made, CONSTRUCTOR), **given}
@@ -444,24 +435,24 @@ def _truncate(program: Program, cut: ast.Call, made: ast.Call, name: str, scope:
     if limit is None or _number(limit) == _NO_LIMIT:
         return
     needed = [] if "truncation_step" in given else ["a `truncation_step`"]
-    if scope.node is not None and not _is_counted(scope.node, name, cut):
+    if not _is_counted(scope, name, cut):
         needed.append("the token counts: call `tokenize()` before it")
     if needed:
         yield Finding(program.span(cut.func), f"`truncate` needs {' and '.join(needed)}")
-    yield from large_step(program, given, scope)
+    yield from large_step(program, given)
 
 
-def large_step(program: Program, given: Mapping[str, ast.expr], scope: Scope | Program) -> Iterator[Finding]:
+def large_step(program: Program, given: Mapping[str, ast.expr]) -> Iterator[Finding]:
     """Yield a step that is larger than the limit, with which a truncation removes more than may remain."""
-    limit, step = (_number(scope.resolved(given.get(name))) for name in TRUNCATE)
+    limit, step = (_number(program.resolved(given.get(name))) for name in TRUNCATE)
     if limit is not None and step is not None and 0 < limit < step:
         message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
         yield Finding(program.span(given["truncation_step"]), message, severity="warning")
 
 
-def _numbers(program: Program, given: Mapping[str, ast.expr], scope: Scope) -> Iterator[Finding]:
+def _numbers(program: Program, given: Mapping[str, ast.expr]) -> Iterator[Finding]:
     for name, minimum in _MINIMUM.items():
-        value = scope.resolved(given.get(name))
+        value = program.resolved(given.get(name))
         number = _number(value)
         if number is not None and (number < minimum or number == 0):
             yield Finding(program.span(given[name]), f"`{name}` must be greater than 0")
