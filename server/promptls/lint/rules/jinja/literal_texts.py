@@ -12,9 +12,10 @@ Reports an unquoted word where a text is probably meant:
   keys and this is a usual key of a message, or if the value is a loop's variable and a label such as `role:`
   is in front of the tag;
 - the attribute that a filter reads, as in `sort(attribute=time)` and `selectattr(enabled)`;
-- a role in a conditional whose other branch is a role, as in `"user" if is_first else assistant`.
+- a role in a conditional whose other branch is a role, as in `"user" if is_first else assistant`;
+- a word with a capital as the other choice of a value, as in `language or English` and `language | default(English)`.
 
-A word that is compared with the result of a function, any other key of a loop's variable, and a key in
+A word with a capital, one that is compared with the result of a function, any other key of a loop's variable, and a key in
 braces, as in `{id: x}`, is a hint. Also reports `== defined`. In a file that others include, only roles and
 compared values are reported. Nothing is reported for a variable that the file binds, declares or uses in any
 other way, or that a Python call passes.
@@ -81,6 +82,7 @@ Use instead:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -113,7 +115,7 @@ from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains
 
 _Use: TypeAlias = Literal[
-    "role", "value", "result", "compared", "test", "key", "inner key", "dict key", "attribute"
+    "role", "value", "result", "compared", "test", "key", "inner key", "dict key", "attribute", "choice"
 ]
 
 
@@ -182,11 +184,27 @@ def _beside_texts(start: int, node: Expression) -> Iterator[_Ambiguous]:
     attribute = _attribute_of(node) if isinstance(node, Filter) else None
     if attribute is not None:
         yield _Ambiguous(attribute.name, attribute.span.shifted(start), "attribute")
+    other = _other_choice(node)
+    if isinstance(other, Name) and _CAPITALIZED.fullmatch(other.name):
+        yield _Ambiguous(other.name, other.span.shifted(start), "choice")
     branches = (node.then, node.otherwise) if isinstance(node, Conditional) else ()
     if any(isinstance(each, Constant) and each.value in ROLES for each in branches):
         for each in branches:
             if isinstance(each, Name):
                 yield _Ambiguous(each.name, each.span.shifted(start), "role")
+
+
+_CAPITALIZED: Final = re.compile(r"[A-Z][a-z]+")
+
+
+def _other_choice(node: Expression) -> Expression | None:
+    """Return the value that an expression has in place of an empty or undefined one."""
+    match node:
+        case Operation(operators=("or", *_), operands=(Name() | Attribute() | Item(), *_, other)):
+            return other
+        case Filter(name="default" | "d", arguments=(other, *_)):
+            return other
+    return None
 
 
 _BY_ATTRIBUTE: Final = frozenset({"groupby", "max", "map", "min", "sort", "sum", "unique"})
@@ -286,7 +304,9 @@ def unquoted_text(file: File) -> Iterator[Finding]:
 def _as_text(file: File, located: Located, each: _Ambiguous) -> Iterator[Finding]:
     """Yield the finding for a variable that is probably meant as a text."""
     is_likely = _is_likely(file, located.chunk, each)
-    is_possible = is_likely or each.use in {"attribute", "dict key"} or _is_key_of_element(file, each)
+    is_possible = (
+        is_likely or each.use in {"attribute", "choice", "dict key"} or _is_key_of_element(file, each)
+    )
     if is_possible and _has_no_other_use(file, file.template.names, each.name):
         constant = next((known for known in _CONSTANTS if is_typo(each.name, known)), None)
         message = f"Jinja reads `{each.name}` as a variable"

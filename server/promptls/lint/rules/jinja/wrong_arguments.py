@@ -4,7 +4,8 @@ Compares arguments with parameters: too many, too few, unknown or repeated argum
 Jinja's functions, methods of texts such as `replace`, macros, functions of the `functions` file, and functions
 that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
 numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
-a filter takes a number or a truth value, a separator that is joined by a list, and a call of a variable that is set to a value.
+a filter takes a number or a truth value, a separator that is joined by a list, `indent` of the first line where
+the tag is indented itself, and a call of a variable that is set to a value.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
 it: unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a
@@ -379,6 +380,8 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             fixes = (Fix(f"Make it the `{meant}`", (edit,)),) if is_last else ()
             fails = node.name not in _TOLERANT
             yield Finding(value.span, message, fixes, severity=None if fails else "warning")
+    if node.name == "indent":
+        yield from _indented_twice(chunk, start, node, given.get("first"))
     first = node.arguments[0] if node.name in {"rejectattr", "selectattr"} and node.arguments else None
     if isinstance(first, Constant) and isinstance(first.value, str) and _CONDITION.search(first.value):
         yield Finding(first.span, f'`{node.name}` takes an attribute, a test, a value: `("kind", "==", "a")`')
@@ -391,6 +394,27 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             fix = Fix.change_to(node.span, f"{_grouped(items, texts[0])} | join({texts[1]})", preferred=True)
             message = "the list and the separator of `join` are swapped"
             yield Finding(between.span, message, (fix,), severity="warning")
+
+
+_END: Final = re.compile(r"\s*\+?\}\}")
+
+
+def _indented_twice(chunk: Chunk, start: int, node: Filter, first: Expression | None) -> Iterator[Finding]:
+    """Yield the `true` of an `indent` whose first line has the indentation of its tag already."""
+    before = chunk.text[chunk.text.rfind("\n", 0, start) + 1 : start]
+    is_indented = bool(before) and not before.strip(" ") and chunk.text.startswith("{{", start)
+    is_last = _END.match(chunk.text, start + node.span.end) is not None
+    is_trimmed = chunk.text.startswith("{{-", start)
+    is_true = isinstance(first, Constant) and first.value is True
+    if first is None or not is_true or not is_indented or not is_last or is_trimmed:
+        return
+    fixes: tuple[Fix, ...] = ()
+    match node.arguments:
+        case (width, second) if second is first:
+            edit = Edit(Span(width.span.end, first.span.end), "")
+            fixes = (Fix("Remove this argument", (edit,), preferred=True),)
+    message = "the tag is indented already, so that the first line is indented twice"
+    yield Finding(first.span, message, fixes, severity="warning")
 
 
 def _callees(file: File) -> dict[str, Callee]:

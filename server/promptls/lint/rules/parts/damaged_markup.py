@@ -36,7 +36,8 @@ Tag or code fence in a text that nothing closes.
 Reports in the contents of a prompt
 
 - a closing tag such as `</contxt>` that no tag opens, or one too many, if a similar one is not closed, and a tag
-  that is opened twice, or written as `<context/>`, where the second one should close it; if the tags of the text are otherwise closed, one that is not is a hint;
+  that is opened twice, or written as `<context/>`, where the second one should close it; one that is not closed is a hint if the other tags of the
+  text are, or if it is alone on its line in front of a value;
 - a code fence that nothing closes, unless it is the last line, where the model continues it; if any of several
   fences may lack its end, it is a hint at the last one.
 
@@ -151,6 +152,8 @@ _CODE: Final = re.compile(r"(```|~~~)[\w-]*\s+<[^<>\n]*>\s+\1|`[^`\n]*`")
 _OPENED: Final = re.compile(r"<([A-Za-z][\w-]{2,40})[\s>]")
 _CLOSED: Final = re.compile(r"</([A-Za-z][\w-]{2,40})(?![\w-])")
 _PAIR: Final = 2
+_NEAR: Final = 80
+"""How many characters behind a tag are searched for a value."""
 _SEPARATORS: Final = frozenset(
     {"break", "newline", "pagebreak", "sep", "separator", "image", "eos", "bos", "pad", "mask", "blank"}
 )
@@ -253,7 +256,7 @@ def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
         known |= {mark.span for mark in reported}
         yield finding
     if not file.template.references and not file.snapshot.includers(file.path):
-        yield from _alone(marks, [mark for mark in (*unclosed, *unopened) if mark.span not in known])
+        yield from _alone(text, marks, [mark for mark in (*unclosed, *unopened) if mark.span not in known])
 
 
 def _surplus(opened: Counter[str], marks: list[_Mark]) -> list[_Mark]:
@@ -306,14 +309,29 @@ def _opened_twice(text: str, unclosed: list[_Mark]) -> Iterator[tuple[Finding, l
             yield Finding.suggest(pair[1].span, message, f"</{name}>"), pair
 
 
-def _alone(marks: list[_Mark], unmatched: list[_Mark]) -> Iterator[Finding]:
-    """Yield a hint for each unmatched tag on its own line, if a pair of such tags is in the same content."""
+_CONTINUED: Final = frozenset(
+    {"think", "thinking", "thought", "thoughts", "reasoning", "scratchpad", "answer"}
+)
+"""Tags that the model closes in its answer."""
+
+
+def _alone(text: str, marks: list[_Mark], unmatched: list[_Mark]) -> Iterator[Finding]:
+    """Yield a hint for each unmatched tag on its own line.
+
+    A pair of such tags must be in the same content, or a tag of Jinja behind the one that is not closed.
+    """
     opened = Counter(mark.name for mark in marks if not mark.closes)
     closed = Counter(mark.name for mark in marks if mark.closes)
     contents = {mark.content for mark in marks if mark.is_alone and opened[mark.name] == closed[mark.name]}
     for mark in unmatched:
         is_only = opened[mark.name] + closed[mark.name] == 1
-        if is_only and mark.is_alone and not mark.is_last and mark.content in contents:
+        encloses_value = (
+            not mark.closes
+            and mark.name.lower() not in _CONTINUED | _SEPARATORS
+            and text[mark.span.end : mark.span.end + _NEAR].lstrip().startswith(("{{", "{%"))
+        )
+        is_clear = mark.content in contents or encloses_value
+        if is_only and mark.is_alone and not mark.is_last and is_clear:
             message = f"nothing {'opens' if mark.closes else 'closes'} this tag"
             yield Finding(mark.span, message, severity="hint")
 

@@ -2,7 +2,7 @@
 
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
 with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of
-JSON, as hints, one between backquotes that lacks its closing brace, and keys that are typos of a property
+JSON, as hints, one between backquotes, in a code fence or at the end of a line that lacks its closing brace, and keys that are typos of a property
 in the `output_schema` of the header. Reports typos of values of an `enum` of the schema, also in
 instructions of prompt objects: in JSON, and in a row that has all its other values but one. Quotes around a
 tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag
@@ -63,6 +63,9 @@ _QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
 _OBJECT: Final = re.compile(r"""\{\s*["'\u201c]""")
 _KEY: Final = re.compile(r'[{,]\s*"(\w{3,})"[ ]*:')
 _IN_BACKQUOTES: Final = re.compile(r'(?<!`)`(\{[ ]*"\w+"[ ]*:[^`\n]*)`(?!`)')
+_AT_END: Final = re.compile(r'(?<!`)\{[ ]*"\w+"[ ]*:[^`\n]*$', re.MULTILINE)
+_CONTINUED: Final = re.compile(r'\s*[\],}"]')
+"""The beginning of a line that continues an object."""
 _ASSIGNED: Final = re.compile(r"(?:[=(]|\breturn)\s*\Z")
 """Code in front of an object of a programming language, which may allow what JSON does not."""
 _MAX_OBJECT: Final = 4000
@@ -194,7 +197,8 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
         if first["language"].lower() not in {"", "json"}
     ]
     yield from _unquoted(text, code)
-    yield from _unclosed(text, code)
+    pairs = zip(fences[::2], fences[1::2], strict=False)
+    yield from _unclosed(text, code, [Span(first.end(), second.start()) for first, second in pairs])
     position, names_json = 0, "json" in text.casefold()
     for _ in range(_MAX_OBJECTS):
         found = _OBJECT.search(text, position)
@@ -244,12 +248,25 @@ def _unquoted(text: str, code: list[Span]) -> Iterator[Finding]:
             yield Finding(Span(*match.span()), "a double quote is missing in this object, or one is too many")
 
 
-def _unclosed(text: str, code: list[Span]) -> Iterator[Finding]:
-    """Yield the objects between backquotes that are JSON with one more brace at the end."""
-    for match in _IN_BACKQUOTES.finditer(text):
-        if _is_json(match[1] + "}") and not any(span.start <= match.start() < span.end for span in code):
-            fix = Fix("Add `}`", (Edit.insert(match.end(1), "}"),))
-            yield Finding(Span(*match.span(1)), "a closing brace is missing in this object", (fix,))
+def _unclosed(text: str, code: list[Span], fenced: list[Span]) -> Iterator[Finding]:
+    """Yield the objects between backquotes, at the ends of lines and in code fences that lack their end."""
+    places = {match.span(1) for match in _IN_BACKQUOTES.finditer(text)}
+    places |= {match.span() for match in _AT_END.finditer(text) if not _CONTINUED.match(text, match.end())}
+    places |= {
+        (text.find("{", *span), span.end) for span in fenced if _OBJECT.match(text[slice(*span)].lstrip())
+    }
+    for start, stop in sorted(places):
+        end = start + len(text[start:stop].rstrip())
+        if any(span.start <= start < span.end for span in code) or end - start > _MAX_OBJECT:
+            continue
+        missing = next((each for each in ("}", "}}") if _is_json(text[start:end] + each)), None)
+        if missing is not None and text[end - 1] not in "[{":
+            line = max(start, text.rfind("\n", start, end) + 1)
+            fix = Fix(f"Add `{missing}`", (Edit.insert(end, missing),))
+            message = "a closing brace is missing in this object"
+            yield Finding(
+                Span(line + len(text[line:end]) - len(text[line:end].lstrip()), end), message, (fix,)
+            )
 
 
 def _object_end(text: str, start: int) -> int | None:
