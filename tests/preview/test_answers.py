@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
-from promptls.preview.preview_result import RenderingChoice
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
@@ -54,7 +53,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 async def test_tokens_have_their_ids_and_their_places_in_utf_16(worker: RenderWorker) -> None:
-    found = (await tokens_of(worker, ["a🎉 b", ""], "o200k_base"))["texts"]
+    found = (await tokens_of(worker, {"texts": ["a🎉 b", ""], "encoding": "o200k_base"}))["texts"]
 
     assert found[0] == {"ids": [64, 71344, 231, 287], "starts": [0, 1, 1, 3]}
     assert found[1] == {"ids": [], "starts": []}
@@ -64,18 +63,18 @@ async def test_tokens_of_an_unknown_encoding_are_refused_with_a_name_that_is_kno
     worker: RenderWorker,
 ) -> None:
     with pytest.raises(UserError, match="o200k_base"):
-        await tokens_of(worker, ["a"], "o300k_base")
+        await tokens_of(worker, {"texts": ["a"], "encoding": "o300k_base"})
 
 
 async def test_rows_are_found_by_all_their_words(tmp_path: Path) -> None:
     snapshot, path = workspace(tmp_path, rows=2500)
 
-    found = await rows_of(snapshot, path, "LOGINS ticket 24", 0)
+    found = await rows_of(snapshot, path, {"search": "LOGINS ticket 24"})
 
     assert found["rows"][0] == {"row": 24, "text": "24 Ticket 24 about Logins"}
     matching = sum("24" in str(row) for row in range(0, 2500, 2))
     assert (found["matching"], found["total"], len(found["rows"])) == (matching, 2500, matching)
-    rest = await rows_of(snapshot, path, "", 2450)
+    rest = await rows_of(snapshot, path, {"start": 2450})
     assert [row["row"] for row in rest["rows"]] == list(range(2450, 2500))
 
 
@@ -91,7 +90,7 @@ async def test_the_last_commit_is_rendered_with_what_it_included_then(
     made = Workspace([tmp_path], trusted=True)
     made.scan()
 
-    found = await committed_rendering(made.snapshot, path, RenderingChoice(), worker.render)
+    found = await committed_rendering(made.snapshot, path, {}, worker.render)
 
     assert found["failure"] is None
     assert found["commit"]["subject"] == "Begin"
@@ -113,7 +112,7 @@ async def test_a_renamed_input_and_a_removed_one_have_values_in_the_last_commit(
         samples.write_text(sample, "utf-8")
         made = Workspace([tmp_path], trusted=True)
         made.scan()
-        found = await committed_rendering(made.snapshot, str(path), RenderingChoice(), worker.render)
+        found = await committed_rendering(made.snapshot, str(path), {}, worker.render)
         return found["rendering"] and found["rendering"]["parts"][0]["content"]
 
     renamed = prompt.replace("text", "body")
@@ -136,14 +135,14 @@ async def test_an_older_commit_or_another_prompt_can_be_compared(
     made.scan()
 
     async def compared(against: str) -> str:
-        found = await committed_rendering(made.snapshot, path, RenderingChoice(), worker.render, against)
+        found = await committed_rendering(made.snapshot, path, {"against": against}, worker.render)
         assert [each["subject"] for each in found["others"]] == ["Two.", "One.", "", ""]
         content: str = found["rendering"]["parts"][0]["content"]
         return content
 
     assert [await compared(each) for each in ("HEAD", "HEAD~1", "b.yml.j2")] == ["Two.", "One.", "Other."]
     with pytest.raises(UserError, match="no prompt or commit `--output=x`"):
-        await committed_rendering(made.snapshot, path, RenderingChoice(), worker.render, "--output=x")
+        await committed_rendering(made.snapshot, path, {"against": "--output=x"}, worker.render)
 
 
 @pytest.mark.parametrize("is_repository", [False, True])
@@ -155,4 +154,4 @@ async def test_the_reason_for_a_missing_commit_is_reported(
         git(tmp_path, "init")
 
     with pytest.raises(UserError, match="no commit yet" if is_repository else "no git repository"):
-        await committed_rendering(snapshot, path, RenderingChoice(), worker.render)
+        await committed_rendering(snapshot, path, {}, worker.render)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptls.preview.saved_data import SavedData, saved_data, saved_experiment, saved_truncation
+from promptls.preview.saved_data import SavedData, saved_data, saved_truncation
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from promptls.text.errors import UsageError
@@ -30,7 +30,9 @@ def saved(
     made: tuple[Workspace, str], to: str, name: str | None = None, response: str | None = None
 ) -> SavedData:
     workspace, path = made
-    return saved_data(workspace.snapshot, path, to, DATA, name, response)
+    return saved_data(
+        workspace.snapshot, path, {"to": to, "data": DATA, "sample": name, "response": response}
+    )
 
 
 def header_of(text: str) -> Template:
@@ -162,7 +164,7 @@ def test_a_prompt_without_an_experiment_gets_one_over_its_samples(tmp_path: Path
         tmp_path, "samples: data.yml\n", data__yml="first: {text: One}\nsecond: {text: Two}\n"
     )
 
-    texts = saved_experiment(workspace.snapshot, path).texts
+    texts = saved_data(workspace.snapshot, path, {"to": "experiment"}).texts
 
     declared = header_of(texts[path]).declarations
     assert declared.problems == ()
@@ -189,7 +191,7 @@ def test_a_prompt_without_an_experiment_gets_one_over_its_samples(tmp_path: Path
 def test_a_limit_and_a_step_replace_those_of_the_header(tmp_path: Path, header: str, expected: str) -> None:
     workspace, path = prompt(tmp_path, header)
 
-    (text,) = saved_truncation(workspace.snapshot, path, 300, 20).texts.values()
+    (text,) = saved_truncation(workspace.snapshot, path, {"limit": 300, "step": 20}).texts.values()
 
     declared = header_of(text).declarations
     assert (declared.settings.token_limit, declared.settings.truncation_step) == (300, 20)

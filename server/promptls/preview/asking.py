@@ -15,10 +15,11 @@ from promptls.models.model import shortcomings
 from promptls.models.testing import digest_of
 from promptls.models.weights import LOCAL_MODELS
 from promptls.preview import preview_wire
-from promptls.preview.preview_result import RenderingChoice
+from promptls.preview.preview_answers import Arguments, Render, rendering_to_show
+from promptls.preview.preview_result import RenderingChoice, sample_to_show
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import Sample
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace, UserError, optional
 from promptls.workspace.snapshot import Snapshot
 
 Confirm = Callable[[str, str], Awaitable[bool]]
@@ -29,19 +30,18 @@ STOPPED: Final = "Stopped."
 
 
 def request_about(
-    snapshot: Snapshot,
-    path: str,
-    choice: RenderingChoice,
-    sample: Sample,
-    outcome: Rendering | RenderFailure | None,
-    model: str | None,
+    snapshot: Snapshot, path: str, arguments: Arguments, outcome: Rendering | RenderFailure | None
 ) -> single_answer.AskRequest:
-    """Return the request for an answer to what is shown; raises UserError if the prompt does not render.
+    """Return the request for an answer of `model` to what is shown.
+
+    Raises UserError if the prompt does not render.
 
     Without an outcome, it has no messages, and only says what the request needs.
     """
     if isinstance(outcome, RenderFailure):
         raise UserError(outcome.message, FilePlace(outcome.path or path, outcome.line))
+    choice, model = RenderingChoice.from_json(arguments), optional(arguments, "model", str)
+    sample = sample_to_show(snapshot, path, choice)
     return single_answer.ask_request(snapshot, path, _stored_name(choice, sample), outcome, model=model)
 
 
@@ -76,14 +76,13 @@ async def answer_of(
     return {"answer": _wire(manifest["answer"]), "message": manifest["problem"] or ""}
 
 
-def answers_of(
-    snapshot: Snapshot,
-    path: str,
-    choice: RenderingChoice,
-    sample: Sample,
-    outcome: Rendering | RenderFailure,
+async def answers_of(
+    snapshot: Snapshot, path: str, arguments: Arguments, render: Render
 ) -> preview_wire.AnswersResult:
-    """Return the stored answers to the prompt with the sample, and the models that can be asked."""
+    """Return the stored answers to what is shown, and the models that can be asked."""
+    choice = RenderingChoice.from_json(arguments)
+    sample = sample_to_show(snapshot, path, choice)
+    outcome = await rendering_to_show(snapshot, path, arguments, render)
     # The answers to data that was saved as a sample later are answers to the sample, too.
     names = {_stored_name(choice, sample), single_answer.data_name(sample.data)}
     return {

@@ -5,27 +5,39 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from promptls.datasets.dataset_files import open_dataset
 from promptls.preview import preview_result, preview_wire
 from promptls.rendering.job import RenderJob, plain
+from promptls.rendering.lab import LabOptions, explore, lab_request
+from promptls.rendering.make import limits_for
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import Sample, dataset_of_rows, placeholder_sample
-from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.rendering.worker import CountingError, Notify, RenderWorker
 from promptls.security.git import run_git_async
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace, UsageError, UserError, optional
 from promptls.workspace.disk import has_prompt_name, source_of
 from promptls.workspace.snapshot import Snapshot
 
+Render: TypeAlias = Callable[[RenderJob], Awaitable[Rendering | RenderFailure]]
+Arguments: TypeAlias = Mapping[str, Any]
+"""The arguments of a page's request, among them the choices of its reader."""
 
-async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> preview_wire.TokensAnswer:
-    """Return the tokens of each text, with ids and offsets in UTF-16 code units; raises UserError."""
+
+async def tokens_of(worker: RenderWorker, arguments: Arguments) -> preview_wire.TokensAnswer:
+    """Return the tokens of `texts` in `encoding`, with ids and offsets in UTF-16 code units.
+
+    Raises UserError.
+    """
+    texts, encoding = optional(arguments, "texts", list), optional(arguments, "encoding", str)
+    if texts is None or encoding is None or not all(isinstance(text, str) for text in texts):
+        raise UsageError("the command needs `texts`, a list of strings, and an `encoding`")
     try:
         pieces = await worker.cut(texts, encoding)
     except CountingError as error:
@@ -36,23 +48,57 @@ async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> pr
     }
 
 
-async def rows_of(snapshot: Snapshot, path: str, query: str, start: int) -> preview_wire.DatasetRowsAnswer:
-    """Return the rows of the file's dataset that match `query`; raises UserError without a dataset."""
+async def rows_of(snapshot: Snapshot, path: str, arguments: Arguments) -> preview_wire.DatasetRowsAnswer:
+    """Return the rows of the file's dataset that match `search`, starting with the match `start`.
+
+    Raises UserError without a dataset.
+    """
+    query, start = optional(arguments, "search", str) or "", optional(arguments, "start", int) or 0
     return await asyncio.to_thread(matching_rows, dataset_of_rows(snapshot, path), query, start)
 
 
-async def committed_rendering(
+async def lab_answer(
     snapshot: Snapshot,
     path: str,
-    choice: preview_result.RenderingChoice,
-    render: Callable[[RenderJob], Awaitable[Rendering | RenderFailure]],
-    against: str | None = None,
+    uri: str,
+    arguments: Arguments,
+    data: str | int | None,
+    notify: Notify,
+) -> preview_wire.LabResult:
+    """Return the result of the truncation lab with `data`, as in `chosen_sample`, or of several samples.
+
+    Raises UserError if there is nothing to explore.
+    """
+    from promptls.experiments.history import measured_cache
+
+    sample = None if data is None else preview_result.chosen_sample(snapshot, path, data)
+    request = lab_request(snapshot, path, LabOptions.from_json(arguments), sample)
+    found = await explore(request, limits_for(snapshot, path), notify)
+    if isinstance(found, RenderFailure):
+        failure = preview_result.failure_json(found)
+        return {"uri": uri, "found": None, "failure": failure, "cancelled": False}
+    found["measured"] = await asyncio.to_thread(measured_cache, Path(path))
+    return {"uri": uri, "found": found, "failure": None, "cancelled": False}
+
+
+async def rendering_to_show(
+    snapshot: Snapshot, path: str, arguments: Arguments, render: Render
+) -> Rendering | RenderFailure:
+    """Return the rendering with the reader's choices; raises UserError if its data are unavailable."""
+    choice = preview_result.RenderingChoice.from_json(arguments)
+    sample = preview_result.sample_to_show(snapshot, path, choice)
+    return await render(preview_result.preview_job(snapshot, path, sample, choice))
+
+
+async def committed_rendering(
+    snapshot: Snapshot, path: str, arguments: Arguments, render: Render
 ) -> preview_wire.CommittedAnswer:
     """Return another version's rendering with the data that the reader chose.
 
     That is the last commit's, or that of the commit or the prompt file of the same folder that `against`
     names. Raises UserError if there is none.
     """
+    choice, against = preview_result.RenderingChoice.from_json(arguments), optional(arguments, "against", str)
     sample = preview_result.sample_to_show(snapshot, path, choice)
     other = str(Path(path).with_name(against)) if against and has_prompt_name(against) else None
     if other is not None and Path(against or "").name == against and snapshot.exists(other):

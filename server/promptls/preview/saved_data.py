@@ -30,7 +30,7 @@ from promptls.semantic.header import CLOSING
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Sequence
-from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.errors import FilePlace, UsageError, UserError, optional
 from promptls.text.positions import NOWHERE, line_end
 from promptls.workspace.snapshot import Snapshot
 
@@ -52,14 +52,17 @@ class SavedData:
     """The name of the new sample."""
 
 
-def saved_data(
-    snapshot: Snapshot, path: str, to: str, data: Mapping[str, Any], name: str | None, response: str | None
-) -> SavedData:
-    """Return the files with the data added to the samples, the examples or the dataset of the prompt.
+def saved_data(snapshot: Snapshot, path: str, arguments: Mapping[str, Any]) -> SavedData:
+    """Return the files with `data` added `to` the samples, the examples or the dataset of the prompt.
 
-    The response is the output of an example, and the expected answer of a row. Raises UserError if a file
+    `sample` is the name of a new sample. The `response` is the output of an example, and the expected answer
+    of a row. `experiment` in `to` adds an experiment whose rows are the samples. Raises UserError if a file
     cannot be read, or has no place for the data.
     """
+    to, data = optional(arguments, "to", str), optional(arguments, "data", dict) or {}
+    name, response = optional(arguments, "sample", str), optional(arguments, "response", str)
+    if to == "experiment":
+        return _saved_experiment(snapshot, path)
     template = snapshot.template(path)
     if template is None or to not in PLACES:
         raise UsageError(f"data is added to one of {', '.join(PLACES)}")
@@ -71,7 +74,7 @@ def saved_data(
     return target.with_row(data, response)
 
 
-def saved_experiment(snapshot: Snapshot, path: str) -> SavedData:
+def _saved_experiment(snapshot: Snapshot, path: str) -> SavedData:
     """Return the prompt with an experiment over a new dataset, whose rows are the prompt's samples."""
     template = snapshot.template(path)
     if template is None:
@@ -81,11 +84,14 @@ def saved_experiment(snapshot: Snapshot, path: str) -> SavedData:
     return target.with_experiment([each.data for each in samples[: max(1, len(samples) - 1)]], None)
 
 
-def saved_truncation(snapshot: Snapshot, path: str, limit: int, step: int) -> SavedData:
-    """Return the prompt with the limit and the step in its header."""
+def saved_truncation(snapshot: Snapshot, path: str, arguments: Mapping[str, Any]) -> SavedData:
+    """Return the prompt with the `limit` and the `step` in its header; raises UserError."""
+    limit, step = optional(arguments, "limit", int), optional(arguments, "step", int)
     template = snapshot.template(path)
-    if template is None:
-        raise UsageError("this file is not a prompt", FilePlace(path))
+    if template is None or limit is None or step is None or min(limit, step) < 1:
+        raise UsageError(
+            "the command needs a prompt, and a `limit` and a `step` of at least 1", FilePlace(path)
+        )
     target = _Target(snapshot, path, template)
     text = target.with_keys({"token_limit": limit, "truncation_step": step})
     return SavedData({path: text}, f"The header sets `token_limit: {limit}` and `truncation_step: {step}`.")

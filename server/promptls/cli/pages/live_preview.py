@@ -12,24 +12,24 @@ from websockets.asyncio.server import ServerConnection
 from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
 from promptls.cli.permission import untrusted_error
 from promptls.experiments.access import NOT_SENT, may_send_keys
-from promptls.experiments.history import measured_cache
 from promptls.experiments.single_answer import AskRequest
 from promptls.preview import preview_wire
 from promptls.preview.asking import STOPPED, answer_of, answers_of, request_about
-from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
+from promptls.preview.preview_answers import (
+    committed_rendering,
+    lab_answer,
+    rendering_to_show,
+    rows_of,
+    tokens_of,
+)
 from promptls.preview.preview_result import (
     RenderingChoice,
-    chosen_sample,
-    failure_json,
     preview_job,
     preview_result,
     sample_to_show,
 )
 from promptls.preview.saved_data import saved_data, saved_truncation, write_text
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.lab import LabOptions, explore, lab_request
-from promptls.rendering.make import limits_for
-from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
 from promptls.rendering.worker import Notify, RenderWorker
 from promptls.security.files import Stamp, stamp_of
@@ -102,40 +102,25 @@ class LivePreview:
         """Return the result of the truncation lab; raises UserError if there is nothing to explore."""
         snapshot = self._workspace.snapshot
         self._files |= set(self._made_from())
-        sample = None if self._choice.data is None else chosen_sample(snapshot, self.path, self._choice.data)
-        request = lab_request(snapshot, self.path, LabOptions.from_json(options), sample)
-        found = await explore(request, limits_for(snapshot, self.path), notify)
-        uri = _uri(self.path)
-        if isinstance(found, RenderFailure):
-            return {"uri": uri, "found": None, "failure": failure_json(found), "cancelled": False}
-        found["measured"] = await asyncio.to_thread(measured_cache, Path(self.path))
-        return {"uri": uri, "found": found, "failure": None, "cancelled": False}
+        data = self._choice.data
+        return await lab_answer(snapshot, self.path, _uri(self.path), options, data, notify)
 
     def apply_truncation(self, argument: dict[str, Any]) -> None:
         """Write a limit and a step of the truncation lab into the prompt's header; raises UserError."""
-        limit, step = optional(argument, "limit", int), optional(argument, "step", int)
-        if limit is None or step is None or min(limit, step) < 1:
-            raise UsageError("a limit and a step are at least 1")
-        saved = saved_truncation(self._workspace.snapshot, self.path, limit, step)
+        saved = saved_truncation(self._workspace.snapshot, self.path, argument)
         write_text(Path(self.path), saved.texts[self.path])
 
     async def answer(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
         """Return the response to a page's request; raises UserError."""
         snapshot = self._workspace.snapshot
         if question == "tokens":
-            texts, encoding = optional(argument, "texts", list), optional(argument, "encoding", str)
-            return await tokens_of(self._worker, texts or [], encoding or "")
+            return await tokens_of(self._worker, argument)
         if question == "rows":
-            query, start = optional(argument, "search", str), optional(argument, "start", int)
-            return await rows_of(snapshot, self.path, query or "", start or 0)
+            return await rows_of(snapshot, self.path, argument)
         if question == "committed":
-            choice, against = RenderingChoice.from_json(argument), optional(argument, "against", str)
-            return await committed_rendering(snapshot, self.path, choice, self._worker.render, against)
+            return await committed_rendering(snapshot, self.path, argument, self._worker.render)
         if question == "answers":
-            choice = RenderingChoice.from_json(argument)
-            sample = sample_to_show(snapshot, self.path, choice)
-            outcome = await self._worker.render(preview_job(snapshot, self.path, sample, choice))
-            return answers_of(snapshot, self.path, choice, sample, outcome)
+            return await answers_of(snapshot, self.path, argument, self._worker.render)
         if question == "save":
             return self._save(argument)
         if question == "source":
@@ -147,19 +132,15 @@ class LivePreview:
 
         Raises UserError if the prompt does not render, and UsageError for a model of an untrusted folder.
         """
-        snapshot, choice = self._workspace.snapshot, RenderingChoice.from_json(argument)
-        sample = sample_to_show(snapshot, self.path, choice)
-        outcome = await self._worker.render(preview_job(snapshot, self.path, sample, choice))
-        model = optional(argument, "model", str)
-        request = request_about(snapshot, self.path, choice, sample, outcome, model)
+        snapshot = self._workspace.snapshot
+        outcome = await rendering_to_show(snapshot, self.path, argument, self._worker.render)
+        request = request_about(snapshot, self.path, argument, outcome)
         if request.is_model_of_folder and not snapshot.trusts(self.path):
             raise untrusted_error(folder_to_trust(Path(self.path)), FolderCode(models=(request.model,)))
         return request
 
     def _save(self, argument: dict[str, Any]) -> preview_wire.SaveResult:
-        data, name = optional(argument, "data", dict) or {}, optional(argument, "sample", str)
-        to, response = optional(argument, "to", str) or "", optional(argument, "response", str)
-        saved = saved_data(self._workspace.snapshot, self.path, to, data, name, response)
+        saved = saved_data(self._workspace.snapshot, self.path, argument)
         for file, text in saved.texts.items():
             write_text(Path(file), text)
         return {"message": saved.message, "sample": saved.sample}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from promptls.experiments.single_answer import AskRequest
 from promptls.ide.code_actions import line_edits
 from promptls.preview import preview_wire
 from promptls.preview.asking import answer_of, answers_of, request_about
-from promptls.preview.preview_result import RenderingChoice, preview_job, sample_to_show
-from promptls.preview.saved_data import saved_data, saved_experiment, saved_truncation, write_text
+from promptls.preview.preview_answers import rendering_to_show
+from promptls.preview.saved_data import saved_data, saved_truncation, write_text
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.security.trust import FolderCode
 from promptls.server.commands.runs import editor_of, secrets_in
@@ -27,7 +28,7 @@ from promptls.server.requests.code_actions import workspace_edit
 from promptls.server.shown_text import show_text
 from promptls.server.state.latest_renderings import Renderings
 from promptls.syntax.source import Source
-from promptls.text.errors import FilePlace, UsageError, UserError, optional
+from promptls.text.errors import FilePlace, UserError, optional
 from promptls.text.escape import markdown_text
 
 ANSWER_TEXT = "promptls/answerText"
@@ -47,9 +48,8 @@ async def ask(
     """
     path = prompt_path(context, arguments)
     await trust.left_out(path)
-    snapshot, choice = context.snapshot, RenderingChoice.from_json(arguments)
-    sample = sample_to_show(snapshot, path, choice)
-    outcome = await renderings.render(snapshot, preview_job(snapshot, path, sample, choice))
+    snapshot = context.snapshot
+    outcome = await rendering_to_show(snapshot, path, arguments, partial(renderings.render, snapshot))
     request = request_to_ask(context, arguments, outcome)
     if request.is_model_of_folder and not await trust.may_run(
         [path], lambda: FolderCode(models=(request.model,))
@@ -85,11 +85,8 @@ def request_to_ask(
     context: Context, arguments: dict[str, Any], outcome: Rendering | RenderFailure | None = None
 ) -> AskRequest:
     """Return the request that the arguments describe; without an outcome, what it needs."""
-    path, snapshot = prompt_path(context, arguments), context.snapshot
-    choice = RenderingChoice.from_json(arguments)
-    sample = sample_to_show(snapshot, path, choice)
     return replace(
-        request_about(snapshot, path, choice, sample, outcome, optional(arguments, "model", str)),
+        request_about(context.snapshot, prompt_path(context, arguments), arguments, outcome),
         yes=arguments.get("yes") is True,
         editor=context.capabilities.models,
         secrets=secrets_in(arguments),
@@ -101,26 +98,16 @@ async def preview_answers(
 ) -> preview_wire.AnswersResult:
     """Return the stored answers to what the preview shows, and the models that can be asked."""
     path, snapshot = prompt_path(context, arguments), context.snapshot
-    choice = RenderingChoice.from_json(arguments)
-    sample = sample_to_show(snapshot, path, choice)
-    outcome = await renderings.render(snapshot, preview_job(snapshot, path, sample, choice))
-    return answers_of(snapshot, path, choice, sample, outcome)
+    return await answers_of(snapshot, path, arguments, partial(renderings.render, snapshot))
 
 
 async def save_data(context: Context, arguments: dict[str, Any]) -> preview_wire.SaveResult:
     """Add data to the samples, the examples or the dataset of the prompt, and say where it is then.
 
-    Files that are open in the editor are edited there; others are written. `experiment` in `to` adds an
-    experiment whose rows are the samples. Raises UserError if there is no place for the data.
+    Files that are open in the editor are edited there; others are written. `saved_data` has the arguments.
     """
     path, snapshot = prompt_path(context, arguments), context.snapshot
-    to = optional(arguments, "to", str) or ""
-    if to == "experiment":
-        saved = saved_experiment(snapshot, path)
-    else:
-        data = optional(arguments, "data", dict) or {}
-        name, response = optional(arguments, "sample", str), optional(arguments, "response", str)
-        saved = saved_data(snapshot, path, to, data, name, response)
+    saved = saved_data(snapshot, path, arguments)
     opened = {**snapshot.auxiliary, **snapshot.open_files}
     for file, text in saved.texts.items():
         if file not in opened:
@@ -139,11 +126,9 @@ async def apply_truncation(context: Context, arguments: dict[str, Any]) -> previ
     Raises UserError if the header has no place for them.
     """
     path, snapshot = prompt_path(context, arguments), context.snapshot
-    limit, step = optional(arguments, "limit", int), optional(arguments, "step", int)
+    saved = saved_truncation(snapshot, path, arguments)
     template = snapshot.template(path)
-    if template is None or limit is None or step is None or min(limit, step) < 1:
-        raise UsageError("the command needs a `limit` and a `step` of at least 1", FilePlace(path))
-    saved = saved_truncation(snapshot, path, limit, step)
+    assert template is not None
     await _edit(context, path, template.source, saved.texts[path], "Apply limit and step")
     return {"message": saved.message, "sample": None}
 

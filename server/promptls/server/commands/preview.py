@@ -12,11 +12,9 @@ from lsprotocol import types
 from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
 from promptls.models.model_names import find_model
 from promptls.preview import preview_wire
-from promptls.preview.preview_answers import committed_rendering, rows_of, tokens_of
+from promptls.preview.preview_answers import committed_rendering, lab_answer, rows_of, tokens_of
 from promptls.preview.preview_result import (
     RenderingChoice,
-    chosen_sample,
-    failure_json,
     preview_job,
     preview_result,
     sample_to_show,
@@ -24,8 +22,7 @@ from promptls.preview.preview_result import (
 from promptls.programs.templates import configured_prompt, templates_of_program, with_file
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob
-from promptls.rendering.lab import LabOptions, explore, lab_request
-from promptls.rendering.make import job_for, limits_for
+from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import Sample, default_sample
 from promptls.semantic.template import Template
@@ -122,29 +119,20 @@ async def preview_tokens(
 ) -> preview_wire.TokensAnswer:
     """Return the tokens of `texts` in `encoding`, with their ids."""
     path = prompt_path(context, arguments)
-    texts = optional(arguments, "texts", list)
-    encoding = optional(arguments, "encoding", str)
-    if texts is None or encoding is None or not all(isinstance(text, str) for text in texts):
-        raise UsageError("the command needs `texts`, a list of strings, and an `encoding`")
-    return await tokens_of(renderings.worker(context.snapshot, path), texts, encoding)
+    return await tokens_of(renderings.worker(context.snapshot, path), arguments)
 
 
 async def preview_rows(context: Context, arguments: dict[str, Any]) -> preview_wire.DatasetRowsAnswer:
     """Return the rows of the prompt's dataset that match `search`, starting with the match `start`."""
-    path = prompt_path(context, arguments)
-    query, start = optional(arguments, "search", str), optional(arguments, "start", int)
-    return await rows_of(context.snapshot, path, query or "", start or 0)
+    return await rows_of(context.snapshot, prompt_path(context, arguments), arguments)
 
 
 async def preview_committed(
     context: Context, renderings: Renderings, arguments: dict[str, Any]
 ) -> preview_wire.CommittedAnswer:
     """Return the rendering of the prompt as of the last commit, with the data of the current preview."""
-    path = prompt_path(context, arguments)
-    snapshot = context.snapshot
-    render = partial(renderings.render, snapshot)
-    against = optional(arguments, "against", str)
-    return await committed_rendering(snapshot, path, RenderingChoice.from_json(arguments), render, against)
+    path, snapshot = prompt_path(context, arguments), context.snapshot
+    return await committed_rendering(snapshot, path, arguments, partial(renderings.render, snapshot))
 
 
 async def tokens(
@@ -183,37 +171,21 @@ async def truncation_lab(
     `steps`, `turns`, `rows`, `input` and `cache`. `found` is a `LabJson`, or null; `failure` is the
     reason if it is null, and `leftOut` names what was not run because it is not trusted.
     """
-    from promptls.experiments.history import measured_cache
-
     path = prompt_path(context, arguments)
     left_out = await trust.left_out(path)
-    snapshot = context.snapshot
-    row, name = optional(arguments, "row", int), optional(arguments, "sample", str)
-    chosen = name if row is None else row + 1
-    sample = None if chosen is None else chosen_sample(snapshot, path, chosen)
-    request = lab_request(snapshot, path, LabOptions.from_json(arguments), sample)
-    result: preview_wire.LabResult = {
-        "uri": context.uri_of(path),
-        "found": None,
-        "failure": None,
-        "cancelled": False,
-        "leftOut": left_out,
-    }
+    snapshot, uri = context.snapshot, context.uri_of(path)
+    data = RenderingChoice.from_json(arguments).data
     async with progress(context, token, "Growing the chat") as shown:
 
         def notify(what: str, done: int, count: int) -> None:
             shown.report(f"{what}: {done} of {count}", 100 * done // max(count, 1))
 
-        exploring = asyncio.ensure_future(explore(request, limits_for(snapshot, path), notify))
+        exploring = asyncio.ensure_future(lab_answer(snapshot, path, uri, arguments, data, notify))
         shown.when_cancelled(exploring.cancel)
         try:
-            found = await exploring
+            return {**await exploring, "leftOut": left_out}
         except asyncio.CancelledError:
             if not shown.is_cancelled:
                 exploring.cancel()
                 raise
-            return {**result, "cancelled": True}
-    if isinstance(found, RenderFailure):
-        return {**result, "failure": failure_json(found)}
-    found["measured"] = await asyncio.to_thread(measured_cache, Path(path))
-    return {**result, "found": found}
+            return {"uri": uri, "found": None, "failure": None, "cancelled": True, "leftOut": left_out}
