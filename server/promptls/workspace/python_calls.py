@@ -40,9 +40,10 @@ Found = TypeVar("Found")
 
 _LOADERS: Final = frozenset({"Prompt"})
 """Names of classes that load a template: Prompt Poet's class."""
-_LOADS: Final = re.compile(r"\bPrompt\b")
-_RENDERS: Final = re.compile(r"\brender\b")
-_LOAD: Final = re.compile(r"\bload\b")
+# Whole words. A pattern that begins with its letters is found many times faster than one with `\b` there.
+_LOADS: Final = re.compile(r"Prompt(?<=\bPrompt)\b")
+_RENDERS: Final = re.compile(r"render(?<=\brender)\b")
+_LOAD: Final = re.compile(r"load(?<=\bload)\b")
 _RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})

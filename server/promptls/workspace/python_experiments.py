@@ -118,8 +118,9 @@ _METRICS: Final = frozenset(
 _PROMPT_ENDINGS: Final = (".j2", ".yml", ".yaml", ".json")
 _TEMPLATE_ENDING: Final = ".j2"
 _LOADER: Final = "load_dataset"
-_DEFINES: Final = re.compile(rf"\b(?:experiment|Dataset|{_LOADER}|{'|'.join(sorted(_METRICS))})\b")
-"""Every file that defines something contains one of these words."""
+_WORDS: Final = ("Dataset", _LOADER, *sorted(_METRICS))
+_EXPERIMENT: Final = re.compile(r"@[ \t]*[\w.]*\bexperiment\b|experiment[ \t]+as\b")
+"""The decorator of an experiment, or its import with another name."""
 
 
 def findings_in(text: str, path: str) -> PythonFindings:
@@ -362,7 +363,9 @@ def findings_in_file(path: str) -> PythonFindings:
 
 def findings_in_text(text: str, path: str) -> PythonFindings:
     """Return the result of `findings_in`, without parsing source that cannot have any findings."""
-    may_define = any(package in text for package in PACKAGES) and _DEFINES.search(text)
+    if not any(package in text for package in PACKAGES):
+        return PythonFindings()
+    may_define = any(word in text for word in _WORDS) or _EXPERIMENT.search(text)
     return findings_in(text, path) if may_define else PythonFindings()
 
 
