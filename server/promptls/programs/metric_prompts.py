@@ -28,7 +28,8 @@ SCORES: Final = frozenset({"score", "ascore"})
 _DEFAULT_CLASSES: Final = ("pass", "fail")
 _DEFAULT_LIMITS: Final = (0.0, 1.0)
 _QUOTED: Final = r"""'[^'\n{}]{1,40}'|"[^"\n{}]{1,40}"|`[^`\n{}]{1,40}`"""
-_ITEM: Final = rf"(?<!\w)(?:{_QUOTED}|(?i:yes|no|true|false|pass|fail))(?!\w)"
+_VERDICT: Final = r"(?i:yes|no|true|false|pass|fail|(?:in)?correct|(?:in)?valid|(?:ir)?relevant)"
+_ITEM: Final = rf"(?<!\w)(?:{_QUOTED}|{_VERDICT})(?!\w)"
 _ANSWERS: Final = re.compile(
     r"(?i:(?:^|[.!?:;,\n})]\s*|\b(?:and|then|only|please)\s+)"
     r"(?:answer|respond|reply|return|output|choose|classify|label|pick|select)\b)[^.\n'\"`{}]{0,40}"

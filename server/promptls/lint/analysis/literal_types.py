@@ -152,6 +152,10 @@ def _sources_in(chunk: Chunk) -> frozenset[tuple[str, type | str | None]]:
         is_single = len(loop.targets) == 1 and isinstance(loop.targets[0], Name)
         known = _elements_of(loop.expressions[0]) if is_single else None
         found.update((name, known) for name in names)
+        match loop.targets, loop.expressions[0]:
+            case (Collection(items=(Name(), Name(name=name))),), Filter(name="groupby"):
+                found.discard((name, None))
+                found.add((name, list))
     return frozenset(found)
 
 

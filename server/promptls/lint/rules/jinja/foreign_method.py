@@ -1,7 +1,7 @@
 """Method or attribute of another language.
 
 Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
-mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text. Reports attributes
+mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text; `.count` is a hint. Reports attributes
 of the elements of `range()`, `items()`, `groupby` and literals, which do not have them, and a loop with one
 variable over a group of `groupby`. Reports calls of
 methods that a literal, the result of a filter or a variable of these does not have, and misspellings of common
@@ -44,7 +44,7 @@ from markupsafe import Markup
 from promptls.lint.analysis.literal_types import Group, LiteralTypes
 from promptls.lint.analysis.loop_names import looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk_given, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
@@ -99,9 +99,9 @@ _PYTHON_NAMES: Final = {
 """Methods of other languages, with their names in Python."""
 _OTHER_NAMES: Final = {"add": "append", "lowercase": "lower", "uppercase": "upper"}
 """Other words for methods of Python."""
-_MODULES: Final = frozenset({"json", "math", "os", "re"})
+_MODULES: Final = frozenset({"json", "math", "os", "random", "re"})
 """Modules of Python, which a template does not have unless a caller passes them."""
-_LENGTHS: Final = frozenset({"length", "size"})
+_LENGTHS: Final = frozenset({"count", "length", "size"})
 _FILTERS: Final = frozenset({"escape", "forceescape", "striptags", "tojson", "trim", "urlencode", "wordwrap"})
 """Filters that are no keys of data."""
 
@@ -393,13 +393,17 @@ def _has_only_length(shape: Shape) -> bool:
 def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Finding:
     span = node.name_span.shifted(start)
     what = "method" if call is not None else "attribute"
-    name = _METHODS[node.name]
+    name = _METHODS.get(node.name, "length")
     message = f"Jinja has no {what} `{node.name}`"
+    if node.name == "count":
+        message = "if this is a list, this is its method"
     if name and (call is None or not call.arguments):
         whole = (call or node).span
         edit = Edit(Span(_dot(node), whole.end).shifted(start), f" | {name}")
         fix = Fix(f"Change to `| {name}`", (edit,))
-        return Finding(span, f"{message}; did you mean the filter `{name}`?", (fix,))
+        severity: Severity | None = "hint" if node.name == "count" else None
+        message += f"; did you mean the filter `{name}`?"
+        return Finding(span, message, (fix,), severity=severity)
     if node.name in _PYTHON_NAMES:
         return Finding.suggest(span, message, _PYTHON_NAMES[node.name])
     if node.name in {"includes", "contains", "has_key"}:

@@ -355,6 +355,7 @@ _FLAGS: Final = {
 """The parameters of filters that are true or false, and which later one a text in their place is meant for."""
 _TOLERANT: Final = frozenset({"dictsort", "truncate", "wordwrap"})
 """The filters that take any text for true."""
+_PAIR: Final = 2
 _LETTERS: Final = re.compile(r"\w+")
 _CONDITION: Final = re.compile(r"[=<>!]")
 
@@ -385,6 +386,17 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
     first = node.arguments[0] if node.name in {"rejectattr", "selectattr"} and node.arguments else None
     if isinstance(first, Constant) and isinstance(first.value, str) and _CONDITION.search(first.value):
         yield Finding(first.span, f'`{node.name}` takes an attribute, a test, a value: `("kind", "==", "a")`')
+    test = positional[1] if first is not None and len(positional) > 1 else None
+    if isinstance(test, Constant) and not isinstance(test.value, str):
+        edit = Edit.insert(test.span.start, '"==", ')
+        fixes = (
+            (Fix('Insert `"=="`', (edit,), preferred=True),)
+            if len(node.arguments) == len(positional) == _PAIR
+            else ()
+        )
+        yield Finding(
+            test.span, f'the second argument of `{node.name}` is the name of a test, such as `"=="`', fixes
+        )
     between = node.target
     text = between.value if isinstance(between, Constant) and node.name == "join" else None
     if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):

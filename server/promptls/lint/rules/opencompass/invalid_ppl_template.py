@@ -5,7 +5,8 @@ is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template give
 (a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
 with a mapping from labels, of which only the first is used. A label of `prompt_template` that
 `ice_template` lacks is reported at `ice_template`. Reports a turn of one label whose role differs from that
-of the same turn in the other labels, the only turn of `HUMAN` that lacks a field which it has in the other labels, a
+of the same turn in the other labels, the only turn of `HUMAN` that lacks a field which it has in the other labels, the
+only label without a field, a
 label that is a typo of its answer where the others are what `BOT` answers, a label of one letter whose text has another letter where the texts of the
 others have their own, and a small letter among capital ones. If the file of the dataset is known, an answer in it that
 is not a label is reported too, and so is a label such as `No` that is an answer but, without quotes, a boolean.
@@ -115,6 +116,7 @@ def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> 
             yield from _same_labels(chunk, question)
             yield from _other_role(question)
             yield from _other_question(question)
+            yield from _without_columns(chunk, question)
             yield from _misspelled_label(question)
             yield from _without_label(evaluation, question, answers)
     yield from _without_example(evaluation)
@@ -318,6 +320,17 @@ def _other_question(question: EvaluationTemplate) -> Iterator[Finding]:
         if value is not None and text is not None and missing:
             message = f"this turn lacks `{{{missing[0]}}}`, which that of all other labels has"
             yield Finding(value.span, message, severity="warning")
+
+
+def _without_columns(chunk: Chunk, question: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the only label whose template shows no column of the row."""
+    values = [label.entry.value for label in question.labels]
+    if len(values) < _MIN_OPTIONS or any(each.dynamic for value in values for each in scalars_in(value)):
+        return
+    bare = [value for value in values if not any([*fields_in(chunk, each)] for each in scalars_in(value))]
+    if len(bare) == 1:
+        message = "this template shows no column of the row, and those of all other labels do"
+        yield Finding(bare[0].span, message, severity="warning")
 
 
 def _misspelled_label(question: EvaluationTemplate) -> Iterator[Finding]:

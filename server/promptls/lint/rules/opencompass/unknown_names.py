@@ -49,7 +49,8 @@ its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn
 that is. A meta template with `api_role` belongs to a model with an API, for which the `fallback_role`
 is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
 and `SYSTEM` are reported. Of the roles of a meta template, it reports those that datasets call otherwise.
-If the turns of a dialogue alternate between two roles, the only one with the role of both turns beside it is reported.
+If the turns of a dialogue alternate between two roles, the only one with the role of both turns beside it is reported. So are
+the answer of an example with the role of its question, and a question behind the turn with its answer.
 
 ## Why is this bad?
 
@@ -313,14 +314,25 @@ def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
             for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 assert isinstance(body, Mapping)
                 yield from _same_as_neighbors(body, section)
-    field = f"{{{evaluation.output_column}}}"
-    for body in evaluation.ice.bodies if evaluation.ice is not None else ():
-        for before, turn in pairwise(turns_in(body, "round")):
-            is_answer = field in (turn.text("prompt") or "") and field not in (before.text("prompt") or "")
-            value = turn.value("role")
-            if is_answer and value is not None and before.text("role") == turn.text("role") == "HUMAN":
-                message = "this turn has the answer, and the role of the question"
-                yield Finding.suggest(value.span, message, "BOT", preferred=True, severity="warning")
+            if evaluation.output_column:
+                yield from _turns_with_answers(template, body, f"{{{evaluation.output_column}}}")
+
+
+def _turns_with_answers(template: EvaluationTemplate, body: Node, field: str) -> Iterator[Finding]:
+    """Yield a turn of the person that has the answer after the question, or that comes behind the answer."""
+    turns = [*turns_in(body, "round")]
+    for before, turn in pairwise(turns):
+        value = turn.value("role")
+        roles = (before.text("role"), turn.text("role"))
+        answers = [field in (each.text("prompt") or "") for each in (before, turn)]
+        if value is None:
+            continue
+        if answers == [False, True] and roles == ("HUMAN", "HUMAN") and template.name == "ice_template":
+            message = "this turn has the answer, and the role of the question"
+            yield Finding.suggest(value.span, message, "BOT", preferred=True, severity="warning")
+        elif answers == [True, False] and roles == ("BOT", "HUMAN") and turn is turns[-1]:
+            message = "this turn comes behind the one with the answer"
+            yield Finding(value.span, message, severity="warning")
 
 
 def _same_as_neighbors(body: Mapping, section: str) -> Iterator[Finding]:

@@ -98,7 +98,7 @@ from promptls.syntax.jinja.problems import statement_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
-_BEFORE: Final = re.compile(r"[^\W_][,;.!?]?[ ]+$")
+_BEFORE: Final = re.compile(r"[^\W_][,;:.!?]?[ ]+$")
 _AFTER: Final = re.compile(r"[ ]+[^\W_]")
 _NEAR: Final = 80
 """How many characters around a tag are searched for a word."""
