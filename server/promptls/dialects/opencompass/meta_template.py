@@ -318,27 +318,45 @@ def _join(prompt: prompt_list.PromptList) -> str:
     return made
 
 
+def _pieces(
+    prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode
+) -> Iterator[tuple[Any, Roles, bool]]:
+    """Yield the texts of a prompt, the turns around its dialogues, and for each round the list of its roles.
+
+    Each comes with the roles as they are there, and whether it stops at the turn that the model writes.
+    """
+    assert meta.mapping is not None
+    open_sections: list[tuple[str, int]] = []
+    for place, item in enumerate(prompt.items):
+        if isinstance(item, str):
+            yield item, {}, False
+        elif "section" not in item:
+            if open_sections[-1][0] in {"begin", "end"}:
+                yield item, merged_roles(meta.roles, item), mode == "gen"
+        elif item["pos"] == "begin":
+            open_sections.append((item["section"], place + 1))
+        elif not open_sections:
+            raise past_the_end_section()
+        else:
+            section, start = open_sections.pop()
+            if section not in {"round", "ice"}:
+                continue
+            dialogue, rounds = prompt.items[start:place], meta.mapping["round"]
+            cuts = split_rounds(dialogue, rounds, uses_fallback=meta.is_api)
+            for begin, end in pairwise(cuts):
+                stops = mode == "gen" and end == cuts[-1] and item["section"] == "round"
+                yield rounds, merged_roles(meta.roles, dialogue[begin:end]), stops
+
+
 def _for_base_model(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode) -> str:
     assert meta.mapping is not None
     made = ""
     continues = True
-    open_sections: list[tuple[str, int]] = []
-    for place, item in enumerate(prompt.items):
+    for item, roles, stops in _pieces(prompt, meta, mode):
+        text, continues = _text_of(item, roles, stops=stops and isinstance(item, list))
+        made += text
         if not continues:
             break
-        if isinstance(item, str):
-            made += item
-        elif "section" in item:
-            for rounds, is_last in _rounds(prompt, open_sections, place, meta):
-                text, continues = _text_of(
-                    meta.mapping["round"],
-                    merged_roles(meta.roles, rounds),
-                    stops=mode == "gen" and is_last and item["section"] == "round",
-                )
-                made += text
-        elif open_sections[-1][0] in {"begin", "end"}:
-            text, continues = _text_of(item, merged_roles(meta.roles, item), stops=False)
-            made += text
     begin, end = meta.mapping.get("begin", ""), meta.mapping.get("end", "") if continues else ""
     for key, text, types in (("begin", begin, ("list", "str")), ("end", end, ("str", "list"))):
         if isinstance(text, list):
@@ -348,27 +366,6 @@ def _for_base_model(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mo
             raise prompt_list.OpenCompassError(message, cause="TypeError", said=said, at=(*HERE, key))
     whole: str = begin + made + end
     return whole
-
-
-def _rounds(
-    prompt: prompt_list.PromptList, open_sections: list[tuple[str, int]], place: int, meta: MetaTemplate
-) -> list[tuple[tuple[Any, ...], bool]]:
-    """Process a section mark; at the end of a dialogue, return its rounds and whether each is the last."""
-    assert meta.mapping is not None
-    mark = prompt.items[place]
-    if mark["pos"] == "begin":
-        open_sections.append((mark["section"], place + 1))
-        return []
-    if not open_sections:
-        raise past_the_end_section()
-    section, start = open_sections.pop()
-    if section not in {"round", "ice"}:
-        return []
-    dialogue = prompt.items[start:place]
-    cuts = split_rounds(dialogue, meta.mapping["round"], uses_fallback=meta.is_api)
-    return [
-        (dialogue[begin:end], index == len(cuts) - 2) for index, (begin, end) in enumerate(pairwise(cuts))
-    ]
 
 
 def _text_of(item: Any, roles: Roles, *, stops: bool) -> tuple[str, bool]:
@@ -408,27 +405,20 @@ def _for_api(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode) -> 
     assert meta.mapping is not None
     made: list[Any] = []
     ignored: list[str] = []
-    continues = True
-    open_sections: list[tuple[str, int]] = []
-    for place, item in enumerate(prompt.items):
-        if not continues:
-            break
+    for item, roles, stops in _pieces(prompt, meta, mode):
         if isinstance(item, str):
             ignored += [item] if item.strip() else []
-        elif "section" in item:
-            for rounds, is_last in _rounds(prompt, open_sections, place, meta):
-                stops = mode == "gen" and is_last and item["section"] == "round"
-                roles = merged_roles(meta.roles, rounds)
-                for each in meta.mapping["round"]:
-                    if isinstance(each, str):
-                        raise TypeError("Mixing str without explicit role is not allowed in API models!")
-                    message, continues = _message_of(each, roles, stops=stops)
-                    made += [message] if message else []
-                    if not continues:
-                        break
-        elif open_sections[-1][0] in {"begin", "end"}:
-            message, continues = _message_of(item, merged_roles(meta.roles, item), stops=mode == "gen")
-            made.append(message)
+            continue
+        for each in item if isinstance(item, list) else [item]:
+            if isinstance(each, str):
+                raise TypeError("Mixing str without explicit role is not allowed in API models!")
+            message, continues = _message_of(each, roles, stops=stops)
+            made += [message] if message or each is item else []
+            if not continues:
+                break
+        else:
+            continue
+        break
     messages = _merge(made)
     if meta.mapping.get("begin"):
         messages.insert(0, meta.mapping["begin"])
