@@ -70,36 +70,44 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
         raise UsageError(
             _no_symbol_reason(template, offset) if template is not None else "the file cannot be read"
         )
-    name = f"`{symbol.name}`"
-    if symbol.kind == "own":
-        owner = "Prompt Poet gives it to every template" if symbol.name in INJECTED else "it is Jinja's own"
-        raise UsageError(f"{name} cannot be renamed: {owner}")
-    if symbol.kind == "function":
-        raise UsageError(f"{name} is a function of Python code: rename it there")
-    if symbol.kind == "file":
-        raise UsageError("a file is renamed among the files, not in what names it")
-    if symbol.kind == "key":
-        raise UsageError(f"{name} cannot be renamed: it is a key of a value that the caller passes")
-    if symbol.kind == "attribute" and (reason := _namespace_reason(snapshot, symbol)):
-        raise UsageError(f"{name} cannot be renamed: {reason}")
-    if _is_lost_import(snapshot, symbol):
-        raise UsageError(f"{name} cannot be renamed: what it is imported from is not there")
-    if symbol.kind in _IN_PROGRAMS and (reason := (yield from _unclear_steps(snapshot, symbol))):
-        raise UsageError(f"{name} cannot be renamed: {reason}")
-    if symbol.kind == "column" and (reason := (yield from column_doubt_steps(snapshot, symbol, ()))):
-        raise UsageError(f"{name} cannot be renamed: {reason}")
-    if reason := _not_editable_reason(snapshot, path):
-        raise UsageError(f"{name} cannot be renamed: {reason}")
+    if reason := (yield from _reason_steps(snapshot, symbol, path)):
+        raise _refusal(symbol, reason)
     return symbol
+
+
+def _refusal(symbol: Symbol, reason: str) -> UsageError:
+    return UsageError(f"`{symbol.name}` cannot be renamed: {reason}")
+
+
+def _reason_steps(snapshot: Snapshot, symbol: Symbol, path: str) -> Steps[str]:
+    """Return why a symbol in a file cannot be renamed; empty if it can."""
+    match symbol.kind:
+        case "own":
+            return (
+                "Prompt Poet gives it to every template" if symbol.name in INJECTED else "it is Jinja's own"
+            )
+        case "function":
+            return "it is a function of Python code, and renamed there"
+        case "file":
+            return "a file is renamed among the files, not in what names it"
+        case "key":
+            return "it is a key of a value that the caller passes"
+    reason = _namespace_reason(snapshot, symbol) if symbol.kind == "attribute" else ""
+    if not reason and _is_lost_import(snapshot, symbol):
+        reason = "what it is imported from is not there"
+    if not reason and symbol.kind in _IN_PROGRAMS:
+        reason = yield from _unclear_steps(snapshot, symbol)
+    if not reason and symbol.kind == "column":
+        reason = yield from column_doubt_steps(snapshot, symbol, ())
+    return reason or _not_editable_reason(snapshot, path)
 
 
 def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occurrence]) -> Steps[None]:
     """Raise `UsageError` if the symbol, or an implicit reference to it, is in a file that is not editable."""
-    name = f"`{symbol.name}`"
     for path in dict.fromkeys(each.path for each in places):
         yield
         if reason := _not_editable_reason(snapshot, path):
-            raise UsageError(f"{name} cannot be renamed: {reason}")
+            raise _refusal(symbol, reason)
     if symbol.kind != "input":
         return
     prompts = tuple(dict.fromkeys(each.path for each in places if each.where in {"template", "header"}))
@@ -108,9 +116,9 @@ def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occ
         template = snapshot.template(path)
         packed = packed_with(snapshot, path, template, symbol.name) if template is not None else None
         if packed is not None:
-            raise UsageError(f"{name} cannot be renamed: it is in {packed.name}, which cannot be edited")
+            raise _refusal(symbol, f"it is in {packed.name}, which cannot be edited")
     if reason := (yield from column_doubt_steps(snapshot, symbol, prompts)):
-        raise UsageError(f"{name} cannot be renamed: {reason}")
+        raise _refusal(symbol, reason)
 
 
 def _not_editable_reason(snapshot: Snapshot, path: str) -> str:

@@ -171,24 +171,30 @@ def absent_classes(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
         if (meant := _misspelled_module(module, files)) is not None:
             span = tree.places.module_span(node, module)
             yield Finding.suggest(span, f"there is no module `{module}`", meant or None)
-            continue
-        texts = _texts(module, files) if module.startswith(f"{_PACKAGE}.") else []
-        for alias in node.names:
-            span, message = tree.span(alias), f"`{module}` has no `{alias.name}`"
-            if not texts:
-                # A fork may have other classes, so that only a typo of one of these is reported.
-                is_known = module != _EVALUATORS or alias.name in EVALUATORS
-                meant = None if is_known else only_typo(alias.name, EVALUATORS)
-                if meant is not None:
-                    yield Finding.suggest(span, message, meant)
-                continue
-            written = re.compile(rf"\b{re.escape(alias.name)}\b")
-            if alias.name == "*" or any(written.search(text) or "__getattr__" in text for text in texts):
-                continue
-            if files.module(f"{module}.{alias.name}") is None:
-                known = [name for text in texts for found in _DEFINED.findall(text) for name in found if name]
-                typos = [name for name in known if is_typo(alias.name, name)]  # many names end the same
-                yield misspelled(span, message, alias.name, typos)
+        elif module.startswith(f"{_PACKAGE}."):
+            texts = _texts(module, files)
+            for alias in node.names:
+                yield from _absent_class(tree, alias, module, texts, files)
+
+
+def _absent_class(
+    tree: ConfigurationTree, alias: ast.alias, module: str, texts: list[str], files: Files
+) -> Iterator[Finding]:
+    """Yield an imported name that none of the `texts` of its module has; typos only if there are none."""
+    span, message = tree.span(alias), f"`{module}` has no `{alias.name}`"
+    if not texts:
+        # A fork may have other classes, so that only a typo of one of these is reported.
+        is_known = module != _EVALUATORS or alias.name in EVALUATORS
+        meant = None if is_known else only_typo(alias.name, EVALUATORS)
+        if meant is not None:
+            yield Finding.suggest(span, message, meant)
+        return
+    written = re.compile(rf"\b{re.escape(alias.name)}\b")
+    is_there = alias.name == "*" or any(written.search(text) or "__getattr__" in text for text in texts)
+    if not is_there and files.module(f"{module}.{alias.name}") is None:
+        known = [name for text in texts for found in _DEFINED.findall(text) for name in found if name]
+        typos = [name for name in known if is_typo(alias.name, name)]  # many names end the same
+        yield misspelled(span, message, alias.name, typos)
 
 
 def _misspelled_module(module: str, files: Files) -> str | None:
