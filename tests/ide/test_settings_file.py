@@ -98,7 +98,7 @@ def test_in_pyproject_only_the_own_table_counts(text: str, expected: str) -> Non
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("enc|oding = 'x'", 'string, by default `"o200k_base"`'),
+        ("enc|oding = 'x'", 'text, by default `"o200k_base"`'),
         ("[ren|dering]\n", "Limits of the rendering process."),
         ("[rules]\nunknown-r|ole = 'off'", "its severity; by default"),
         ("[rendering]\ntime|out = 3", "Maximum seconds per rendering; more than 5 only in a trusted folder."),

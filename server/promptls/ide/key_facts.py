@@ -5,7 +5,9 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic import BaseModel
 
 from promptls.dialects import KeyFact, optional, required_key, table
 from promptls.dialects.opencompass import vocabulary as opencompass
@@ -15,8 +17,9 @@ from promptls.semantic.flow.paths import Each, Path
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
-from promptls.settings.header import BudgetKey, ExperimentKey, Header, InputKey, NamedMetric
+from promptls.settings.header import Header, InputKey
 from promptls.syntax.yaml.expected import ITEM
+from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -80,10 +83,10 @@ def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[st
             return PART_KEYS
         return SECTION_KEYS if path == (ITEM, "sections", ITEM) else NO_KEYS
     if kind is Kind.OBJECT:
-        return {**_header_keys(), **PROMPT_KEYS} if not path else _header(path)
+        return {**_model_keys(Header), **PROMPT_KEYS} if not path else _header(path)
     if kind is Kind.EVALUATION:
         if not path:
-            return {**_header_keys(), **opencompass.INFER_KEYS, **opencompass.EVALUATION_KEYS}
+            return {**_model_keys(Header), **opencompass.INFER_KEYS, **opencompass.EVALUATION_KEYS}
         return _evaluation(path) or _header(path)
     return NO_KEYS
 
@@ -95,21 +98,13 @@ def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | 
 
 def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     match path:
-        case ():
-            return _header_keys()
         case ("input_keys", _):
             return {**SCHEMA_KEYS, **_model_keys(InputKey)}
-        case ("experiments", _):
-            return _model_keys(ExperimentKey)
-        case ("experiments", _, "budget"):
-            return _model_keys(BudgetKey)
-        case ("metrics", _):
-            return _model_keys(NamedMetric)
         case ("input_keys", _, *below) | ("experiments", _, "json_schema", *below):
             return _schema(tuple(below))
         case ("output_schema", *below):
             return _schema(tuple(below))
-    return NO_KEYS
+    return model_keys_at(Header, path)
 
 
 def _schema(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
@@ -154,33 +149,73 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     return NO_KEYS
 
 
-@lru_cache(maxsize=1)
-def _header_keys() -> Mapping[str, KeyFact]:
-    return _model_keys(Header)
+class Declared(NamedTuple):
+    """What a pydantic model declares at a path: a type other than None, a default, and a description."""
+
+    type: Any
+    default: Any = None
+    documentation: str = ""
 
 
-@lru_cache(maxsize=8)
+def declared_at(model: type[BaseModel], path: tuple[str, ...]) -> Declared | None:
+    """Return what a model declares at a path of keys, with `-` for list items; None if it is nothing."""
+    found = Declared(model)
+    for key in path:
+        field = getattr(found.type, "model_fields", {}).get(key)
+        if field is not None:
+            default = None if field.is_required() or field.default_factory else field.default
+            found = Declared(_present(field.annotation), default, field.description or "")
+        elif get_origin(found.type) in {dict, list} and (inside := _present(get_args(found.type)[-1])) != Any:
+            found = Declared(inside, documentation=(is_model(inside) and inside.__doc__) or "")
+        else:
+            return None
+    return found
+
+
+def model_keys_at(model: type[BaseModel], path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    """Return the keys that a model declares for the mapping at `path`; none if they are user-defined."""
+    found = declared_at(model, path)
+    return _model_keys(found.type) if found is not None and is_model(found.type) else NO_KEYS
+
+
+def is_model(annotation: Any) -> bool:
+    """Return whether an annotation is a pydantic model."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _present(annotation: Any) -> Any:
+    """Return an annotation without its constraints, and the first one of a union."""
+    if get_origin(annotation) in {Annotated, Union, types.UnionType}:
+        return _present(get_args(annotation)[0])
+    return annotation
+
+
+@lru_cache(maxsize=16)
 def _model_keys(model: Any) -> Mapping[str, KeyFact]:
     return table(
         *(
-            KeyFact(name, field.is_required(), _describe_type(field.annotation), field.description or "")
+            KeyFact(name, field.is_required(), describe_type(field.annotation), field.description or "")
             for name, field in model.model_fields.items()
         )
     )
 
 
-def _describe_type(annotation: Any) -> str:
+def describe_type(annotation: Any) -> str:
     """Return the type of an annotation as text, such as `list of texts or mapping`."""
     origin = get_origin(annotation)
+    if is_model(annotation):
+        return "mapping"
+    if origin is Literal:
+        return in_code(get_args(annotation), " or ")
     if origin is Annotated:
-        return _describe_type(get_args(annotation)[0])
+        return describe_type(get_args(annotation)[0])
     if origin in {Union, types.UnionType}:
         return " or ".join(
-            dict.fromkeys(_describe_type(each) for each in get_args(annotation) if each is not type(None))
+            dict.fromkeys(describe_type(each) for each in get_args(annotation) if each is not type(None))
         )
     known = _TYPE_WORDS.get(origin or annotation, "any value")
     if origin is list:
-        inside = _describe_type(get_args(annotation)[0])
+        inside = describe_type(get_args(annotation)[0])
         return {"text": "list of texts", "mapping": "list of mappings"}.get(inside, "list")
     return known
 

@@ -1,23 +1,23 @@
-"""Completion and hover in the settings file (TOML), based on the JSON Schema of the settings."""
+"""Completion and hover in the settings file (TOML), based on the model of the settings."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
+from promptls.dialects import KeyFact
 from promptls.dialects.prompt_poet.vocabulary import ROLES
 from promptls.ide.completion.items import SETTING, CompletionItem, CompletionList, made
 from promptls.ide.completion.yaml_values import available_models, file_paths, options_of, python_metrics
 from promptls.ide.hover.markdown import Hover, code
+from promptls.ide.key_facts import Declared, declared_at, describe_type, model_keys_at
 from promptls.lint.registry import RULES
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
 from promptls.text.escape import markdown_text
-from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.tokens import ENCODING_NAMES
 from promptls.workspace.settings import (
@@ -98,59 +98,14 @@ def _place_in(text: str, offset: int) -> TomlPlace | None:
     return TomlPlace(reader.expects, keys, Span(start, end.end() if end else offset), quote)
 
 
-Schema = Mapping[str, Any]
+def _declared_at(keys: Keys) -> Declared | None:
+    """Return what is declared for the setting at `keys`, through lists; None if there is no such setting."""
+    return declared_at(Project, keys)
 
 
-@lru_cache(maxsize=1)
-def settings_schema() -> Schema:
-    """Return the JSON Schema of all settings."""
-    return Project.model_json_schema()
-
-
-def schema_at(keys: tuple[str, ...]) -> Schema:
-    """Return the schema of the value at a path of keys, through lists; empty if there is no such setting."""
-    schema = _resolve(settings_schema())
-    for key in keys:
-        properties = schema.get("properties", {})
-        below = properties.get(key) or schema.get("additionalProperties")
-        if not isinstance(below, dict):
-            return {}
-        schema = _resolve(below)
-    return schema
-
-
-def keys_at(keys: tuple[str, ...]) -> Mapping[str, Schema]:
-    """Return the keys that the mapping at `keys` may have, with their schemas."""
-    return {name: _resolve(below) for name, below in schema_at(keys).get("properties", {}).items()}
-
-
-def item_schema(schema: Schema) -> Schema:
-    """Return the schema of a list's items; for other types the schema itself."""
-    items = schema.get("items")
-    return _resolve(items) if isinstance(items, dict) else schema
-
-
-def _resolve(schema: Schema) -> Schema:
-    """Return the schema with its reference resolved, and for an optional value the non-null alternative."""
-    described = {key: schema[key] for key in ("description", "default") if key in schema}
-    for choice in schema.get("anyOf", ()):
-        if choice.get("type") != "null":
-            return {**_resolve(choice), **described}
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        named = settings_schema().get("$defs", {}).get(reference.rpartition("/")[2], {})
-        return {**_resolve(named), **described}
-    return schema
-
-
-def describe_type(schema: Schema) -> str:
-    """Return the type of a value as text."""
-    if "enum" in schema:
-        return "one of " + in_code(schema["enum"])
-    kind = schema.get("type", "any value")
-    if kind == "array":
-        return f"list of {item_schema(schema).get('type', 'value')}s"
-    return {"object": "table", "integer": "whole number", "boolean": "true or false"}.get(kind, str(kind))
+def _keys_at(keys: Keys) -> Mapping[str, KeyFact]:
+    """Return the keys that the table at `keys` may have."""
+    return model_keys_at(Project, keys)
 
 
 _FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
@@ -161,14 +116,14 @@ _OPTION: Final = 3
 
 
 def is_name(keys: Keys) -> bool:
-    """Return whether names are known for the setting at `keys`, even if its schema does not list them."""
+    """Return whether names are known for the setting at `keys`, even if nothing declares them."""
     return keys[:1] == ("metrics",) and len(keys) == _OPTION and keys[2] in {"model", "embeddings"}
 
 
-def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the suggested values of a setting."""
-    if "enum" in schema:
-        yield from ((str(each), "") for each in schema["enum"])
+def names(snapshot: Snapshot, path: str, text: str, keys: Keys, kind: Any) -> Iterator[tuple[str, str]]:
+    """Yield the suggested values of a setting, whose type is `kind`."""
+    if get_origin(kind) is Literal:
+        yield from ((str(each), "") for each in get_args(kind))
         return
     last = keys[-1] if keys else ""
     if last in _FILES:
@@ -240,7 +195,6 @@ def _key_names() -> Iterator[tuple[str, str]]:
 
 
 _DESCRIBED: Final = 80
-_IN_QUOTES: Final = frozenset({"string", None})
 _TRIGGERED_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
 
 _PARAMETERS: Final = {
@@ -283,9 +237,9 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
     keys = tuple(name.strip().strip("\"'") for name in around)
     inside = keys[len(root) :] if keys[: len(root)] == root else ()
     if len(inside) > 1:
-        for name, schema in keys_at(inside).items():
-            if schema.get("type") == "object":
-                yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
+        for name, fact in _keys_at(inside).items():
+            if fact.describe_type == "mapping":
+                yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(fact))
         return
     if inside == ("rate_limits",):
         from promptls.models.model_names import PROVIDERS
@@ -296,59 +250,56 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
     before = "".join(f"{name}." for name in root)
     if root:
         yield CompletionItem(before.rstrip("."), "module", 5, detail="settings of promptls")
-    for name, schema in keys_at(()).items():
-        if schema.get("type") != "object":
-            continue
-        is_named = isinstance(schema.get("additionalProperties"), dict) and schema[
-            "additionalProperties"
-        ].get("$ref")
-        label = f"{before}{name}{'.' if is_named else ''}"
-        yield CompletionItem(label, "module", 10, detail=_short(schema))
+    for name, fact in _keys_at(()).items():
+        if fact.describe_type == "mapping":
+            label = f"{before}{name}{'.' if _keys_at((name, '')) else ''}"
+            yield CompletionItem(label, "module", 10, detail=_short(fact))
 
 
 def _keys(path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
     if place.keys == ("rules",):
         for rule in RULES:
-            yield _key(rule.name, {"type": "string"}, rule.summary, text, place)
+            yield _key(rule.name, "text", rule.summary, text, place)
         return
     if place.keys[:1] == ("metrics",) and place.keys[2:] in {(), ("columns",)} and len(place.keys) > 1:
         for name, detail in metric_options(path, text, place.keys[:2]).items():
-            yield _key(name, {} if place.keys[2:] == () else {"type": "string"}, detail, text, place)
+            yield _key(name, "" if place.keys[2:] == () else "text", detail, text, place)
     if place.keys[:1] == ("models",) and place.keys[2:] == ("parameters",):
         for name, detail in _PARAMETERS.items():
-            yield _key(name, {}, detail, text, place)
-    for name, schema in keys_at(place.keys).items():
-        is_table = schema.get("type") == "object" and not place.keys
-        if not is_table:
-            yield _key(name, schema, _short(schema), text, place)
+            yield _key(name, "", detail, text, place)
+    for name, fact in _keys_at(place.keys).items():
+        if fact.describe_type != "mapping" or place.keys:
+            yield _key(name, fact.describe_type, _short(fact), text, place)
 
 
-def _key(name: str, schema: Schema, detail: str, text: str, place: TomlPlace) -> CompletionItem:
-    """Return a key with its `=`, unless present, and the quotes or brackets that its value needs."""
+def _key(name: str, kind: str, detail: str, text: str, place: TomlPlace) -> CompletionItem:
+    """Return a key with its `=`, unless present, and the quotes or brackets that its kind of value needs."""
     if place.quote or re.match(r"[ \t]*=", text[place.word.end :]):
         return CompletionItem(name, "property", 10, detail=detail)
-    kind = schema.get("type")
-    around = {"string": '"$1"', "array": "[$1]", "object": "{ $1 }"}.get(str(kind), "$1")
+    forms = {("text", "`"): '"$1"', ("list",): "[$1]", ("mapping",): "{ $1 }"}
+    around = next((form for begins, form in forms.items() if kind.startswith(begins)), "$1")
     return CompletionItem(
         name, "property", 10, text=f"{name} = ", snippet=f"{name} = {around}$0", detail=detail
     )
 
 
 def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
-    schema = item_schema(schema_at(place.keys))
-    if schema.get("type") == "boolean" and not place.quote:
+    declared = _declared_at(place.keys)
+    kind = declared.type if declared is not None else str
+    kind = get_args(kind)[0] if get_origin(kind) is list else kind
+    if kind is bool and not place.quote:
         yield from (CompletionItem(word, "keyword", 10) for word in ("true", "false"))
-    elif schema.get("type", "string") in _IN_QUOTES or is_name(place.keys):
-        for index, (name, detail) in enumerate(names(snapshot, path, text, place.keys, schema)):
+    elif kind is str or get_origin(kind) is Literal:
+        for index, (name, detail) in enumerate(names(snapshot, path, text, place.keys, kind)):
             written = name if place.quote else f'"{name}"'
             yield CompletionItem(
                 name, "enum", 10 + min(index, 80), text=written, detail=detail, filter_text=name
             )
 
 
-def _short(schema: Schema) -> str:
+def _short(fact: KeyFact) -> str:
     """Return the first words of a setting's description, for the completion list."""
-    text = str(schema.get("description", "")) or describe_type(schema)
+    text = fact.documentation or fact.describe_type
     return text if len(text) <= _DESCRIBED else f"{text[: _DESCRIBED - 1]}…"
 
 
@@ -377,7 +328,7 @@ def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
             description = value_text(place.keys, name)
             return Hover(span, description) if description else None
         keys = (*place.keys, name)
-        if not schema_at(keys) and (description := _option_text(path, text, keys)):
+        if _declared_at(keys) is None and (description := _option_text(path, text, keys)):
             return Hover(span, description)
     return Hover(span, description) if keys and (description := setting_text(keys)) else None
 
@@ -426,18 +377,10 @@ def setting_text(keys: tuple[str, ...]) -> str:
             if rule
             else ""
         )
-    schema = schema_at(keys)
-    return (
-        f"**{markdown_text(keys[-1])}**: {describe_type(schema)}{_default(schema)}\n\n{_description(schema)}"
-        if schema
-        else ""
-    )
-
-
-def _default(schema: Schema) -> str:
-    default = schema.get("default")
-    return f", by default {code(json.dumps(default))}" if default not in (None, {}, []) else ""
-
-
-def _description(schema: Schema) -> str:
-    return str(schema.get("description", ""))
+    declared = _declared_at(keys) if keys else None
+    if declared is None:
+        return ""
+    default = declared.default
+    by_default = f", by default {code(json.dumps(default))}" if default not in (None, {}, []) else ""
+    kind = describe_type(declared.type)
+    return f"**{markdown_text(keys[-1])}**: {kind}{by_default}\n\n{declared.documentation}"
