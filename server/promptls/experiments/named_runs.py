@@ -133,6 +133,23 @@ def _last_complete(prompt: Path) -> RunSummary | None:
     return None if found is None else with_baseline(found, runs)
 
 
+def run_to_retry(word: str, *, complete: bool, judged: bool = True) -> RunSummary:
+    """Find a run whose failed rows are to be asked again or, with `complete`, those that it left out.
+
+    Rows that lack a score have failed if they are `judged`. Raises `UsageError` if there are no such rows.
+    """
+    run = find_run(word)
+    place = FilePlace(run.results)
+    if complete and run.is_complete:
+        remedy = f"`promptls run --retry-errors {run.name}` asks failed rows again"
+        raise UsageError(f"{run.name} went over all rows already", place, remedy)
+    is_scored = not judged or not any(metric.unscored for metric in run.metrics)
+    if not complete and not run.failed and is_scored:
+        said = f"no row of {run.name} failed" + (", and all of them have their scores" if judged else "")
+        raise UsageError(said, place, "there is nothing to retry")
+    return run
+
+
 def find_unfinished(word: str) -> Path:
     """Find an unfinished run by its path, its name or a prompt file (the latest one), and return its path.
 

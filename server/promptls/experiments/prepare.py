@@ -19,7 +19,7 @@ from promptls.experiments.experiment import Experiment, override_values, with_en
 from promptls.experiments.history import RunSummary, last_runs, row_results
 from promptls.experiments.judging import judging_references, possible_models
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
-from promptls.experiments.named_runs import find_run, find_unfinished
+from promptls.experiments.named_runs import find_run, find_unfinished, run_to_retry
 from promptls.experiments.plan import IsThere, Plan, parameters_of, plan_run
 from promptls.experiments.prompt_runner import FROM_THE_START, Continued
 from promptls.experiments.python.request import python_access, python_request
@@ -283,26 +283,13 @@ def _resume(request: RunRequest) -> _Opened:
 
 
 def _retry(request: RunRequest) -> _Opened:
-    run = find_run(str(request.retry_errors))
+    run = run_to_retry(str(request.retry_errors), complete=request.complete)
     header = manifest_of(run.manifest)
-    if request.complete:
-        if run.is_complete:
-            raise UsageError(
-                f"{run.name} went over all rows already",
-                FilePlace(run.results),
-                f"`promptls run --retry-errors {run.name}` asks failed rows again",
-            )
-        if is_of_examples(run.rows_chosen):
-            raise UsageError(
-                f"{run.name} went over the prompt's examples, and not over rows of a dataset",
-                FilePlace(run.results),
-                "run all rows: leave out `--complete`",
-            )
-    elif not run.failed and not any(metric["unscored"] for metric in header["metrics"]):
+    if request.complete and is_of_examples(run.rows_chosen):
         raise UsageError(
-            f"no row of {run.name} failed, and all of them have their scores",
+            f"{run.name} went over the prompt's examples, and not over rows of a dataset",
             FilePlace(run.results),
-            "there is nothing to retry",
+            "run all rows: leave out `--complete`",
         )
     experiment = _of_manifest(request, header, run.manifest.parent)
     chosen = (experiment, None) if request.complete else _rows_of(experiment, header)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 
 from promptls.cli.arguments import add_data_arguments, add_limit_arguments
 from promptls.cli.pages.page_server import add_page_arguments, serve_until_interrupted
 from promptls.cli.permission import add_trust_argument, trust_to_render
-from promptls.cli.terminal import paint, printed_path
+from promptls.cli.terminal import printed_path
 
 DESCRIPTION = """\
 Open a preview of a prompt in the browser: its parts as a chat with token counts, for any sample
@@ -47,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
 async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.cli.pages.live_preview import LivePreview
-    from promptls.cli.pages.page_server import Page, opened_in_browser, serving
+    from promptls.cli.pages.page_server import Page, serve_watched
     from promptls.preview.preview_result import RenderingChoice, chosen_sample
     from promptls.rendering.make import limits_for
     from promptls.rendering.worker import RenderWorker
@@ -61,16 +59,11 @@ async def _serve(arguments: argparse.Namespace) -> None:
     chosen_sample(snapshot, path, choice.data)
     worker = RenderWorker(limits_for(snapshot, path))
     live = LivePreview(chosen.workspace, path, worker, choice)
-    watching = asyncio.ensure_future(live.watch())
+    pages = (
+        Page("preview", "promptls preview", live.converse),
+        Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
+    )
     try:
-        pages = (
-            Page("preview", "promptls preview", live.converse),
-            Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
-        )
-        async with serving(pages, arguments.port) as address:
-            print(f"{paint(printed_path(path), 'bold')} at {address}\nCtrl+C ends the preview.", flush=True)
-            async with contextlib.nullcontext() if arguments.no_open else opened_in_browser(address):
-                await watching
+        await serve_watched(pages, printed_path(path), live.watch(), arguments)
     finally:
-        watching.cancel()
         await worker.close()

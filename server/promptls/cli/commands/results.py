@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 from pathlib import Path
 from typing import Any
 
 from promptls.cli.pages.page_server import add_page_arguments, serve_until_interrupted
 from promptls.cli.permission import add_trust_argument
-from promptls.cli.terminal import paint
 from promptls.text.errors import UsageError
 
 DESCRIPTION = """\
@@ -51,21 +48,16 @@ def execute(arguments: argparse.Namespace) -> int:
 
 async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.pages.live_results import LiveResults
-    from promptls.cli.pages.page_server import Page, opened_in_browser, serving
+    from promptls.cli.pages.page_server import Page, serve_watched
     from promptls.results_view.results_client import ResultsProcess
 
     view, folder, name = _initial_view(list(dict.fromkeys(arguments.runs)))
     process = ResultsProcess()
     live = LiveResults(view, folder, process, trusted=arguments.trust)
-    watching = asyncio.ensure_future(live.watch())
+    page = Page("results", "promptls results", live.converse)
     try:
-        page = Page("results", "promptls results", live.converse)
-        async with serving([page], arguments.port) as address:
-            print(f"{paint(name, 'bold')} at {address}\nCtrl+C ends the page.", flush=True)
-            async with contextlib.nullcontext() if arguments.no_open else opened_in_browser(address):
-                await watching
+        await serve_watched([page], name, live.watch(), arguments)
     finally:
-        watching.cancel()
         await live.close()
         await process.close()
 

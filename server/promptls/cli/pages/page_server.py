@@ -29,6 +29,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from promptls.cli.arguments import port_number
+from promptls.cli.terminal import paint
 from promptls.server.port_access import LOOPBACK, new_token, own_hosts, path_pieces, refusal
 from promptls.text.errors import FilePlace, UserError
 
@@ -113,6 +114,20 @@ async def opened_in_browser(address: str) -> AsyncIterator[None]:
         if not await asyncio.to_thread(webbrowser.open, file.as_uri()):
             print("No browser could be opened: open the address yourself.", file=sys.stderr)
         yield
+
+
+async def serve_watched(
+    pages: Sequence[Page], title: str, watch: Coroutine[Any, Any, None], arguments: argparse.Namespace
+) -> None:
+    """Serve the pages, and `watch` what they show, until cancelled; raises UserError like `serving`."""
+    watching = asyncio.ensure_future(watch)
+    try:
+        async with serving(pages, arguments.port) as address:
+            print(f"{paint(title, 'bold')} at {address}\nCtrl+C ends the page.", flush=True)
+            async with contextlib.nullcontext() if arguments.no_open else opened_in_browser(address):
+                await watching
+    finally:
+        watching.cancel()
 
 
 def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:

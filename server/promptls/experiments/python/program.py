@@ -20,7 +20,7 @@ from promptls.experiments.access import sends_of
 from promptls.experiments.answer_cache import CallInFlight, describe_calls_in_flight
 from promptls.experiments.budget import Budget
 from promptls.experiments.history import RunSummary
-from promptls.experiments.named_runs import find_run, find_unfinished
+from promptls.experiments.named_runs import find_unfinished, run_to_retry
 from promptls.experiments.python.functions import experiment_module, value_of
 from promptls.experiments.python.program_manifest import (
     MODEL_PARAMETERS,
@@ -345,18 +345,8 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
     if request.resume is not None:
         resumed = reopen_run(find_unfinished(request.resume).absolute())
     elif request.retry_errors is not None:
-        found = find_run(request.retry_errors)
+        found = run_to_retry(request.retry_errors, complete=request.complete, judged=False)
         retried = replace(found, results=found.results.absolute())
-        if request.complete and found.is_complete:
-            raise UsageError(
-                f"{found.name} went over all rows already",
-                FilePlace(found.results),
-                f"`promptls run --retry-errors {found.name}` asks failed rows again",
-            )
-        if not found.failed and not request.complete:
-            raise UsageError(
-                f"no row of {found.name} failed", FilePlace(found.results), "there is nothing to retry"
-            )
     try:
         os.chdir(Path(experiment.file).parent)
         plan = python_plan(experiment, request)

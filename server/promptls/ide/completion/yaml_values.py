@@ -18,6 +18,7 @@ from promptls.ide.key_facts import JSON_TYPES, keys_at, known_value
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.security.files import current_scope
 from promptls.semantic.kind import Kind
+from promptls.semantic.printed_inputs import schema_at
 from promptls.settings.header import Engine, NamedMetric
 from promptls.syntax.yaml.expected import ITEM
 from promptls.text.escape import markdown_prose
@@ -281,13 +282,8 @@ def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
     schema: Any = key.schema if key else {}
     if path[0] == request.declarations.settings.output_key:
         schema = request.declarations.settings.output_schema
-    for step in path[1:]:
-        if not isinstance(schema, dict):
-            return {}
-        properties = schema.get("properties")
-        below = properties.get(step) if isinstance(properties, dict) else None
-        schema = schema.get("items") if step == ITEM else below
-    return schema if isinstance(schema, dict) else {}
+    keys = tuple("" if step == ITEM else step for step in path[1:])
+    return schema_at(schema, keys) if isinstance(schema, dict) else {}
 
 
 def _schema_values(schema: Mapping[str, Any]) -> Iterator[CompletionItem]:
