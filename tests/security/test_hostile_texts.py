@@ -425,7 +425,7 @@ def test_json_that_python_gives_up_on_is_invalid(value: str, tmp_path: Path) -> 
 )
 def test_python_that_its_parser_gives_up_on_defines_nothing(text: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text(text + "1\n")
+    program.write_text(f"{text}1  # promptls.load('a').render(), promptls.Dataset\n")
     path = str(program)
 
     assert functions_in(path) is None

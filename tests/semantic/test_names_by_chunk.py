@@ -65,7 +65,8 @@ def assert_names_are_those_of_one_piece(source: Source) -> None:
     may_be_inputs = {each.name for each in names.references if each.is_input}
     assert names.input_names == may_be_inputs - GLOBALS - INJECTED
     for name in sorted(names.read_names):
-        assert list(names.references_of(name)) == [each for each in names.references if each.name == name]
+        of_name = [each for each in names.references if each.name == name]
+        assert list(names.references_of(name)) == list(names.searched_references(name)) == of_name
     for reference in names.references:
         assert reference in names.references_in(reference.span.start)
 

@@ -129,3 +129,15 @@ def test_one_that_takes_a_prompt_is_for_those_that_its_file_names_else_for_the_n
 )
 def test_what_is_no_python_or_knows_neither_package_has_nothing(text: str) -> None:
     assert not any(findings_in(text, FILE))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import promptls\n\n@promptls.experiment\ndef run(row): ...",
+        "from promptls import experiment\n\n@ experiment()\ndef run(row): ...",
+        "from promptls import (\n    experiment as trial,\n)\n\n@trial()\ndef run(row): ...",
+    ],
+)
+def test_an_experiment_is_found_in_a_file_that_defines_nothing_else(text: str) -> None:
+    assert [each.name for each in findings_in(text, FILE).experiments] == ["run"]

@@ -144,6 +144,8 @@ def unrecorded(
     find: Callable[Arguments, Answer], *arguments: Arguments.args, **named: Arguments.kwargs
 ) -> Answer:
     """Return the result of a computation whose reads are not recorded."""
+    if current.get() is None:
+        return find(*arguments, **named)
     token = current.set(None)
     try:
         return find(*arguments, **named)

@@ -172,9 +172,10 @@ def _result_steps(file: File, selection: Selection) -> Steps[_Results]:
     known: _Results = {}
     if memo is not None and steps is not None:
         changes = Changes(memo.reads, chunks, steps, file.snapshot)
+        affects_any = changes.affect(memo.reads)
         for rule, (before, reads) in memo.value[1].items():
             found = _move(before, steps, file.path) if before else before
-            if found is not None and not changes.affect(reads):
+            if found is not None and not (affects_any and changes.affect(reads)):
                 known[rule] = (found, reads)
     all_reads = file.snapshot.reads_about(file.path)
     results: _Results = {}

@@ -33,7 +33,7 @@ from promptls.semantic.template import Template
 from promptls.text.positions import Span, line_column, line_starts
 from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.contract import template_of
-from promptls.workspace.python_calls import TemplateCall, calls_in_text, key_spans
+from promptls.workspace.python_calls import TemplateCall, calls_in, key_spans
 from promptls.workspace.snapshot import Snapshot
 
 _MARK: Final = "promptls:"
@@ -137,7 +137,7 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
     templates = written_templates(text, path)
     calls = [
         (target, call)
-        for call in calls_in_text(text, path)
+        for call in calls_in(text, path)
         if (target := template_of(snapshot, call)) is not None
         and snapshot.kind(target) in missing_template_data.kinds
     ]

@@ -107,7 +107,7 @@ def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
         content = read_bytes(path)
     except OSError:
         return ()
-    return calls_in_text(content.decode("utf-8", errors="replace"), path)
+    return calls_in(content.decode("utf-8", errors="replace"), path)
 
 
 def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
@@ -115,17 +115,12 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
     return _found(_raw_templates, text, path) if _RAW in text else ()
 
 
-def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """Return the result of `calls_in`, without parsing source that does not mention templates."""
+def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
+    """Return the calls in the Python source of the file at `path`, which is parsed only if it may have any."""
     may_call = (("template_path" in text or _RAW in text) and _LOADS.search(text)) or (
         ("get_template" in text or (_LIBRARY in text and _LOAD.search(text))) and _RENDERS.search(text)
     )
-    return calls_in(text, path) if may_call else ()
-
-
-def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """Return the calls in the Python source of the file at `path`."""
-    return _found(_calls, text, path)
+    return _found(_calls, text, path) if may_call else ()
 
 
 def _found(

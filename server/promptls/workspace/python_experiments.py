@@ -123,15 +123,6 @@ _EXPERIMENT: Final = re.compile(r"@[ \t]*[\w.]*\bexperiment\b|experiment[ \t]+as
 """The decorator of an experiment, or its import with another name."""
 
 
-def findings_in(text: str, path: str) -> PythonFindings:
-    """Return what Python source of the file at `path` defines; empty if it cannot be parsed."""
-    tree = parse_python(text)
-    try:
-        return PythonFindings() if tree is None else _Reader(tree, text, path).findings()
-    except RecursionError:
-        return PythonFindings()
-
-
 class _Reader:
     """One module, with its local names for those of the two packages."""
 
@@ -358,15 +349,21 @@ def scanned_experiments(
 def findings_in_file(path: str) -> PythonFindings:
     """Return what the file at `path` defines; empty if it cannot be read."""
     text = text_on_disk(path)
-    return findings_in_text(text, path) if text is not None else PythonFindings()
+    return findings_in(text, path) if text is not None else PythonFindings()
 
 
-def findings_in_text(text: str, path: str) -> PythonFindings:
-    """Return the result of `findings_in`, without parsing source that cannot have any findings."""
-    if not any(package in text for package in PACKAGES):
-        return PythonFindings()
+def findings_in(text: str, path: str) -> PythonFindings:
+    """Return what Python source of the file at `path` defines; empty if it cannot be parsed.
+
+    Only source that may define something is parsed.
+    """
+    is_of_package = any(package in text for package in PACKAGES)
     may_define = any(word in text for word in _WORDS) or _EXPERIMENT.search(text)
-    return findings_in(text, path) if may_define else PythonFindings()
+    tree = parse_python(text) if is_of_package and may_define else None
+    try:
+        return PythonFindings() if tree is None else _Reader(tree, text, path).findings()
+    except RecursionError:
+        return PythonFindings()
 
 
 def _is_for(experiment: PythonExperiment, prompt: str) -> bool:

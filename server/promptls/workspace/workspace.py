@@ -13,11 +13,11 @@ from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace import disk
 from promptls.workspace.include_graph import IncludeGraph, saved_names
-from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
+from promptls.workspace.python_calls import TemplateCall, calls_in, calls_in_file, scanned_calls
 from promptls.workspace.python_experiments import (
     PythonFindings,
+    findings_in,
     findings_in_file,
-    findings_in_text,
     scanned_experiments,
 )
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
@@ -145,11 +145,11 @@ class Workspace:
         """Update a Python file that was written, created, removed or edited."""
         open_file = self.snapshot.auxiliary.get(path)
         text = open_file.template.source.text if open_file is not None else None
-        findings = findings_in_file(path) if text is None else findings_in_text(text, path)
+        findings = findings_in_file(path) if text is None else findings_in(text, path)
         if any(findings) or path in self.snapshot.written:
             self._swap(written={**self.snapshot.written, path: findings})
         others = {file: calls for file, calls in self.snapshot.calls.items() if file != path}
-        found = calls_in_file(path) if text is None else calls_in_text(text, path)
+        found = calls_in_file(path) if text is None else calls_in(text, path)
         if found or path in self.snapshot.calls:
             self._swap(calls={**others, path: found} if found else others)
 
