@@ -116,7 +116,7 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """Return the calls in the Python source of the file at `path`, which is parsed only if it may have any."""
+    """Return the calls in the Python source of the file at `path`, parsed only if it may have any."""
     may_call = (("template_path" in text or _RAW in text) and _LOADS.search(text)) or (
         ("get_template" in text or (_LIBRARY in text and _LOAD.search(text))) and _RENDERS.search(text)
     )
