@@ -12,8 +12,7 @@ import yaml
 
 from promptls.convert import python_interpreter
 from promptls.convert.formats import convert
-from promptls.convert.opencompass import evaluation_prompt
-from promptls.convert.opencompass_python import Configuration, read_configuration
+from promptls.convert.opencompass import Configuration, evaluation_prompt, read_configuration
 from promptls.convert.python_values import MAX_ITEMS, PlacedText, TextPiece, is_huge
 from promptls.dialects.prompt_poet.document import load
 from promptls.dialects.prompt_poet.template_rendering import render_text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.call_hierarchy import Calls, call_item, incoming, macro_named, outgoing
+from promptls.ide.navigation import Calls, call_item, incoming, macro_named, outgoing
 from promptls.workspace.snapshot import Snapshot
 from support.fixture import opened
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.call_hierarchy import call_item, incoming, outgoing
-from promptls.ide.navigation import declaration_steps, definition_steps
+from promptls.ide.navigation import call_item, declaration_steps, definition_steps, incoming, outgoing
 from promptls.ide.ranges import highlights, linked_places
 from promptls.ide.rename import prepare_steps, rename_steps
 from promptls.ide.symbols import Symbol, occurrences, places_here, symbol_at

@@ -100,7 +100,7 @@ def _configured(
 
     Raises UserError.
     """
-    from promptls.convert.opencompass_python import read_configuration
+    from promptls.convert.opencompass import read_configuration
 
     configuration = read_configuration(text, files)
     chosen = configuration.chosen(dataset)

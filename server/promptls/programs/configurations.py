@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from promptls.convert.opencompass_python import datasets_in, models_among
+from promptls.convert.opencompass import datasets_in, models_among
 from promptls.convert.python_interpreter import Files, Interpreter, Names, containers_in, parse_configuration
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
@@ -29,10 +29,9 @@ from promptls.programs.configuration_names import (
     missing_imports,
     undefined_names,
 )
-from promptls.programs.configuration_runs import run_problems
 from promptls.programs.configuration_text import UNKNOWN, PositionMap, WrittenDataset, written_dataset
 from promptls.programs.configuration_tree import KNOWN_CLASSES, ConfigurationTree, write_as_calls
-from promptls.programs.configuration_values import hidden_options, value_problems
+from promptls.programs.configuration_values import hidden_options, run_problems, value_problems
 from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template

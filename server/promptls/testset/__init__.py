@@ -37,7 +37,7 @@ from promptls.testset.transforms import (
     default_transforms,
     transform,
 )
-from promptls.testset.transforms.model_extractors import (
+from promptls.testset.transforms.extractors import (
     Asker,
     ModelExtractor,
     model_entities,

@@ -42,7 +42,7 @@ from promptls.testset.synthesizers import (
     parse_distribution,
 )
 from promptls.testset.transforms import Transform, default_transforms, transform
-from promptls.testset.transforms.model_extractors import (
+from promptls.testset.transforms.extractors import (
     Asker,
     ModelExtractor,
     model_entities,

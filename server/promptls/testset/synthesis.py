@@ -19,7 +19,7 @@ from promptls.models.model import ModelError
 from promptls.testset.graph import SOURCE
 from promptls.testset.scenarios import Scenario
 from promptls.testset.synthesizers.base_query import DEFAULT_TRIES, QuerySynthesizer
-from promptls.testset.transforms.model_extractors import Asker
+from promptls.testset.transforms.extractors import Asker
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_code
 

@@ -11,9 +11,19 @@ from typing import Any, Final
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
-from promptls.ide.call_hierarchy import CallItem, call_item, file_item, incoming, macro_named, outgoing
 from promptls.ide.document_symbols import DocumentSymbol, document_symbols, match
-from promptls.ide.navigation import Target, declaration_steps, definition_steps, document_links
+from promptls.ide.navigation import (
+    CallItem,
+    Target,
+    call_item,
+    declaration_steps,
+    definition_steps,
+    document_links,
+    file_item,
+    incoming,
+    macro_named,
+    outgoing,
+)
 from promptls.ide.ranges import highlights
 from promptls.ide.rename import RenameEdit, prepare_steps, rename_files, rename_steps
 from promptls.ide.symbols import Occurrence, occurrence_steps, symbol_at

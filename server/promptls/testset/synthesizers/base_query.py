@@ -14,8 +14,7 @@ from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.testset import scenarios
 from promptls.testset.graph import KnowledgeGraph
-from promptls.testset.transforms.extractors import STOP_WORDS, subject_words, words
-from promptls.testset.transforms.model_extractors import Asker
+from promptls.testset.transforms.extractors import STOP_WORDS, Asker, subject_words, words
 from promptls.text.errors import UserError
 
 # The minimum proportion of an answer's words that occur in the contexts, compared by word beginnings.

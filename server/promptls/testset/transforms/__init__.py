@@ -11,13 +11,13 @@ from promptls.testset.documents import HeadingSplitter, Splitter
 from promptls.testset.graph import KnowledgeGraph, Node, Relationship
 from promptls.testset.transforms.extractors import (
     BatchExtractor,
+    EmbeddingExtractor,
     Extractor,
     HeadingExtractor,
     KeyphraseExtractor,
     NERExtractor,
     SummaryExtractor,
 )
-from promptls.testset.transforms.model_extractors import EmbeddingExtractor
 from promptls.testset.transforms.relationship_builders.traditional import (
     CosineSimilarityBuilder,
     JaccardSimilarityBuilder,
