@@ -200,7 +200,7 @@ class _Consent:
 
 def _finished(run: RunSummary) -> ToolResult:
     from promptls.experiments.history import run_before
-    from promptls.results_view.rows_as_text import chosen_places, readable_rows, row_lines
+    from promptls.results_view.results_answers import chosen_places, readable_rows, row_lines
 
     before = run_before(run)
     lines = [run_line(run)]
@@ -312,7 +312,7 @@ async def read_results(folder: Folder, arguments: Mapping[str, Any]) -> ToolResu
 
 
 def _results(folder: Folder, arguments: Mapping[str, Any]) -> ToolResult:
-    from promptls.results_view.rows_as_text import rows_page
+    from promptls.results_view.results_answers import rows_page
 
     run = _run_named(folder, arguments["run"])
     start, count = arguments.get("start", 0), arguments.get("count", SHOWN)

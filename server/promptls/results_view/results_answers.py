@@ -1,4 +1,4 @@
-"""Responses to the requests of the results page."""
+"""Responses to the requests of the results page, and rows as short text for coding agents."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments import history
 from promptls.experiments.comparison import compare_with
+from promptls.experiments.history import RunSummary
 from promptls.experiments.named_runs import find_run, known_runs
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
     Kind,
     RowQuery,
+    failures_at,
     found_places,
     messages_of,
     paired_page,
@@ -23,12 +25,19 @@ from promptls.experiments.result_pages import (
     rows_at,
     table_columns,
 )
+from promptls.experiments.results_table import (
+    JUDGING_COLUMNS,
+    PREDICTED_PREFIX,
+    REASON_SUFFIX,
+    RESULT_COLUMNS,
+)
 from promptls.experiments.row_choice import as_ranges
 from promptls.results_view import results_wire
 from promptls.results_view.notes import Note, notes_json, notes_of, save_note
 from promptls.results_view.results_wire import ExportForm
 from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UsageError, optional
+from promptls.text.format import shorten_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +69,8 @@ def rows_answer(arguments: Mapping[str, Any]) -> results_wire.RowsAnswer:
 def text_answer(arguments: Mapping[str, Any]) -> results_wire.TextAnswer:
     """Return `count` rows of `run` as text for a coding agent, starting at index `start`, the worst first.
 
-    `show` and `search` choose other rows (`rows_as_text.chosen_places`).
+    `show` and `search` choose other rows (`chosen_places`).
     """
-    from promptls.results_view.rows_as_text import DEFAULT_COUNT, rows_page
-
     run = _run(arguments, "run")
     show, search = optional(arguments, "show", str) or "worst", optional(arguments, "search", str) or ""
     start, count = optional(arguments, "start", int) or 0, optional(arguments, "count", int) or DEFAULT_COUNT
@@ -127,7 +134,7 @@ def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
     return {"rows": as_ranges(numbers), "count": len(numbers), "experiment": run.experiment}
 
 
-def filtered_places(run: history.RunSummary, row_filter: RowFilter) -> Sequence[int]:
+def filtered_places(run: RunSummary, row_filter: RowFilter) -> Sequence[int]:
     """Return the indices of the rows that match, in the run's table, in the query's order."""
     found = found_places(run, row_filter.query)
     selections: list[frozenset[int]] = []
@@ -164,7 +171,7 @@ def _row_filter(arguments: Mapping[str, Any]) -> RowFilter:
     )
 
 
-def _run(arguments: Mapping[str, Any], name: str) -> history.RunSummary:
+def _run(arguments: Mapping[str, Any], name: str) -> RunSummary:
     path = optional(arguments, name, str)
     if path is None:
         raise UsageError(f"the command needs `{name}`, the path of a run's table")
@@ -222,7 +229,7 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _requested_runs(arguments: Mapping[str, Any]) -> list[history.RunSummary]:
+def _requested_runs(arguments: Mapping[str, Any]) -> list[RunSummary]:
     """Return the runs to compare with, followed by the shown one."""
     named = optional(arguments, "run", str)
     against = optional(arguments, "against", list)
@@ -237,7 +244,7 @@ def _requested_runs(arguments: Mapping[str, Any]) -> list[history.RunSummary]:
 _MAX_OTHERS: Final = 100
 
 
-def _of_other_prompt(run: history.RunSummary) -> history.RunSummary | None:
+def _of_other_prompt(run: RunSummary) -> RunSummary | None:
     """Return the latest run of another prompt over the same rows of the same data, with a common metric."""
     if run.dataset_hash is None:
         return None
@@ -254,7 +261,7 @@ def _of_other_prompt(run: history.RunSummary) -> history.RunSummary | None:
     return None
 
 
-def _of_prompt(arguments: Mapping[str, Any]) -> history.RunSummary:
+def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
     path, experiment = _path(arguments), optional(arguments, "experiment", str)
     run = history.last_run(path, experiment=experiment, unsaved=_unsaved(arguments))
     if run is None:
@@ -266,7 +273,7 @@ def _of_prompt(arguments: Mapping[str, Any]) -> history.RunSummary:
     return run
 
 
-def _of_table(table: Path, unsaved: Mapping[str, str]) -> history.RunSummary:
+def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
     """Return the run of a table, preceded by its baseline."""
     run = history.read_run(table.with_suffix(".json"))
     runs = history.runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved)
@@ -274,14 +281,14 @@ def _of_table(table: Path, unsaved: Mapping[str, str]) -> history.RunSummary:
     return run if found is None else history.with_baseline(found, runs)
 
 
-def _named(runs: Sequence[Any]) -> tuple[history.RunSummary, history.RunSummary]:
+def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
     match runs:
         case [before, after]:
             return find_run(str(before), complete=True), find_run(str(after), complete=True)
     raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
 
 
-def _before_and_after(arguments: Mapping[str, Any]) -> tuple[history.RunSummary, history.RunSummary]:
+def _before_and_after(arguments: Mapping[str, Any]) -> tuple[RunSummary, RunSummary]:
     path, experiment = _path(arguments), optional(arguments, "experiment", str)
     latest = history.last_run(path, experiment=experiment)
     name = experiment or (latest.experiment if latest is not None else None)
@@ -314,7 +321,7 @@ def _unsaved(arguments: Mapping[str, Any]) -> dict[str, str]:
 FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
 
-def write_rows(path: Path, run: history.RunSummary, form: str, places: Sequence[int]) -> None:
+def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
     """Write the rows at these positions to the file at `path` atomically; raises OSError.
 
     CSV and JSON lines have the columns of the table, followed by `thumb` and `note` if any row has one. CSV
@@ -328,7 +335,7 @@ def write_rows(path: Path, run: history.RunSummary, form: str, places: Sequence[
         stream.writelines(_pieces(run, form, places))
 
 
-def _pieces(run: history.RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
+def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
     if form == "junit":
         from promptls.experiments.verdicts import junit_report
 
@@ -356,3 +363,104 @@ def _pieces(run: history.RunSummary, form: str, places: Sequence[int]) -> Iterat
 
 def _with_note(cells: dict[str, str], note: Note | None) -> dict[str, str]:
     return cells if note is None else {**cells, "thumb": note.thumb or "", "note": note.text}
+
+
+DEFAULT_COUNT: Final = 10
+"""The default number of rows in an answer."""
+_MAX_CELL: Final = 300
+"""The number of characters of a cell in an answer."""
+
+
+_MAX_RANKED: Final = 5000
+"""The number of failing rows that are sorted by how many metrics they fail."""
+
+
+def chosen_places(run: RunSummary, show: str, search: str = "") -> Sequence[int]:
+    """Return the indices of the rows in the run's table, in the order to show them.
+
+    `show` is `worst` for all rows, the worst first; `failing` for those that are not good; `error` for those
+    without an answer; or `all`.
+    """
+    if show == "all":
+        return found_places(run, RowQuery(search=search))
+    if show == "error":
+        return found_places(run, RowQuery("error", search))
+    wrong = found_places(run, RowQuery("failing", search))[:_MAX_RANKED]
+    ranked = sorted(zip(failures_at(run, wrong), wrong, strict=True), key=lambda each: -each[0])
+    failing = [
+        *found_places(run, RowQuery("error", search)),
+        *found_places(run, RowQuery("problem", search)),
+        *(place for _, place in ranked),
+        *found_places(run, RowQuery("failing", search)),
+    ]
+    numeric = next((metric for metric in run.metrics if metric.kind == "numeric"), None)
+    rest = (
+        found_places(run, RowQuery(search=search))
+        if numeric is None
+        else found_places(run, RowQuery(search=search, sort=numeric.name, descending=numeric.lower_is_better))
+    )
+    has_verdict = any(metric.kind == "discrete" for metric in run.metrics)
+    return list(dict.fromkeys([*failing, *(() if show == "failing" and has_verdict else rest)]))
+
+
+class RowsPage(NamedTuple):
+    """Some of `total` rows, as data, and as lines of text, the first of which says what rows these are."""
+
+    total: int
+    rows: list[dict[str, Any]]
+    lines: list[str]
+
+
+def rows_page(run: RunSummary, show: str, search: str, start: int, count: int) -> RowsPage:
+    """Return `count` of the rows of `chosen_places`, starting at index `start`."""
+    places = chosen_places(run, show, search)
+    rows = readable_rows(run, places[start : start + count])
+    return RowsPage(len(places), rows, [_page_line(start, len(rows), len(places)), *row_lines(rows)])
+
+
+def readable_rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the rows with these indices, without the columns that only promptls needs."""
+    metrics = [metric.name for metric in run.metrics]
+    own = {"id", "response", *RESULT_COLUMNS, *JUDGING_COLUMNS, *metrics}
+    own |= {f"{name}{REASON_SUFFIX}" for name in metrics}
+    several = len(run.models) > 1
+    found = []
+    for cells in rows_at(run, places):
+        row: dict[str, Any] = {"row": cells.get("row_number"), "id": cells.get("id")}
+        if several:
+            row["model"] = cells.get("model")
+        row["data"] = {
+            name: shorten_line(value, _MAX_CELL)
+            for name, value in cells.items()
+            if value and name not in own and not name.startswith(PREDICTED_PREFIX)
+        }
+        row["answer"] = shorten_line(cells.get("response") or "", _MAX_CELL)
+        row |= {name: value for name in ("error", "problem") if (value := cells.get(name))}
+        row["scores"] = {
+            name: {
+                "score": cells.get(name, ""),
+                "reason": shorten_line(cells.get(f"{name}{REASON_SUFFIX}") or "", _MAX_CELL),
+            }
+            for name in metrics
+        }
+        found.append(row)
+    return found
+
+
+def row_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of `readable_rows`."""
+    for row in rows:
+        model = f", {row['model']}" if "model" in row else ""
+        yield f"row {row['row']} (id {row['id']}{model})"
+        yield from (f"  {name}: {value}" for name, value in row["data"].items())
+        yield f"  answer: {row['answer']}"
+        yield from (f"  {name}: {row[name]}" for name in ("error", "problem") if name in row)
+        for name, score in row["scores"].items():
+            yield f"  {name}: {score['score']}" + (f" ({score['reason']})" if score["reason"] else "")
+
+
+def _page_line(start: int, count: int, total: int) -> str:
+    """Return which rows are shown: `rows 1 to 10 of 50`."""
+    if not count:
+        return f"no rows after row {start} of {total}" if total else "no rows"
+    return f"rows {start + 1} to {start + count} of {total}"
