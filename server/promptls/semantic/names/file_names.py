@@ -226,9 +226,13 @@ class FileNames:
     def _references_by_span(self) -> dict[Span, scopes.NameReference]:
         return {reference.span: reference for reference in reversed(self.references)}
 
+    def _resolver(self) -> scopes.Resolver:
+        """Return the scopes at the beginning of the file; only macros refer to later bindings."""
+        return scopes.Resolver(self._late if _has_macros(self._root) else None)
+
     def scopes_at(self, offset: int) -> tuple[scopes.Resolver, Located]:
         """Return the scopes at the beginning of the chunk that contains `offset`, and the chunk."""
-        resolver = scopes.Resolver(self._late)
+        resolver = self._resolver()
         located = self._root.at_offset(offset)
         for start, chunk in zip(self._root.starts, self._root.chunks[: located.index], strict=False):
             pass_outline(resolver, chunk, start)
@@ -252,7 +256,7 @@ class FileNames:
         """
         if not holds(self._root):
             return
-        resolver = scopes.Resolver(self._late)
+        resolver = self._resolver()
         for located in self._root.placed():
             if holds(located.chunk):
                 yield located, resolver
@@ -313,6 +317,9 @@ def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
 
 
 _read_names: Final = summary(_chunk_read_names, union)
+_has_macros: Final = summary(
+    lambda chunk: any(event.name == "macro" for event in scopes.chunk_events(chunk)), any
+)
 
 
 _called_names: Final = summary(
