@@ -12,6 +12,7 @@ from promptls.lint.rule import Edit, Fix
 from promptls.semantic.parts import chunk_contents
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Located
+from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.problems import keyword_of, tag_tree
@@ -87,13 +88,15 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     is_first = all(
         each.language != "jinja" or each.span.start >= problem.span.start for each in template.syntax_problems
     )
-    is_first &= not any(
-        each.kind == "comment" and "{#" in each.text[2:]
-        for piece in template.source.root.placed()
-        for each in piece.chunk.tags
-    )
+    is_first &= not _has_swallowing_comment(template.source.root)
     found = _fixes(template.source, problem, located, tag)
     return tuple(fix for fix in found if is_first or fix.title != _REMOVE)
+
+
+_has_swallowing_comment: Final = summary(
+    lambda chunk: any(tag.kind == "comment" and "{#" in tag.text[2:] for tag in chunk.tags), any
+)
+"""Whether a comment contains the beginning of another one, so that its own end may be missing."""
 
 
 def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
