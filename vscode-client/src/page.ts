@@ -46,6 +46,12 @@ export function loadPage(
   );
 }
 
+/** Puts a text of a page into the clipboard; `what` describes it for the user. */
+export async function copyText(text: string, what: string): Promise<void> {
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage(`$(check) Copied ${what}`, 3000);
+}
+
 /** Whether a message is small enough to be embedded in the page. */
 export function fitsInPage(message: object): boolean {
   return JSON.stringify(message).length <= LONGEST_FIRST;

@@ -12,7 +12,7 @@ import type { CommandArgument } from "../arguments";
 import type { Client } from "../client";
 import { coalesce } from "../debounce";
 import { activePrompt, visiblePrompt } from "../documents";
-import { fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
+import { copyText, fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
 import { remedyOf } from "../remedies";
 
 export const PREVIEW_VIEW = "promptls.preview";
@@ -217,8 +217,7 @@ export class PreviewPanel implements vscode.Disposable {
         this.#chosen.fire();
         return;
       case "copy":
-        await vscode.env.clipboard.writeText(message.text);
-        vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
+        await copyText(message.text, message.what);
         return;
       case "lab":
         await vscode.commands.executeCommand("promptls.truncationLab", { uri: this.#uri });

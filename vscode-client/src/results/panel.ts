@@ -9,7 +9,7 @@ import type { NoResults, ResultsArguments, ResultsView, RunningRun } from "@prom
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
-import { loadPage, panelBeside, preparePanel } from "../page";
+import { copyText, loadPage, panelBeside, preparePanel } from "../page";
 import { RunsElsewhere } from "./elsewhere";
 
 export const RESULTS_VIEW = "promptls.results";
@@ -201,8 +201,7 @@ export class ResultsPanel implements vscode.Disposable {
         await this.#answer(message.id, message.question, message.argument);
         return;
       case "copy":
-        await vscode.env.clipboard.writeText(message.text);
-        vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
+        await copyText(message.text, message.what);
         return;
       case "confirm":
       case "cancelRun":

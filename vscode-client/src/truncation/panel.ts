@@ -8,7 +8,7 @@ import type { ApplyTruncationArguments, LabOptions, LabResult } from "@promptls/
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
-import { loadPage, panelBeside, preparePanel } from "../page";
+import { copyText, loadPage, panelBeside, preparePanel } from "../page";
 
 export const TRUNCATION_VIEW = "promptls.truncationLab";
 const TITLE = "Truncation Lab";
@@ -137,8 +137,7 @@ export class TruncationPanel implements vscode.Disposable {
         await this.#apply(message.limit, message.step);
         return;
       case "copy":
-        await vscode.env.clipboard.writeText(message.text);
-        vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
+        await copyText(message.text, message.what);
     }
   }
 

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+import { CloseButton } from "../shared/closeButton";
 import { CodeText } from "../shared/codeText";
 import { CopyButton } from "../shared/copyButton";
 import { errorMessage } from "../shared/errorMessage";
@@ -97,15 +98,7 @@ function Pane({ result }: { result: PreviewResult }) {
             }}
           />
         )}
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Close the answer"
-          title="Close (Escape)"
-          onClick={closeAnswer}
-        >
-          <Icon name="close" />
-        </button>
+        <CloseButton label="Close the answer" title="Close (Escape)" onClick={closeAnswer} />
       </div>
       <div class="answer-text" tabIndex={0} aria-busy={isRunning}>
         {question === undefined ? null : (

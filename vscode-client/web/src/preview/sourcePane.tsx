@@ -3,8 +3,8 @@
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { CloseButton } from "../shared/closeButton";
 import { errorMessage } from "../shared/errorMessage";
-import { Icon } from "../shared/icons";
 import { MarkedText } from "../shared/markedText";
 import { ask, cursor, type RevealedPlace, shown, sourcePlace } from "./store";
 
@@ -62,17 +62,13 @@ function Pane({ place }: { place: RevealedPlace }) {
       <div class="source-head">
         <bdi>{source?.name ?? ""}</bdi>
         <span class="spacer" />
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Close the template"
+        <CloseButton
+          label="Close the template"
           title="Close (Escape)"
           onClick={() => {
             sourcePlace.value = undefined;
           }}
-        >
-          <Icon name="close" />
-        </button>
+        />
       </div>
       {failure.value === "" ? null : <p class="note">{failure.value}</p>}
       <div class="source-text" ref={scroller} tabIndex={0} aria-label="Text of the template">

@@ -1,6 +1,7 @@
 /** The page: which run, and what is shown of it. */
 
 import { LiveRegion } from "../shared/announce";
+import { CloseButton } from "../shared/closeButton";
 import { baseName, count, sentence } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { tabId, Tabs } from "../shared/tabs";
@@ -23,17 +24,12 @@ export function App() {
         <div class="failure lonely" role="alert">
           <p>{sentence(failure.value)}</p>
           {shown === undefined ? null : (
-            <button
-              type="button"
-              class="quiet"
-              aria-label="Dismiss"
-              title="Dismiss"
+            <CloseButton
+              label="Dismiss"
               onClick={() => {
                 failure.value = "";
               }}
-            >
-              <Icon name="close" />
-            </button>
+            />
           )}
         </div>
       )}

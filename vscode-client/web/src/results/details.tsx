@@ -4,10 +4,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { BidiText } from "../shared/bidiText";
 import { Choice } from "../shared/choice";
+import { CloseButton } from "../shared/closeButton";
 import { CopyButton } from "../shared/copyButton";
 import { errorMessage } from "../shared/errorMessage";
 import { count, money } from "../shared/format";
-import { Icon } from "../shared/icons";
 import { MarkedText } from "../shared/markedText";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
@@ -60,15 +60,7 @@ export function Details({ run, place }: { run: Run; place: number }) {
             }}
           />
         )}
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Close the details"
-          title="Close (Escape)"
-          onClick={close}
-        >
-          <Icon name="close" />
-        </button>
+        <CloseButton label="Close the details" title="Close (Escape)" onClick={close} />
       </div>
       {failure === "" ? null : <p class="failure">{failure}</p>}
       {cells === undefined ? null : (

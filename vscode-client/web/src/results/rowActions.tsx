@@ -1,8 +1,8 @@
 /** What is done with the rows that are selected or found: run again, taken elsewhere. */
 
+import { CloseButton } from "../shared/closeButton";
 import { errorMessage } from "../shared/errorMessage";
 import { count, grouped } from "../shared/format";
-import { Icon } from "../shared/icons";
 import type { ExportForm, RowFilter, Run } from "../wire/results";
 import type { Live } from "./source";
 import { fail, filter, selected, source } from "./store";
@@ -65,17 +65,12 @@ export function Actions({ run, total }: { run: Run; total: number }) {
         </>
       )}
       {chosen.length === 0 ? null : (
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Select none"
-          title="Select none"
+        <CloseButton
+          label="Select none"
           onClick={() => {
             selected.value = new Set();
           }}
-        >
-          <Icon name="close" />
-        </button>
+        />
       )}
       <select
         id="export"
