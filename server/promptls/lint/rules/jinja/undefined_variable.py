@@ -6,7 +6,7 @@ read after it, or a macro's parameter outside of the macro.
 
 In a file that declares no inputs, reports a loop variable after the loop too, in the same part. In another part,
 if it is read more than twice after the loop, or if several loops have a variable of that name, it is a hint:
-an input may have the same name.
+an input may have the same name. A variable that only a branch sets is a hint where its use fails without a value.
 
 A name that is only read in a loop, and is similar to an unused variable of the loop, is reported in a file
 that declares no inputs, too, although any name may be an input there.
@@ -16,7 +16,7 @@ In every file, reports names that no caller can provide:
 - `forloop`, which Jinja calls `loop`, and `null`, `nil`, `TRUE` and `FALSE`, which it calls `none`, `true` and
   `false`;
 - the variable of a loop in what the loop iterates over, as in `for x in xs and x.active`;
-- a name in a macro that is a typo of a parameter which the macro does not read;
+- a name in a macro that is a typo of a parameter which the macro does not read, or the variable of a loop elsewhere;
 - `loop` outside of a loop, also in a file that is included from within a loop;
 - attributes of a namespace that nothing sets, and attributes that no mapping has in a list that the file
   writes itself;
@@ -100,10 +100,10 @@ from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS, Binding, Name
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.facts import union
-from promptls.syntax.jinja.nodes import Name, Operation, walk
-from promptls.syntax.jinja.problems import loops_in
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Attribute, Call, Conditional, Expression, Item, Name, Operation, walk
+from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.format import in_code
 from promptls.text.positions import Span
@@ -147,6 +147,7 @@ def undefined_variable(file: File) -> Iterator[Finding]:
     yield from _lost_after_loops(file)
     yield from _after_loops(file, frozenset(each.reference.name for each in misspelled))
     yield from _before_set(file)
+    yield from _set_in_one_branch(file)
     yield from _before_import(file)
     yield from _loop_variables(file, misspelled)
     yield from _in_own_sources(file)
@@ -288,6 +289,68 @@ def _before_set(file: File) -> Iterator[Finding]:
             continue
         for reference in free:
             yield _bound_later(file, reference, bindings[0], "set")
+
+
+@chunk_fact
+def _needed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names whose value an expression needs: rendering fails if it is undefined."""
+    found: list[tuple[str, Span]] = []
+    guarded = {
+        id(inner)
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Conditional)
+        or (isinstance(node, Operation) and not {"and", "or"}.isdisjoint(node.operators))
+        for inner in walk(node)
+    }
+    for start, node in expressions_in(chunk):
+        if id(node) in guarded:
+            continue
+        values: tuple[Expression, ...]
+        match node:
+            case Attribute(target=target) | Item(target=target):
+                values = (target,)
+            case Operation(operators=operators) if _ARITHMETIC.issuperset(operators):
+                values = node.operands
+            case Call(function=Name(name="escape_special_characters")):
+                values = node.arguments
+            case _:
+                continue
+        found += ((each.name, each.span.shifted(start)) for each in values if isinstance(each, Name))
+    return tuple(found)
+
+
+_needed_names: Final = summary(lambda chunk: frozenset(name for name, _ in _needed(chunk)), union)
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+
+def _set_in_one_branch(file: File) -> Iterator[Finding]:
+    """Yield the uses that fail of variables that only a branch before them sets, outside of all other branches.
+
+    Yield nothing in a file that declares inputs.
+    """
+    names, branches = file.template.names, file.template.branches
+    suspicious = names.bound_names("set") & names.input_names & _needed_names(file.chunks)
+    if not suspicious or declared_names(file) is not None or file.snapshot.includers(file.path):
+        return
+    suspicious -= given_names(file)
+    for name in sorted(suspicious):
+        references = [*names.references_of(name)]
+        if any(each.binding is None for each in references):
+            continue  # an input
+        for each in references:
+            located = file.template.source.located(each.span.start)
+            around = {block for block in branches.at(each.span.start) if block.keyword == "if"}
+            binding = each.binding
+            if (
+                each.certain
+                or binding is None
+                or (name, each.span.shifted(-located.start)) not in _needed(located.chunk)
+            ):
+                continue
+            if around <= {*branches.at(binding.span.start)}:
+                related = RelatedInformation(file.path, binding.span, f"`{name}` is set here")
+                message = f"`{name}` is set only in a branch: otherwise, it is undefined, and this fails"
+                yield Finding(each.span, message, related=(related,), severity="hint")
 
 
 def _before_import(file: File) -> Iterator[Finding]:

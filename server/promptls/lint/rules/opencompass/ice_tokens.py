@@ -75,7 +75,9 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
@@ -315,7 +317,15 @@ def _token_edit(text: str, mapping: Mapping) -> Edit | None:
     return added_entry(text, mapping.span, mapping.entries, f'ice_token: "{USUAL_ICE_MARK}"')
 
 
+_SIGNS: Final = "</>"
+
+
 def _adding_item(text: str, body: Mapping, mark: str) -> tuple[Fix, ...]:
+    """Return the fix that corrects a similar token in the dialogue, or adds the right one."""
+    like = re.compile(rf"</?{re.escape(mark.strip(_SIGNS))}/?>", re.IGNORECASE)
+    for scalar in scalars_in(body) if mark.startswith("<") else ():
+        if (found := like.search(text, *scalar.span)) is not None:
+            return (Fix.change_to(Span(*found.span()), mark, preferred=True),)
     edit = _item_edit(text, body, mark)
     return () if edit is None else (Fix(f"Begin the dialogue with `{mark}`", (edit,), preferred=True),)
 
