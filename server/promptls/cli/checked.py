@@ -208,8 +208,7 @@ class Checked:
 
     def text(self, path: str) -> str | None:
         """Return the text of a file that a finding refers to, or None if it cannot be read."""
-        template = self.snapshot.template(path)
-        return template.source.text if template else None
+        return _text_of(self.snapshot, path)
 
 
 def checked_file(
@@ -295,9 +294,16 @@ def checked_files(
 
 
 def _with_text(snapshot: Snapshot, path: str, result: FileResult) -> CheckedFile:
-    template = snapshot.template(path)
-    text = template.source.text if template else ""
+    text = _text_of(snapshot, path) or ""
     return CheckedFile(path, result.kind, text, result.findings, suppressed=result.suppressed)
+
+
+def _text_of(snapshot: Snapshot, path: str) -> str | None:
+    """Return the text of a file, which is not parsed for that; None if it cannot be read."""
+    from promptls.workspace.disk import text_on_disk
+
+    opened = snapshot.open_file(path)
+    return text_on_disk(path) if opened is None else opened.template.source.text
 
 
 class _Job(NamedTuple):
