@@ -321,16 +321,16 @@ def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
 def _turns_with_answers(template: EvaluationTemplate, body: Node, field: str) -> Iterator[Finding]:
     """Yield a turn of the person that has the answer after the question, or that comes behind the answer."""
     turns = [*turns_in(body, "round")]
-    for before, turn in pairwise(turns):
-        value = turn.value("role")
-        roles = (before.text("role"), turn.text("role"))
-        answers = [field in (each.text("prompt") or "") for each in (before, turn)]
+    answers = [field in (turn.text("prompt") or "") for turn in turns]
+    for (before, turn), (is_before, is_here) in zip(pairwise(turns), pairwise(answers), strict=True):
+        value = turn.value("role") if is_before != is_here else None
         if value is None:
             continue
-        if answers == [False, True] and roles == ("HUMAN", "HUMAN") and template.name == "ice_template":
+        roles = (before.text("role"), turn.text("role"))
+        if is_here and roles == ("HUMAN", "HUMAN") and template.name == "ice_template":
             message = "this turn has the answer, and the role of the question"
             yield Finding.suggest(value.span, message, "BOT", preferred=True, severity="warning")
-        elif answers == [True, False] and roles == ("BOT", "HUMAN") and turn is turns[-1]:
+        elif is_before and roles == ("BOT", "HUMAN") and turn is turns[-1]:
             message = "this turn comes behind the one with the answer"
             yield Finding(value.span, message, severity="warning")
 
