@@ -110,6 +110,7 @@ CONTAINED = [
     (in_header("examples:\n  <CURSOR>\n"), ["example"]),
     (in_header("experiments:\n  <CURSOR>\n"), ["experiment"]),
     (in_header("examples:\n  - user: x\n    <CURSOR>\n"), ["turns", "answer"]),
+    (in_header("examples:\n  - {user: x,\n     <CURSOR>}\n"), ["turns", "answer"]),
     (
         in_header("output_schema: {properties: {p: {enum: [P0, P1]}}}\nexamples:\n  - answer: {<CURSOR>}\n"),
         ["p"],

@@ -249,30 +249,21 @@ def _above(
         if indent > need or not inner or inner[0] in "#\t" or (indent == need and _is_plain(inner)):
             continue
         line = _line(text)
-        reached = line.column if not line.dashes else line.dashes[0]
-        if line.key is not None and beside and line.column == limit:
-            siblings.add(line.key)
-        is_above = line.column < need or (from_dash and not line.dashes and line.column == need)
-        if line.key is not None and is_above:
-            parent = line.value if parent is None else parent
-            if _is_block(line.value):
+        entries: list[tuple[int, str | None, str]] = [(dash, ITEM, "") for dash in line.dashes]
+        entries.append((line.column, line.key, line.content if line.key is None else line.value))
+        for column, name, value in reversed(entries):
+            if beside and column == limit and name and name != ITEM:
+                siblings.add(name)
+            has_list = from_dash and name is not None and not line.dashes and column == need
+            if column >= need and not has_list:
+                continue
+            if _is_block(value):
                 path.clear()
-                parent, siblings = line.value, set()
-            path.append(line.key)
-            need, from_dash, beside = line.column, False, False
-        elif line.column < need and not line.dashes:
-            parent = line.content if parent is None else parent
-            need, from_dash, beside = line.column, False, False
-        elif line.dashes and line.column < need and _is_block(line.content):
-            path.clear()
-            parent, siblings = line.content, set()
-        for dash in reversed(line.dashes):
-            if dash < need:
-                path.append(ITEM)
-                need, from_dash, beside = dash, True, False
-                parent = "" if parent is None else parent
-        if reached < need and not line.dashes and line.key is None:
-            need = reached
+                siblings.clear()
+                parent = value
+            parent = value if parent is None else parent
+            path += [name] if name is not None else []
+            need, from_dash, beside = column, name == ITEM, False
     return tuple(reversed(path)), frozenset(siblings), parent
 
 
