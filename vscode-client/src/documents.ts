@@ -39,11 +39,13 @@ const LINES_OF_PART = 400;
 
 /**
  * Whether the text of a document looks like a prompt, not only its name, which templates of Ansible and Helm have
- * as well. A document without a file has the language because the user chose it.
+ * as well. A document without a file has the language because the user chose it; an empty file without a folder
+ * is a new one.
  */
 export function hasPromptText(document: vscode.TextDocument): boolean {
-  const beginning = new vscode.Range(0, 0, LINES_OF_PART, 0);
-  return document.isUntitled || looksLikePrompt(document.uri.path, document.getText(beginning));
+  const text = document.getText(new vscode.Range(0, 0, LINES_OF_PART, 0));
+  const isNew = vscode.workspace.workspaceFolders === undefined && text.trim() === "";
+  return document.isUntitled || isNew || looksLikePrompt(document.uri.path, text);
 }
 
 /** Imports of the libraries whose uses the server checks, and the keys of OpenCompass configurations. */

@@ -28,15 +28,20 @@ export function looksLikePrompt(path: string, text: string): boolean {
   return HEADER.test(text) || PROMPT_KEY.test(text) || (PART_NAME.test(text) && PART_CONTENT.test(text));
 }
 
-/** Whether one of the files looks like a prompt. Files that cannot be read do not. */
+/**
+ * Whether one of the files looks like a prompt, or all of them are new and empty. Files that cannot be read do
+ * not.
+ */
 export async function anyPrompt(paths: readonly string[]): Promise<boolean> {
+  let areEmpty = paths.length > 0;
   for (const path of paths) {
-    const text = await beginning(path).catch(() => "");
-    if (looksLikePrompt(path, text)) {
+    const text = await beginning(path).catch(() => undefined);
+    if (text !== undefined && looksLikePrompt(path, text)) {
       return true;
     }
+    areEmpty &&= text?.trim() === "";
   }
-  return false;
+  return areEmpty;
 }
 
 async function beginning(path: string): Promise<string> {

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect, test } from "vitest";
@@ -38,6 +39,17 @@ test("a folder with prompts is a prompt project, and one of Ansible is not", asy
   expect(others.length).toBeGreaterThan(3);
   expect(await anyPrompt(others)).toBe(false);
   expect(await anyPrompt(["/no/such/file.yml.j2"])).toBe(false);
+});
+
+test("a folder whose templates are all new and empty is a prompt project", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "promptls-"));
+  const [empty, other] = [path.join(folder, "new.yml.j2"), path.join(folder, "site.yml.j2")];
+  writeFileSync(empty, "\n");
+  writeFileSync(other, "image: {{ image }}\n");
+  expect(await anyPrompt([empty])).toBe(true);
+  expect(await anyPrompt([empty, other])).toBe(false);
+  expect(await anyPrompt([])).toBe(false);
+  rmSync(folder, { recursive: true });
 });
 
 test.each([
