@@ -285,9 +285,15 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
 
 
 def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
-    """Return the edits for the empty line at `offset`: indentation, the end tag of the block above."""
+    """Return the edits for the empty line at `offset`: indentation, the end of the block or header above."""
     line = source.line_column(offset).line
     here = source.line_span(line)
+    after = source.line_span(line + 1)
+    # Ends are inserted on the next line, because an edit at the cursor would move the cursor after it.
+    has_next = after.start > here.end
+    if line == 1 and source.line(0).strip() == "{#---" and "---#}" not in source.text:
+        closed = (Edit(here, ""),) if source.line(1).strip() == "}" else ()  # by the editor
+        return (*closed, *((Edit.insert(after.start, "---#}\n"),) if has_next else ()))
     if line == 0 or source.line(line).strip():
         return ()
     above = source.line_span(line - 1)
@@ -301,10 +307,7 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     if source.slice(here) != indentation:
         edits.append(Edit(here, indentation))
     ending = _missing_end_tag(source, text, above.start)
-    after = source.line_span(line + 1)
-    if ending and after.start > here.end:
-        # The end tag is inserted on the next line, because an edit at the cursor would move the cursor after
-        # it.
+    if ending and has_next:
         edits.append(Edit.insert(after.start, f"{indentation}{ending}\n"))
     return tuple(edits)
 
