@@ -11,6 +11,8 @@ from code_server import CodeServer
 from playwright.sync_api import expect
 from workbench import Workbench
 
+from support.waiting import wait_until
+
 SAVED = {
     "ragas_version": "0.4.3",
     "original_hash": 1,
@@ -68,6 +70,56 @@ def test_templates_of_other_tools_do_not_start_the_server_until_there_is_a_promp
     expect(workbench.lens("Preview")).to_be_visible()
     assert code_server.logs().count("Starting ") == known.count("Starting ") + 1
 
+
+def test_a_prompt_is_written_into_an_empty_file_with_suggestions_at_each_key(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "greeting.yml.j2").touch()
+    begun = code_server.logs().count("Starting ")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("greeting.yml.j2")
+    wait_until(lambda: code_server.logs().count("Starting ") == begun + 1)
+    keyboard = workbench.page.keyboard
+    running = workbench.page.get_by_role("button", name="promptls 0.1.0")
+    expect(running).to_be_visible()
+
+    def accept(typed: str, offered: str) -> None:
+        keyboard.type(typed, delay=50)  # as people do; VS Code waits for a pause before it asks
+        row = workbench.page.locator(".suggest-widget .monaco-list-row.focused")
+        expect(row).to_contain_text(offered)
+        keyboard.press("Tab")
+
+    workbench.type("{#---\n")
+    expect(workbench.line("}")).to_have_count(0)
+    accept("inp", "input_keys")
+    workbench.type("name")
+    keyboard.press("End")
+    keyboard.press("Enter")
+    accept("output_k", "output_key")
+    workbench.type("answer\n---#}\n")
+    accept("- na", "name")
+    workbench.type("system\n")
+    accept("ro", "role")
+    accept("us", "user")
+    keyboard.press("Enter")
+    accept("cont", "content")
+    workbench.type("Greet name and ")
+    workbench.screenshot("typed")
+    expect(workbench.page.locator(".suggest-widget.visible")).to_have_count(0)
+    accept("{{ na", "name")
+    keyboard.press("Control+S")
+    wait_until(lambda: (tmp_path / "greeting.yml.j2").read_text("utf-8") == WRITTEN)
+
+
+WRITTEN = """\
+{#---
+input_keys: [name]
+output_key: answer
+---#}
+- name: system
+  role: user
+  content: |
+    Greet name and {{ name }}"""
 
 TEMPLATE = """\
 from promptls import Prompt

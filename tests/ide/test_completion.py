@@ -242,6 +242,8 @@ def test_nothing_pops_up_where_nothing_can_be_named(fixture: str) -> None:
 @pytest.mark.parametrize(
     ("fixture", "trigger", "answers"),
     [
+        ("- <CURSOR>", " ", True),
+        ("- name: a\n  <CURSOR>", " ", False),
         (in_content("a. <CURSOR>"), " ", False),
         (in_content("a.<CURSOR>"), ".", False),
         (in_content("say: <CURSOR>"), " ", False),

@@ -244,7 +244,8 @@ def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList 
                 return None
             items = [replace(item, text=f" {item.plain_text}", filter_text=item.label) for item in items]
         return placed(request, items, word, at.base, "value", place.path, at.in_header)
-    if trigger:
+    source = request.template.source
+    if trigger and source.slice(Span(max(request.offset - 2, 0), request.offset)) != "- ":
         return None
     found = [*yaml_keys.key_items(request, place, in_header=at.in_header), *_pieces(request, at)]
     return placed(request, found, word, at.base, "key", place.path, at.in_header)
