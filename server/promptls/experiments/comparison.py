@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
 from pathlib import Path
@@ -13,7 +13,6 @@ from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.result_pages import RowKey, lines_by_row, scored_columns, table_of
-from promptls.experiments.scores import good_class
 from promptls.experiments.statistics import (
     Difference,
     correct_p_values,
@@ -280,9 +279,8 @@ class _Column:
     def __init__(self, metric: MetricSummary, run: RunSummary, places: Sequence[Sequence[int]]) -> None:
         self._cells = scored_columns(run)[metric.name]
         self._places = places
-        number = _number_of(metric)
         # Many cells contain the same few texts.
-        self._numbers = {cell: number(cell) for cell in set(self._cells) if cell and number is not None}
+        self._numbers = {cell: metric.number_of(cell) for cell in set(self._cells)}
         self.scores: list[float | None] = [
             self._numbers.get(self._cells[each[0]]) if len(each) == 1 else self._mean(each) for each in places
         ]
@@ -308,15 +306,6 @@ class _Column:
     def _mean(self, places: Sequence[int]) -> float | None:
         values = self._values(places)
         return sum(values) / len(values) if values else None
-
-
-def _number_of(metric: MetricSummary) -> Callable[[str], float] | None:
-    if metric.kind == "ranking":
-        return None
-    if metric.kind == "discrete":
-        good = good_class("discrete", metric.allowed_values)
-        return lambda cell: float(cell == good)
-    return float
 
 
 def _difference(metric: MetricSummary, before: Sequence[float], after: Sequence[float]) -> Difference:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 import time
@@ -59,6 +60,21 @@ class MetricSummary:
     def good(self) -> str | None:
         """The class whose proportion is the score; None if the metric has no classes."""
         return good_class(self.kind, self.allowed_values)
+
+    def number_of(self, cell: str) -> float | None:
+        """Return a score in a table as a number: 1 for the good class and 0 for others.
+
+        None for a ranking, and for a cell without a score.
+        """
+        if not cell or self.kind == "ranking":
+            return None
+        if self.kind == "discrete":
+            return None if self.good is None else float(cell == self.good)
+        try:
+            value = float(cell)
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,18 +243,14 @@ def write_python_table(path: Path, run: UnfinishedRun, experiment: str) -> None:
         writer = csv.writer(stream, lineterminator="\r\n")
         writer.writerow(header)
         for result in run.results():
-            cells = {**result.values, **_python_own_cells(result, experiment)}
-            writer.writerow([text_cell(cells.get(column)) for column in header])
+            cells = python_cells(result, experiment)
+            writer.writerow([cells.get(column, "") for column in header])
 
 
 def python_cells(result: RowResult, experiment: str) -> dict[str, str]:
     """Return the result's cells in the table."""
-    cells = {**result.values, **_python_own_cells(result, experiment)}
-    return {name: text_cell(value) for name, value in cells.items()}
-
-
-def _python_own_cells(result: RowResult, experiment: str) -> dict[str, Any]:
-    return {
+    cells = {
+        **result.values,
         "error": result.error,
         "model": result.model,
         "repeat": result.repeat,
@@ -262,6 +258,7 @@ def _python_own_cells(result: RowResult, experiment: str) -> dict[str, Any]:
         "row_hash": result.digest,
         "experiment_name": result.values.get("experiment_name") or experiment,
     }
+    return {name: text_cell(value) for name, value in cells.items()}
 
 
 def good_rows(run: RunSummary) -> Iterator[RowResult]:
@@ -270,13 +267,7 @@ def good_rows(run: RunSummary) -> Iterator[RowResult]:
         if cells["error"] or not cells["row_number"].isdigit():
             continue
         values = {name: value for name, value in cells.items() if name not in PYTHON_COLUMNS[:-1]}
-        scores = {
-            metric.name: Score(
-                score_value(cells[metric.name], metric), cells.get(f"{metric.name}_reason") or None
-            )
-            for metric in run.metrics
-            if cells.get(metric.name)
-        }
+        scores = {metric.name: _score(cells, metric) for metric in run.metrics if cells.get(metric.name)}
         number = int(cells["row_number"])
         yield RowResult(
             cells.get("id") or str(number),

@@ -50,7 +50,7 @@ def _units(
     metric: MetricSummary, cells: Sequence[str], keys: Sequence[tuple[str, str]] | None
 ) -> list[list[float]]:
     """Return the values grouped by row, with its repeats; rows with equal `keys` are the same row."""
-    numbers = {cell: number_of(metric, cell) for cell in set(cells)}
+    numbers = {cell: metric.number_of(cell) for cell in set(cells)}
     values = [numbers[cell] for cell in cells]
     if keys is None:
         return [[value] for value in values if value is not None]
@@ -67,22 +67,6 @@ def quick_scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
         {**_metric_json(metric, []), "bars": _bars(metric, []) if metric.kind == "discrete" else []}
         for metric in run.metrics
     ]
-
-
-def number_of(metric: MetricSummary, cell: str) -> float | None:
-    """Return a score as a number: 1 for the good class and 0 for others.
-
-    None for a ranking and an empty cell.
-    """
-    if not cell or metric.kind == "ranking":
-        return None
-    if metric.kind == "discrete":
-        return None if metric.good is None else float(cell == metric.good)
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _metric_json(metric: MetricSummary, units: list[list[float]]) -> results_wire.MetricJson:
@@ -225,7 +209,7 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
         texts = Counter(zip(old, new, strict=True))
         counts[metric.name] = Counter()
         for (left, right), rows in texts.items():
-            before, after = number_of(metric, left), number_of(metric, right)
+            before, after = metric.number_of(left), metric.number_of(right)
             if before is not None and after is not None:
                 counts[metric.name][before, after] += rows
     return counts
