@@ -157,3 +157,16 @@ def test_an_import_offers_templates_and_nothing_else(tmp_path: Path) -> None:
         "import": ["macros.j2", "tail.yml.j2"],
         "include": ["macros.j2", "notes.md", "tail.yml.j2"],
     }
+
+
+def test_the_options_of_a_metric_are_those_of_the_file_that_defines_it_too(tmp_path: Path) -> None:
+    (tmp_path / "promptls.toml").write_text('[metrics.near]\nuse = "exact_match"\n', "utf-8")
+    text = (
+        "{#---\nmetrics:\n  near:\n    use: string_similarity\n    <CURSOR>\n---#}\n- name: a\n  content: b\n"
+    )
+    snapshot, files = opened(text, tmp_path)
+
+    found = complete(snapshot, str(tmp_path / MAIN), files[MAIN].cursor or 0)
+
+    assert found is not None
+    assert "method" in {item.label for item in found.items}

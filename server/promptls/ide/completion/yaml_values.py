@@ -138,9 +138,9 @@ def metric_items(request: Request) -> Iterator[CompletionItem]:
 
 
 def named_metrics(request: Request) -> dict[str, NamedMetric]:
-    """Return the metrics with options of the file and its project."""
+    """Return the metrics with options of the project and the file; those of the file come before others."""
     own = request.declarations.settings.metrics or {}
-    return {**own, **request.snapshot.project(request.path).settings.metrics}
+    return {**request.snapshot.project(request.path).settings.metrics, **own}
 
 
 def metric_options(request: Request, name: str) -> Mapping[str, str]:
