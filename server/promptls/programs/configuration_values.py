@@ -210,13 +210,14 @@ def hidden_options(tree: ConfigurationTree) -> Iterator[Finding]:
         return  # Fields whose names are computed may be any column.
     fields = [{*_FIELD.findall(text), *_DOUBLED.findall(text)} for _, text in texts]
     shown = set[str]().union(*fields)
-    for prefix, group in _option_groups(tree.input_columns).items():
+    for group in _option_groups(tree.input_columns).values():
         hidden = [name for name in group if name not in shown]
         is_complete = "".join(name[-1] for name in group) == ascii_uppercase[: len(group)]
         if not is_complete or not hidden or len(group) - len(hidden) < _MIN_OPTIONS:
             continue
         most = max(range(len(texts)), key=lambda index: len(fields[index] & {*group}))
-        message = f"no text shows {in_code(hidden)} beside `{prefix}A`: the model does not see this option"
+        beside = next(name for name in group if name in shown)
+        message = f"no text shows {in_code(hidden)} beside `{beside}`: the model does not see this option"
         yield Finding(tree.span(texts[most][0]), message, severity="warning")
 
 

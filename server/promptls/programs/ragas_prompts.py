@@ -216,7 +216,8 @@ def _is_prompt_object(program: Program, call: ast.Call) -> bool:
     package, called = program.meaning(call.func)
     names = {keyword.arg for keyword in call.keywords}
     is_ours = package == "promptls" or bool(names & {"input_keys", "output_key"})
-    return called == "Prompt" and "instruction" in names and is_ours
+    has_instruction = any(name == "instruction" or is_typo(name or "", "instruction") for name in names)
+    return called == "Prompt" and has_instruction and is_ours
 
 
 def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:

@@ -332,14 +332,15 @@ def _misspelled_owners(file: File, uses: list[AttributeUse]) -> Iterator[Finding
     """Yield the unbound names that are typos of a variable, where an attribute of them is set."""
     names = file.template.names
     times = Counter(each.owner for each in uses)
-    known = names.all_bound_names | names_in_includers(file)
+    around = names_in_includers(file)
+    known = names.all_bound_names | around
     for use in uses:
         name, span = use.owner, use.span
         if not use.is_set or name in known or times[name] > 1:
             continue
         meant = [
             other
-            for other in sorted(names.bound_names("set") | names.bound_names("parameter"))
+            for other in sorted(names.bound_names("set") | names.bound_names("parameter") | around)
             if is_typo(name, other) and times[other]
         ]
         if len(meant) == 1 and file.template.source.slice(Span(span.start - 1, span.end)) == f".{use.name}":

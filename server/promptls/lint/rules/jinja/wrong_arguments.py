@@ -5,7 +5,7 @@ Jinja's functions, methods of texts such as `replace`, macros, functions of the 
 that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
 numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
 a filter takes a number or a truth value, a separator that is joined by a list, `indent` of the first line where
-the tag is indented itself, and a call of a variable that is set to a value.
+the tag is indented itself, a macro that always calls itself, and a call of a variable that is set to a value.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
 it: unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a
@@ -336,6 +336,26 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
             for finding in found:
                 yield finding.shifted(start)
     yield from wrong_loop_calls(chunk)
+    yield from _endless_macros(chunk)
+
+
+def _endless_macros(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the calls of a macro in itself, outside of conditions and loops."""
+    pairs = chunk_blocks(chunk).pairs
+    for pair in pairs if any(each.keyword == "macro" for each in pairs) else ():
+        macro = tag_tree(chunk.tags[pair.opening]).statement.name
+        inner = [
+            range(each.opening, each.closing)
+            for each in pairs
+            if each.keyword in _OWN_NAMES | {"if"} and pair.opening < each.opening < pair.closing
+        ]
+        for place in range(pair.opening + 1, pair.closing if pair.keyword == "macro" else 0):
+            tag = chunk.tags[place]
+            if tag.kind != "output" or any(place in each for each in inner):
+                continue
+            match tag_tree(tag).statement.expressions:
+                case (Call(function=Name(name=name, span=span)),) if name == macro:
+                    yield Finding(span.shifted(tag.span.start), "this macro calls itself without an end")
 
 
 _NUMBERS: Final = frozenset(

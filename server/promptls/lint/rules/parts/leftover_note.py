@@ -1,7 +1,8 @@
 """Note of the author in a text for the model.
 
 Reports a line of a content that begins like a comment with `TODO`, `FIXME` or `XXX`, as in `# TODO: …`,
-`// FIXME …` and `<!-- TODO …`, comments of other languages for templates, `{* … *}` and `{/* … */}`, and placeholders such as `[INSERT NAME]`. Lines in a code fence may be an example, and are not reported.
+`// FIXME …` and `<!-- TODO …`, comments of other languages for templates, `{* … *}` and `{/* … */}`,
+a comment of HTML in which a value is printed, and placeholders such as `[INSERT NAME]`. Lines in a code fence may be an example, and are not reported.
 
 ## Why is this bad?
 
@@ -49,6 +50,8 @@ _NOTE: Final = re.compile(
 _PLACEHOLDER: Final = re.compile(r"\[(?:INSERT|FILL IN)\b[^\[\]{}\n]*\]|\blorem ipsum\b", re.IGNORECASE)
 _FOREIGN: Final = re.compile(r"\{/?\*[^*{}\n]*\*/?\}")
 """A comment of Smarty or JSX."""
+_WITH_TAG: Final = re.compile(r"<!--(?:(?!-->)[^\n])*\{\{(?:(?!-->)[^\n])*-->")
+"""A comment of HTML in which a value is printed."""
 
 
 @rule(severity="hint", kinds=PARTS_KINDS)
@@ -63,6 +66,11 @@ def leftover_note(chunk: Chunk) -> Iterator[Finding]:
             span = Span(*match.span()).shifted(start)
             fix = Fix.change_to(span, f"{{# {written} #}}")
             yield Finding(span, message, (fix,) if written and not chunk.tags_at(span) else ())
+    for content in chunk_contents(chunk) if "<!--" in chunk.text else ():
+        for match in _WITH_TAG.finditer(chunk.text, *content.value.span):
+            yield Finding(
+                Span(*match.span()), "this is no comment in Jinja: the model gets it, with the value"
+            )
     for content in chunk_contents(chunk) if _PLACEHOLDER.search(chunk.text) else ():
         for match in _PLACEHOLDER.finditer(text_with_digits(chunk, content)):
             span = Span(*match.span()).shifted(content.value.span.start)
