@@ -117,3 +117,10 @@ def test_the_fix_of_a_forgotten_await_inserts_it(tmp_path: Path) -> None:
     text = PROGRAM.replace("await tone.ascore", "tone.ascore")
     (finding,) = findings_in_library_calls(text, str(tmp_path / "evals.py"), Project())
     assert apply_edits(text, finding.fixes[0].edits) == PROGRAM
+
+
+def test_a_column_that_the_experiment_does_not_return_is_found(tmp_path: Path) -> None:
+    program = PROGRAM.replace("{**row, ", "{").replace('each["score"] ==', 'each["scroe"] ==')
+
+    assert found(tmp_path, program) == ['"scroe"']
+    assert found(tmp_path, program.replace("passed =", 'results[0]["scroe"] = passed =')) == []
