@@ -140,6 +140,12 @@ WRONG = {
         "from opencompass.openicl.icl_inferencer import GenInferncer, ZeroRetriever\n" + one("'{question}'"),
         [("unknown-evaluation-key", "GenInferncer")],
     ),
+    "an expression in a text without its f": (
+        ("x_datasets = []\nfor n in ['a', 'b']:\n  hint = 'About {n.upper()}'\n"
+        f"  x_datasets.append(dict(abbr=n, {READER}, "
+        f"infer_cfg=dict(prompt_template=dict(template=f'{{hint}} {{{{question}}}}'), {ZERO})))\n"),
+        [("unknown-evaluation-key", "'About {n.upper()}'")],
+    ),
     "a class that is called": (
         one("'{question}'").replace("type='PromptTemplate'", "type=PromptTemplate()"),
         [("unknown-evaluation-key", "PromptTemplate()")],

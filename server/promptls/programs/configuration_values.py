@@ -42,6 +42,8 @@ _MIN_OPTIONS: Final = 2
 """The minimum number of options that a postprocessor or a text has."""
 _OPTION: Final = re.compile(r"(\w*?)([A-Z])", re.ASCII)
 _FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
+_EXPRESSION: Final = re.compile(r"(?<!\{)\{(\w+)\.\w+\([^{}]*\)\}(?!\})", re.ASCII)
+"""A call of a method in braces, as in an f-string."""
 _DOUBLED: Final = re.compile(r"\{\{(\w+)\}\}", re.ASCII)
 
 
@@ -236,6 +238,11 @@ def _lost_f(tree: ConfigurationTree) -> Iterator[Finding]:
         names = [name for name in _FIELD.findall(text) if name in bound - known]
         if names and known & {*_DOUBLED.findall(text)}:
             yield _without_f(tree, value, f"`{{{names[0]}}}` reaches the model as it is")
+    formatted = {id(part) for joined in tree.all_of(ast.JoinedStr) for part in joined.values}
+    for node in tree.all_of(ast.Constant):
+        found = _EXPRESSION.search(text_of(node) or "") if id(node) not in formatted else None
+        if found is not None and found[1] in bound - known:
+            yield _without_f(tree, node, f"`{found[0]}` is text")
 
 
 def _without_f(
