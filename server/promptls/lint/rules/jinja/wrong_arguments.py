@@ -2,7 +2,8 @@
 
 Compares arguments with parameters: too many, too few, unknown or repeated arguments of filters, tests,
 Jinja's functions, methods of texts such as `replace`, macros, functions of the `functions` file, and functions
-that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. Also reports
+that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. So is
+a variable that is passed as another parameter than that of its name. Also reports
 numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
 a filter takes a number or a truth value, a separator that is joined by a list, `indent` of the first line where
 the tag is indented itself, a macro that always calls itself, and a call of a variable that is set to a value.
@@ -468,6 +469,20 @@ def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
         place = function.name_span if isinstance(function, Attribute) else function.span
         for finding in mismatches(callee.signature, call.arguments, place, lacking=callee.lacking):
             yield finding.shifted(start)
+        if callee.is_macro:
+            for finding in _swapped(callee.signature, call.arguments):
+                yield finding.shifted(start)
         if callee.is_macro and not callee.takes_caller and is_call_block(chunk, start, call):
             message = f"`{callee.signature.name}` never uses `caller`, and a `call` block passes one"
             yield Finding(place.shifted(start), message)
+
+
+def _swapped(signature: Signature, arguments: tuple[Expression, ...]) -> Iterator[Finding]:
+    """Yield the variables that are passed as another parameter than that of their name, which gets another value."""
+    names = [each.name for each in signature.parameters if each.kind in {"any", "place"}]
+    given = dict(zip(names, (each for each in arguments if not isinstance(each, Keyword)), strict=False))
+    for name, value in given.items():
+        other = given.get(value.name) if isinstance(value, Name) and value.name != name else None
+        if isinstance(value, Name) and other is not None and not isinstance(other, Name):
+            message = f"`{value.name}` is passed as `{name}`, and the macro has a parameter `{value.name}`"
+            yield Finding(value.span, message, severity="hint")
