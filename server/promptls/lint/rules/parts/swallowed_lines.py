@@ -6,6 +6,7 @@ Key of a part at the end of its content.
 
 Reports a `role` or `truncation_priority` in the last lines of a content that begins with `|` or `>`, or a
 `truncation_priority` in its first line, if the part does not have that key. A role must be a known one, and must not follow another line such as `name: Ada`.
+If the part has another role, it is a hint.
 
 ## Why is this bad?
 
@@ -121,7 +122,7 @@ from promptls.semantic.parts import Part, chunk_contents, chunk_items, column_of
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
 from promptls.syntax.yaml.error_recovery import yaml_comments
-from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, key_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
@@ -148,6 +149,8 @@ def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
             indent = " " * column_of(chunk, content.key.span.start)
             edits = [Edit(Span(_line_start(chunk, line), line.start), indent) for line in lines]
             yield Finding(lines[-1], message, (Fix("Indent like `content`", tuple(edits)),))
+        elif (again := _second_role(chunk, part, content.value.span)) is not None:
+            yield Finding(again, "this line is text of the content, and the part has a role", severity="hint")
 
 
 def _blocks(chunk: Chunk) -> Iterator[tuple[Part, Entry]]:
@@ -176,6 +179,19 @@ def _last_lines(chunk: Chunk, part: Part, content: Span) -> list[Span]:
         found.append(Span(start, start + len(line.strip())))
         end -= len(line)
     return found
+
+
+def _second_role(chunk: Chunk, part: Part, content: Span) -> Span | None:
+    """Return the role at the end of a content of a part that has another one."""
+    *before, last = chunk.slice(content).rstrip().splitlines()
+    match = _KEY.match(last.strip())
+    if match is None or match["key"] != "role" or len(before) <= 1 or _FIELD.match(before[-1].lstrip()):
+        return None
+    role = scalar_text(part.value("role"))
+    if role is None or last.strip().endswith(f" {role}"):
+        return None
+    end = content.start + len(chunk.slice(content).rstrip())
+    return Span(end - len(last.strip()), end)
 
 
 def _line_start(chunk: Chunk, line: Span) -> int:
