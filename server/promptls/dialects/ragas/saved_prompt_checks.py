@@ -94,10 +94,9 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
         return
     shown = {str(key) for each in inputs.values() for key in each}
     for written, name in _JINJA_NAME.findall(own["instruction"]):
-        if name not in fields:
+        if name in shown - set(fields) or not (fields or shown):
             message = f"`{written}` is text, and no input: braces are written once around an input."
-            is_input = name in shown or not (fields or shown)
-            yield ObjectProblem(message, (*path, "instruction"), "warning" if is_input else "hint")
+            yield ObjectProblem(message, (*path, "instruction"), "warning")
     for field in fields:
         meant = next((name for name in sorted(shown - set(fields)) if is_typo(field, name)), None)
         if meant is not None and field not in shown:
