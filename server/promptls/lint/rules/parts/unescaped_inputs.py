@@ -320,13 +320,8 @@ def _reported_in_calls(file: File) -> set[Span]:
 
 @chunk_fact
 def _unescaped_in(chunk: Chunk) -> tuple[PrintedInput, ...]:
-    """Return the values that sound tags print unescaped in blocks and quotes, in order."""
-    found = [
-        value
-        for value in printed_inputs(chunk)
-        if (value.is_in_block or value.style in _QUOTES)
-        and not any(has_tag_problem(chunk, tag.span) for tag in chunk.tags_at(value.span))
-    ]
+    """Return the values that are printed unescaped in blocks and quotes, in order."""
+    found = [value for value in printed_inputs(chunk) if value.is_in_block or value.style in _QUOTES]
     return tuple(sorted(found, key=lambda value: value.span))
 
 
@@ -392,7 +387,13 @@ def _is_one_line(schema: dict[str, Any]) -> bool:
 
 
 def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]:
-    """Yield the fix that escapes and indents the value, converting it to a text first if needed."""
+    """Yield the fix that escapes and indents the value, converting it to a text first if needed.
+
+    An expression with a syntax error is not changed.
+    """
+    tag = next(iter(chunk.tags_at(value.span)), None)
+    if tag is not None and has_tag_problem(chunk, tag.span):
+        return
     written = chunk.slice(value.expression)
     if not is_text and value.expression == value.span:
         written = f"{written} | string"
