@@ -57,6 +57,7 @@ def extension() -> Path:
     ]
     sources += [
         *(ROOT / "vscode-client").glob("*.json"),
+        ROOT / "vscode-client/.vscodeignore",
         ROOT / "vscode-client/build.mjs",
         ROOT / "vscode-client/web/build.mjs",
         ROOT / "vscode-client/requirements.txt",

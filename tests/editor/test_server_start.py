@@ -94,6 +94,10 @@ def test_a_prompt_is_written_into_an_empty_file_with_suggestions_at_each_key(
     accept("inp", "input_keys")
     workbench.type("name")
     keyboard.press("End")
+    keyboard.type("\ndescription: Greet with na", delay=50)
+    keyboard.press("Control+/")
+    expect(workbench.line("# description: Greet with na")).to_be_visible()
+    expect(workbench.page.locator(".suggest-widget.visible")).to_have_count(0)
     keyboard.press("Enter")
     accept("output_k", "output_key")
     workbench.type("answer\n---#}\n")
@@ -114,6 +118,7 @@ def test_a_prompt_is_written_into_an_empty_file_with_suggestions_at_each_key(
 WRITTEN = """\
 {#---
 input_keys: [name]
+# description: Greet with na
 output_key: answer
 ---#}
 - name: system
