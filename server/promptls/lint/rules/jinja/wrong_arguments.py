@@ -163,42 +163,49 @@ _ESCAPE: Final = "escape_special_characters"
 def _wrong_types(file: File) -> Iterator[Finding]:
     """Yield the numbers and lists that `escape_special_characters` gets, and the lists that `range` gets."""
     called = called_names(file.chunks) & {_ESCAPE, "range"} - bound_names(file.template.names)
-    types = LiteralTypes(file) if called else None
-    for located in file.chunks.where(called_names) if types is not None else ():
+    if not called:
+        return
+    types = LiteralTypes(file)
+    for located in file.chunks.where(called_names):
         for start, name, call in chunk_calls(located.chunk):
-            argument = call.arguments[0] if len(call.arguments) == 1 else None
-            if (
-                name not in called
-                or types is None
-                or argument is None
-                or isinstance(call.function, Attribute)
-            ):
-                continue
-            begin = located.start + start
-            text = file.template.source.slice(argument.span.shifted(begin))
-            known = types.type_of(argument)
-            span = argument.span.shifted(begin)
-            if name == _ESCAPE and known in {int, float, bool, list, tuple, dict}:
-                written = (
-                    text if known in {int, float, bool} else f"{_ESCAPE}({_grouped(argument, text)} | string)"
-                )
-                fix = Fix.change_to(call.span.shifted(begin), written)
-                yield Finding(span, f"`{_ESCAPE}` takes a text, and this is {_KINDS_OF[known]}", (fix,))
-            elif name == _ESCAPE and isinstance(argument, Constant) and str(argument.value).isidentifier():
-                message = "this text has nothing to escape"
-                yield Finding.suggest(span, message, str(argument.value), severity="warning")
-            elif name == _ESCAPE and known is None and _is_looped(file, argument, text):
-                message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
-                yield Finding(span, message, severity="hint")
-            elif name == "range" and isinstance(argument, Constant) and isinstance(argument.value, str):
-                number = argument.value.strip()
-                fix = Fix.change_to(span, number, preferred=True)
-                message = "`range` takes a number, and this is a text"
-                yield Finding(span, message, (fix,) if number.isdecimal() else ())
-            elif name == "range" and (known in {list, tuple, dict} or _is_list(file, call, begin, text)):
-                written = f"{_grouped(argument, text)} | length"
-                fix = Fix.change_to(span, written, preferred=True)
-                yield Finding(span, f"`range` takes a number, and this is {_KINDS_OF[known or list]}", (fix,))
+            if name in called and len(call.arguments) == 1 and not isinstance(call.function, Attribute):
+                known = types.type_of(call.arguments[0])
+                begin = located.start + start
+                check = _escaped_value if name == _ESCAPE else _range_of_value
+                for finding in check(file, call, begin, known):
+                    yield finding.shifted(begin)
+
+
+def _escaped_value(file: File, call: Call, begin: int, known: type | None) -> Iterator[Finding]:
+    """Yield the argument of `escape_special_characters` if it is no text, or has nothing to escape."""
+    argument = call.arguments[0]
+    text = file.template.source.slice(argument.span.shifted(begin))
+    if known in {int, float, bool, list, tuple, dict}:
+        is_printed_alike = known in {int, float, bool}
+        written = text if is_printed_alike else f"{_ESCAPE}({_grouped(argument, text)} | string)"
+        message = f"`{_ESCAPE}` takes a text, and this is {_KINDS_OF[known]}"
+        yield Finding(argument.span, message, (Fix.change_to(call.span, written),))
+    elif isinstance(argument, Constant) and str(argument.value).isidentifier():
+        message = "this text has nothing to escape"
+        yield Finding.suggest(argument.span, message, str(argument.value), severity="warning")
+    elif known is None and _is_looped(file, argument, text):
+        message = f"`{_ESCAPE}` takes a text, and a loop iterates over this"
+        yield Finding(argument.span, message, severity="hint")
+
+
+def _range_of_value(file: File, call: Call, begin: int, known: type | None) -> Iterator[Finding]:
+    """Yield the argument of `range` if it is a text or a list."""
+    argument = call.arguments[0]
+    text = file.template.source.slice(argument.span.shifted(begin))
+    if isinstance(argument, Constant) and isinstance(argument.value, str):
+        number = argument.value.strip()
+        fix = Fix.change_to(argument.span, number, preferred=True)
+        message = "`range` takes a number, and this is a text"
+        yield Finding(argument.span, message, (fix,) if number.isdecimal() else ())
+    elif known in {list, tuple, dict} or _is_list(file, call, begin, text):
+        fix = Fix.change_to(argument.span, f"{_grouped(argument, text)} | length", preferred=True)
+        message = f"`range` takes a number, and this is {_KINDS_OF[known or list]}"
+        yield Finding(argument.span, message, (fix,))
 
 
 def _calls_of_values(file: File) -> Iterator[Finding]:
@@ -382,48 +389,55 @@ _CONDITION: Final = re.compile(r"[=<>!]")
 
 
 def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature) -> Iterator[Finding]:
-    """Yield the texts that a filter takes as numbers, and a separator that `join` takes for the list."""
+    """Yield the arguments of a filter that are not of the kind that it takes."""
     placed = [each.name for each in signature.parameters if each.kind in {"any", "place"}]
     positional = [each for each in node.arguments if not isinstance(each, Keyword)]
     given: dict[str, Expression] = dict(zip(placed, positional, strict=False))
     given |= {each.name: each.value for each in node.arguments if isinstance(each, Keyword)}
     for name, value in given.items():
-        if isinstance(value, Constant) and isinstance(value.value, str) and (node.name, name) in _NUMBERS:
+        if not isinstance(value, Constant) or not isinstance(value.value, str):
+            continue
+        if (node.name, name) in _NUMBERS:
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
-        elif isinstance(value, Constant) and isinstance(value.value, str) and (node.name, name) in _FLAGS:
-            meant = _FLAGS[node.name, name]
+        elif meant := _FLAGS.get((node.name, name)):
             message = (
                 f"this is the `{name}` of `{node.name}`, which is true or false; did you mean `{meant}`?"
             )
             edit = Edit.insert(value.span.start, f"{meant}=")
             is_last = positional[-1:] == [value] and meant not in given
             fixes = (Fix(f"Make it the `{meant}`", (edit,)),) if is_last else ()
-            fails = node.name not in _TOLERANT
-            yield Finding(value.span, message, fixes, severity=None if fails else "warning")
+            yield Finding(value.span, message, fixes, severity="warning" if node.name in _TOLERANT else None)
     if node.name == "indent":
         yield from _indented_twice(chunk, start, node, given.get("first"))
-    first = node.arguments[0] if node.name in {"rejectattr", "selectattr"} and node.arguments else None
+    elif node.name in {"rejectattr", "selectattr"}:
+        yield from _unnamed_test(node)
+    elif node.name == "join":
+        yield from _swapped_separator(chunk, start, node)
+
+
+def _unnamed_test(node: Filter) -> Iterator[Finding]:
+    """Yield a condition where `selectattr` takes an attribute, and a value where it takes the name of a test."""
+    positional = [each for each in node.arguments if not isinstance(each, Keyword)]
+    first = node.arguments[0] if node.arguments else None
     if isinstance(first, Constant) and isinstance(first.value, str) and _CONDITION.search(first.value):
         yield Finding(first.span, f'`{node.name}` takes an attribute, a test, a value: `("kind", "==", "a")`')
-    test = positional[1] if first is not None and len(positional) > 1 else None
+    test = positional[1] if len(positional) > 1 else None
     if isinstance(test, Constant) and not isinstance(test.value, str):
         edit = Edit.insert(test.span.start, '"==", ')
-        fixes = (
-            (Fix('Insert `"=="`', (edit,), preferred=True),)
-            if len(node.arguments) == len(positional) == _PAIR
-            else ()
-        )
-        yield Finding(
-            test.span, f'the second argument of `{node.name}` is the name of a test, such as `"=="`', fixes
-        )
-    between = node.target
-    text = between.value if isinstance(between, Constant) and node.name == "join" else None
-    if between is not None and isinstance(text, str) and not _LETTERS.fullmatch(text):
-        items = positional[0] if len(node.arguments) == len(positional) == 1 else None
-        if items is not None and not isinstance(items, Constant):
-            texts = [chunk.text[start + each.span.start : start + each.span.end] for each in (items, between)]
+        fix = Fix('Insert `"=="`', (edit,), preferred=True)
+        message = f'the second argument of `{node.name}` is the name of a test, such as `"=="`'
+        yield Finding(test.span, message, (fix,) if len(node.arguments) == len(positional) == _PAIR else ())
+
+
+def _swapped_separator(chunk: Chunk, start: int, node: Filter) -> Iterator[Finding]:
+    """Yield a separator that `join` gets in the place of the list."""
+    match node:
+        case Filter(target=Constant(value=str() as text) as between, arguments=(items,)) if not isinstance(
+            items, Constant | Keyword
+        ) and not _LETTERS.fullmatch(text):
+            texts = [chunk.slice(each.span.shifted(start)) for each in (items, between)]
             fix = Fix.change_to(node.span, f"{_grouped(items, texts[0])} | join({texts[1]})", preferred=True)
             message = "the list and the separator of `join` are swapped"
             yield Finding(between.span, message, (fix,), severity="warning")
