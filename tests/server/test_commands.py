@@ -88,6 +88,23 @@ async def test_a_preview_says_why_and_where_a_prompt_does_not_render(editor: Edi
     assert "division" in made.failure.message
 
 
+USER = "{#---\ninput_keys: {user: {type: object, properties: {name: {type: string}}}}\n---#}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        (f"{USER}- name: a\n  content: '{{{{ user.nmae.upper() }}}}'\n", "did you mean `name`?"),
+        ("- name: a\n  content: '{% if 2 gt 1 %}x{% endif %}'\n", "Change `gt` to `>`."),
+    ],
+    ids=["a key", "an operator"],
+)
+async def test_a_preview_that_fails_suggests_the_fix(editor: Editor, text: str, suggestion: str) -> None:
+    made = await editor.command("preview", uri=opened(editor, text), data={"user": {"name": "Ada"}})
+
+    assert suggestion in made.failure.message
+
+
 async def test_the_preview_is_opened_as_a_text_where_the_client_has_no_panel(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
