@@ -122,10 +122,8 @@ def _include_hints(
 
 def _behind_tag(template: Template, offset: int) -> int:
     located = template.source.located(offset)
-    inside = offset - located.start
-    return located.start + next(
-        (tag.span.end for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end), inside
-    )
+    tag = located.chunk.tag_at(offset - located.start)
+    return located.start + tag.span.end if tag is not None else offset
 
 
 def _sample(latest: FileRendering) -> str:

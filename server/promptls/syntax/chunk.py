@@ -114,6 +114,10 @@ class Chunk:
         first = bisect_right(ends, span.start)
         return tags[first : bisect_left(starts, span.end, lo=first)]
 
+    def tag_at(self, offset: int) -> Tag | None:
+        """Return the tag that contains the character at an offset."""
+        return next(iter(self.tags_at(Span(offset, offset + 1))), None)
+
     @property
     def has_content(self) -> bool:
         """Whether the chunk contains anything other than tags, comments and blank lines."""

@@ -149,8 +149,5 @@ def _imports(snapshot: Snapshot, path: str, template: Template) -> Iterator[tupl
 
 def _statement(template: Template, reference: TemplateReference) -> Statement | None:
     located = template.source.located(reference.span.start)
-    inside = reference.span.start - located.start
-    return next(
-        (tag_tree(tag).statement for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end),
-        None,
-    )
+    tag = located.chunk.tag_at(reference.span.start - located.start)
+    return tag_tree(tag).statement if tag is not None else None

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.lint.fixes.tag_fixes import tag_at
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.semantic.names.file_names import FileNames
@@ -127,11 +126,8 @@ def _sets_itself(file: File, name: str, binding: Binding, reference: NameReferen
     if name in file.template.names.bound_names("for") or binding.kind != "set":
         return False
     located = file.template.source.located(reference.span.start)
-    inside = reference.span.start - located.start
-    for tag in located.chunk.tags:
-        if tag.span.start <= inside < tag.span.end:
-            return tag.span.start <= binding.span.start - located.start < tag.span.end
-    return False
+    tag = located.chunk.tag_at(reference.span.start - located.start)
+    return tag is not None and tag.span.start <= binding.span.start - located.start < tag.span.end
 
 
 def _may_be_suggested(name: str, known: str) -> bool:
@@ -303,7 +299,7 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
 def _is_unfinished(template: Template, span: Span) -> bool:
     """Return whether a name is in an unclosed tag, and may still change."""
     located = template.source.located(span.start)
-    tag = tag_at(located.chunk, span.start - located.start)
+    tag = located.chunk.tag_at(span.start - located.start)
     return tag is not None and bool(tag.unclosed)
 
 
@@ -396,7 +392,7 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
         if found or problem.language != "jinja":
             continue
         located = source.located(problem.span.start)
-        tag = tag_at(located.chunk, problem.span.start - located.start)
+        tag = located.chunk.tag_at(problem.span.start - located.start)
         if tag is None:
             continue
         start = located.start + tag.span.start

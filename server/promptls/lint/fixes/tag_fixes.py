@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -23,13 +22,6 @@ from promptls.text.positions import Span, line_column, line_end
 from promptls.text.suggest import is_typo
 
 
-def tag_at(chunk: Chunk, offset: int) -> Tag | None:
-    """Return the chunk's tag that contains `offset`, or None."""
-    tag_index = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
-    tag = chunk.tags[tag_index] if tag_index >= 0 else None
-    return tag if tag is not None and offset < tag.span.end else None
-
-
 def removed_tag(located: Located, offset: int) -> Edit | None:
     """Return an edit, relative to the chunk's start, that removes the tag at `offset` and the block it opens.
 
@@ -41,7 +33,7 @@ def removed_tag(located: Located, offset: int) -> Edit | None:
 
 def block_span(chunk: Chunk, offset: int) -> Span | None:
     """Return the span of the tag at `offset` with its block; None if the block ends outside of the chunk."""
-    tag = tag_at(chunk, offset)
+    tag = chunk.tag_at(offset)
     if tag is None or not _opens_block(tag):
         return tag and tag.span
     pairs = chunk_blocks(chunk).pairs
@@ -75,7 +67,7 @@ _REMOVE: Final = "Remove this tag"
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a Jinja error of the file; none if the intended meaning is unclear."""
     located = template.source.located(problem.span.start)
-    tag = tag_at(located.chunk, problem.span.start - located.start)
+    tag = located.chunk.tag_at(problem.span.start - located.start)
     if tag is None:
         return ()
     place = tag.span.shifted(located.start)
@@ -251,7 +243,7 @@ def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
     tags = []
     for each in problem.related:
         located = source.located(each.span.start)
-        tag = tag_at(located.chunk, each.span.start - located.start)
+        tag = located.chunk.tag_at(each.span.start - located.start)
         if tag is None:
             return
         tags.append((tag.span.shifted(located.start), tag.text))
@@ -274,7 +266,7 @@ def _missing_end(
     if problem.related and not (keyword == "set" and on_line.strip()):
         place = problem.related[0].span.start
         closing = source.located(place)
-        end_tag = tag_at(closing.chunk, place - closing.start)
+        end_tag = closing.chunk.tag_at(place - closing.start)
         if end_tag is not None:
             at = closing.start + end_tag.span.start
             before = source.line_span(source.line_column(at).line).start

@@ -23,12 +23,10 @@ from promptls.text.positions import Span
 def placed_statement_at(template: Template, offset: int) -> tuple[Statement, int] | None:
     """Return the statement of the tag around `offset`, and the offset of the tag."""
     located = template.source.located(offset)
-    inside = offset - located.start
-    for tag in located.chunk.tags_at(Span(inside, inside + 1)):
-        begin = located.start + tag.span.start
-        if tag.kind == "statement" and begin <= offset < begin + len(tag.text):
-            return tag_tree(tag).statement, begin
-    return None
+    tag = located.chunk.tag_at(offset - located.start)
+    if tag is None or tag.kind != "statement":
+        return None
+    return tag_tree(tag).statement, located.start + tag.span.start
 
 
 def statement_at(template: Template, offset: int) -> Statement | None:

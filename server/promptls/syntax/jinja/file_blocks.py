@@ -492,8 +492,8 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     to the right than the end tag.
     """
     located = source.located(opening.span.start)
-    inside = opening.span.start - located.start
-    own = next(tag for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end)
+    own = located.chunk.tag_at(opening.span.start - located.start)
+    assert own is not None
     if own.unclosed and opening.keyword == "set":
         return None  # with a `=` added, it will not be a block
     indent = _text_before(located.chunk, own.span.start)

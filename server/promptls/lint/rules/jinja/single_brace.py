@@ -115,7 +115,7 @@ def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         found += [
             (match[1], Span(*match.span()))
             for match in matches
-            if not chunk.tags_at(Span(match.start(), match.start() + 1))
+            if chunk.tag_at(match.start()) is None
             and (match.re not in _CLOSED or _opened_braces(chunk, Span(begin, match.start())) <= 0)
             and not _FORMATTED.search(chunk.text, chunk.text.rfind("\n", 0, match.start()) + 1, match.start())
         ]
@@ -311,11 +311,7 @@ def _called(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         if not match.group().endswith("}}")
         or _opened_braces(chunk, Span(content.value.span.start, match.start())) <= 0
     ]
-    return tuple(
-        (match[1], Span(*match.span()))
-        for match in matches
-        if not chunk.tags_at(Span(match.start(), match.start() + 1))
-    )
+    return tuple((match[1], Span(*match.span())) for match in matches if chunk.tag_at(match.start()) is None)
 
 
 _called_names: Final = summary(lambda chunk: frozenset(name for name, _ in _called(chunk)), union)
@@ -346,11 +342,7 @@ class SpacedTag(NamedTuple):
 @chunk_fact
 def _spaced_tags(chunk: Chunk) -> tuple[SpacedTag, ...]:
     found = (SpacedTag(match[1], Span(*match.span())) for match in _SPACED_TAG.finditer(chunk.text))
-    return tuple(
-        each
-        for each in found
-        if not any(tag.span.start <= each.span.start < tag.span.end for tag in chunk.tags)
-    )
+    return tuple(each for each in found if chunk.tag_at(each.span.start) is None)
 
 
 def spaced_tags(file: File) -> tuple[SpacedTag, ...]:
@@ -390,7 +382,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         yield Finding(span, message, (Fix(title, tuple(edits), preferred=True),))
     for match in _STATEMENT.finditer(chunk.text):
         span = Span(*match.span(1))
-        if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
+        if chunk.tag_at(span.start) is None:
             meant = f"{{% {match[2].strip()} %}}"
             yield Finding.suggest(span, "Jinja leaves this as it is", meant)
     if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
@@ -398,7 +390,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
     for content in chunk_contents(chunk):
         for match in _SPACED.finditer(chunk.text, content.value.span.start, content.value.span.end):
             span = Span(*match.span())
-            if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
+            if chunk.tag_at(span.start) is None:
                 meant = f"{{{{ {match[1] or match[2] or match[3]} }}}}"
                 yield Finding.suggest(span, "Jinja leaves this as it is", meant, preferred=True)
 

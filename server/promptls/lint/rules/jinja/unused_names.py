@@ -104,7 +104,7 @@ from promptls.lint.analysis.unmatched_names import (
     unread,
 )
 from promptls.lint.analysis.unresolved_templates import lacking_imports, meant_alias, renamed_macros
-from promptls.lint.fixes.tag_fixes import block_span, removed_tag, tag_at
+from promptls.lint.fixes.tag_fixes import block_span, removed_tag
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, rule
 from promptls.lint.rules.jinja.unknown_function import unknown_function
 from promptls.semantic.names.scopes import Binding
@@ -138,7 +138,7 @@ def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
         return  # one of the two names is misspelled
     located = file.template.source.located(binding.span.start)
     offset = binding.span.start - located.start
-    tag = tag_at(located.chunk, offset)
+    tag = located.chunk.tag_at(offset)
     if tag is None or has_tag_problem(located.chunk, tag.span):
         return
     spans = [
@@ -260,7 +260,7 @@ def _variables(file: File) -> Iterator[Finding]:
     meant |= {each.plural for each in singular_lists(file)} if found else set()
     for binding in found:
         located = file.template.source.located(binding.span.start)
-        tag = tag_at(located.chunk, binding.span.start - located.start)
+        tag = located.chunk.tag_at(binding.span.start - located.start)
         statement = tag_tree(tag).statement if tag is not None else None
         has_effect = statement is not None and any(map(_has_side_effect, statement.expressions))
         is_broken = tag is not None and has_tag_problem(located.chunk, tag.span)

@@ -337,9 +337,8 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
             found = [*mismatches(signature, node.arguments, place)]
             if not found and isinstance(node, Filter):
                 found = [*_of_wrong_kind(chunk, start, node, signature)]
-            if not found or any(
-                has_tag_problem(chunk, tag.span) for tag in chunk.tags_at(Span(start, start + 1))
-            ):
+            tag = chunk.tag_at(start) if found else None
+            if tag is None or has_tag_problem(chunk, tag.span):
                 continue
             for finding in found:
                 yield finding.shifted(start)

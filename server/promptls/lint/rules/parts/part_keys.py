@@ -450,17 +450,14 @@ def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
         inside = branches.at(entries[0].key.span.start)
         if len(inside) != len(around) + 1 or inside[:-1] != around or inside[-1].keyword != "if":
             continue
-        pair = ifs.get(_tag_start(chunk, inside[-1].opening))
+        tag = chunk.tag_at(inside[-1].opening)
+        pair = ifs.get(tag.span.start) if tag is not None else None
         if pair is None or pair.middles:
             continue
         opening = chunk.tags[pair.opening]
         test = tag_tree(opening).statement.expressions[0].span
         message = f"where `{opening.text[test.start : test.end]}` is false, this part has no `{key}`"
         yield Finding(entries[0].key.span, message, severity="warning")
-
-
-def _tag_start(chunk: Chunk, offset: int) -> int:
-    return next((tag.span.start for tag in chunk.tags if tag.span.start <= offset < tag.span.end), -1)
 
 
 def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:

@@ -120,7 +120,7 @@ def _in_tag(chunk: Chunk, tag: Tag, owner: str) -> Iterator[Marked]:
 def markers_outside_tags(chunk: Chunk, start: int, end: int) -> Iterator[Span]:
     """Yield the markers in a range of the text that are not in tags."""
     for match in MARKER.finditer(chunk.text, start, end):
-        tag = next((tag for tag in chunk.tags if tag.span.start <= match.start() < tag.span.end), None)
+        tag = chunk.tag_at(match.start())
         if tag is None or (tag.kind == "raw" and match.start() >= tag.body.start):
             yield Span(match.start(), match.end())
 
@@ -228,7 +228,7 @@ def _incomplete(chunk: Chunk) -> Iterator[Finding]:
     """Yield the markers in contents that lack one of their signs."""
     for content in chunk_contents(chunk):
         for match in _BROKEN.finditer(chunk.text, content.value.span.start, content.value.span.end):
-            if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags):
+            if chunk.tag_at(match.start()) is None:
                 meant = f"<|{match[match.lastgroup or 0]}|>"
                 lacking = "bar" if match.lastgroup in {"a", "b"} else "bracket"
                 yield Finding.suggest(Span(*match.span()), f"a {lacking} is missing", meant)

@@ -283,8 +283,8 @@ def _glued_includes(file: File) -> Iterator[Finding]:
 
 def _tag_at(file: File, place: int) -> Span | None:
     located = file.template.source.located(place)
-    tags = located.chunk.tags_at(Span(place - located.start, place - located.start + 1))
-    return tags[0].span.shifted(located.start) if tags else None
+    tag = located.chunk.tag_at(place - located.start)
+    return tag.span.shifted(located.start) if tag is not None else None
 
 
 def _text_of(file: File, path: str | None) -> str:

@@ -223,7 +223,7 @@ def _slashed(chunk: Chunk) -> Iterator[Finding]:
     for content in chunk_contents(chunk):
         for match in _SLASHED.finditer(chunk.text, *content.value.span):
             span = Span(*match.span())
-            if not chunk.tags_at(Span(span.start, span.start + 1)):
+            if chunk.tag_at(span.start) is None:
                 yield Finding.suggest(span, "the model gets this as text", "\\n")
 
 
@@ -249,7 +249,7 @@ def _breaks(chunk: Chunk, content: Content) -> Iterator[Span]:
     quoted = content.value.style == '"'
     for match in (_BREAK_IN_QUOTES if quoted else _BREAK).finditer(chunk.text, span.start, span.end):
         place = Span(*match.span(1 if quoted else 0))
-        if not any(tag.span.start <= place.start < tag.span.end for tag in chunk.tags):
+        if chunk.tag_at(place.start) is None:
             yield place
 
 
