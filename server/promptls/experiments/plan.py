@@ -113,11 +113,9 @@ async def plan_run(
 ) -> Plan:
     """Return the plan of a run over the selected rows, the first `rows` ones, or all of them.
 
-    Every row is rendered.
-
-    An open `renderer` of the experiment is used if passed. With `since`, a Unix
-    timestamp, older cached answers are ignored; new ones are cached in any case. Results
-    for which `is_there` returns True belong to a resumed run: they are neither calls nor cached.
+    Each of them is rendered. An open `renderer` of the experiment is used if passed. With `since`, a Unix
+    timestamp, older cached answers are ignored; new ones are cached in any case. Results for which
+    `is_there` returns True belong to a resumed run: they are neither calls nor cached.
 
     Raises `UsageError` for errors in the request (a missing file, metric or column) and `UserError` for
     errors in the environment (a model that is not installed, a line that cannot be read).
@@ -158,22 +156,20 @@ async def plan_run(
             cache,
             opened.count,
         )
+    judging = judge_estimates(asks, found, sum(counter.answers for counter in counters))
     return Plan(
-        experiment,
-        dataset,
-        metrics,
-        choice,
-        rendered_rows,
-        tuple(failing),
-        over,
-        tokens,
-        tuple(files),
-        (
-            *(counter.estimate() for counter in counters),
-            *judge_estimates(asks, found, sum(counter.answers for counter in counters)),
-        ),
-        cache,
-        with_measures(asks, found),
+        experiment=experiment,
+        dataset=dataset,
+        metrics=metrics,
+        choice=choice,
+        rendered=rendered_rows,
+        failing=tuple(failing),
+        over_limit=over,
+        input_tokens=tokens,
+        files=tuple(files),
+        estimates=(*(counter.estimate() for counter in counters), *judging),
+        cache=cache,
+        asks=with_measures(asks, found),
     )
 
 
