@@ -187,7 +187,7 @@ def invalid_prompt_object(file: File) -> Iterator[Finding]:
     for problem in problems:
         found = _place(template, root, problem)
         if found is not None:
-            yield found
+            yield replace(found, severity=None if problem.severity == "error" else problem.severity)
 
 
 def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding | None:
@@ -195,7 +195,6 @@ def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding
     message = problem.message.removesuffix(".")
     if not message.startswith("Ragas"):
         message = message[0].lower() + message[1:]
-    severity = None if problem.severity == "error" else problem.severity
     node: Node = root
     entry = None
     for step in problem.path:
@@ -206,8 +205,7 @@ def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding
             return None
         value = node.merged(str(step))
         if value is None:
-            found = _missing(template, node, str(problem.path[-1]), message, top=len(problem.path) == 1)
-            return found and replace(found, severity=severity)
+            return _missing(template, node, str(problem.path[-1]), message, top=len(problem.path) == 1)
         entry = node.entry(str(step))
         node = value
     if isinstance(node, Scalar) and node.dynamic:
@@ -218,12 +216,11 @@ def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding
     place = entry.key.span if entry and (problem.at_key or node.span.is_empty()) else node.span
     if problem.known:
         written = key_text(entry) if entry and problem.at_key else scalar_text(node)
-        found = misspelled(place, message, written or "", problem.known)
-        return replace(found, severity=severity)
+        return misspelled(place, message, written or "", problem.known)
     text = template.source.text
     if node.span.is_empty() and text[node.span.end :].lstrip().startswith(("{{", "{%")):
         return None
-    return Finding(place, message, _filled_in(template, entry, problem), severity=severity)
+    return Finding(place, message, _filled_in(template, entry, problem))
 
 
 def _missing(template: Template, node: Mapping, key: str, message: str, *, top: bool) -> Finding | None:
