@@ -191,14 +191,13 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
 
     Objects with a tag at one of the places `branching` may be printed in several forms; others are code.
     """
-    code = [
-        Span(first.end(), second.start())
-        for first, second in zip(fences[::2], fences[1::2], strict=False)
-        if first["language"].lower() not in {"", "json"}
+    languages = [fence["language"].lower() for fence in fences[::2]]
+    fenced = [
+        Span(first.end(), second.start()) for first, second in zip(fences[::2], fences[1::2], strict=False)
     ]
+    code = [span for span, name in zip(fenced, languages, strict=False) if name not in {"", "json"}]
     yield from _unquoted(text, code)
-    pairs = zip(fences[::2], fences[1::2], strict=False)
-    yield from _unclosed(text, code, [Span(first.end(), second.start()) for first, second in pairs])
+    yield from _unclosed(text, code, fenced)
     position, names_json = 0, "json" in text.casefold()
     for _ in range(_MAX_OBJECTS):
         found = _OBJECT.search(text, position)
@@ -207,7 +206,7 @@ def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> It
         start = found.start()
         end = _object_end(text, start)
         position = end or found.end()
-        if end is None or any(span.start <= start < span.end for span in code):
+        if end is None or _is_in(code, start):
             continue
         if any(start < place < end for place in branching) or _ASSIGNED.search(
             text, max(start - 20, 0), start
@@ -240,11 +239,7 @@ def _unquoted(text: str, code: list[Span]) -> Iterator[Finding]:
     """Yield the objects on one line that lack a double quote, at the key or value with an end and no beginning."""
     for match in _QUOTED.finditer(text):
         is_plain = "\\" not in match[0] and match.end() - match.start() <= _MAX_LINE
-        if (
-            is_plain
-            and match[0].count('"') % 2
-            and not any(span.start <= match.start() < span.end for span in code)
-        ):
+        if is_plain and match[0].count('"') % 2 and not _is_in(code, match.start()):
             yield Finding(Span(*match.span()), "a double quote is missing in this object, or one is too many")
 
 
@@ -257,7 +252,7 @@ def _unclosed(text: str, code: list[Span], fenced: list[Span]) -> Iterator[Findi
     }
     for start, stop in sorted(places):
         end = start + len(text[start:stop].rstrip())
-        if any(span.start <= start < span.end for span in code) or end - start > _MAX_OBJECT:
+        if _is_in(code, start) or end - start > _MAX_OBJECT:
             continue
         missing = next((each for each in ("}", "}}") if _is_json(text[start:end] + each)), None)
         if missing is not None and text[end - 1] not in "[{":
@@ -267,6 +262,10 @@ def _unclosed(text: str, code: list[Span], fenced: list[Span]) -> Iterator[Findi
             yield Finding(
                 Span(line + len(text[line:end]) - len(text[line:end].lstrip()), end), message, (fix,)
             )
+
+
+def _is_in(spans: list[Span], offset: int) -> bool:
+    return any(span.start <= offset < span.end for span in spans)
 
 
 def _object_end(text: str, start: int) -> int | None:
