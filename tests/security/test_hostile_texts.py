@@ -27,6 +27,7 @@ from promptls.syntax.chunk import cut
 from promptls.syntax.jinja import scanner as tag_ends
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.source import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS, Source
+from promptls.syntax.toml_places import MAX_CHARACTERS, MAX_LEVELS, toml_names
 from promptls.syntax.yaml import nodes
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import UserError, parse_json
@@ -35,7 +36,7 @@ from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_calls import calls_in
 from promptls.workspace.python_experiments import PythonFindings, findings_in
 from promptls.workspace.python_functions import functions_in, names_of_module, plain_names
-from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, ProjectFile, project_in, toml_names
+from promptls.workspace.settings import ProjectFile, project_in
 from promptls.workspace.workspace import Workspace
 
 # -- settings ---------------------------------------------------------------

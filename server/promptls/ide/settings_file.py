@@ -17,17 +17,17 @@ from promptls.ide.key_facts import Declared, declared_at, describe_type, model_k
 from promptls.lint.registry import RULES
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
-from promptls.text.escape import markdown_text
-from promptls.text.positions import Span
-from promptls.tokens import ENCODING_NAMES
-from promptls.workspace.settings import (
+from promptls.syntax.toml_places import (
     LONG_QUOTES,
     TABLE_HEADER,
     TOML_NAME,
     TomlReader,
     TooLargeTomlError,
-    root_of,
 )
+from promptls.text.escape import markdown_text
+from promptls.text.positions import Span
+from promptls.tokens import ENCODING_NAMES
+from promptls.workspace.settings import root_of
 from promptls.workspace.snapshot import Snapshot
 
 _WORD: Final = re.compile(r"[\w-]*")

@@ -28,11 +28,12 @@ from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
 from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.toml_places import TomlName
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
 from promptls.workspace.contract import needs_of
 from promptls.workspace.python_experiments import RowColumn, experiments_for
-from promptls.workspace.settings import TomlName, is_settings_file, setting_names
+from promptls.workspace.settings import is_settings_file, setting_names
 from promptls.workspace.snapshot import Snapshot
 
 

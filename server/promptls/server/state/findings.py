@@ -13,9 +13,10 @@ from promptls.security.files import read_bytes
 from promptls.semantic.kind import Kind
 from promptls.server.diagnostics import SOURCE, Publisher, diagnostic_json
 from promptls.server.to_proto import SEVERITIES
+from promptls.syntax.toml_places import toml_names
 from promptls.text.errors import UserError
 from promptls.text.positions import line_end, line_starts, units_from_column
-from promptls.workspace.settings import is_settings_file, project_in, toml_names
+from promptls.workspace.settings import is_settings_file, project_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
