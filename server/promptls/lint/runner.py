@@ -27,6 +27,7 @@ from promptls.workspace.snapshot import Snapshot
 if TYPE_CHECKING:
     from promptls.experiments.history import RunSummary
     from promptls.rendering.file_rendering import FileRendering
+    from promptls.rendering.outcome import RenderFailure
 
 _LOG: Final = logging.getLogger(__name__)
 _CONFLICT: Final = re.compile(r"^(?:<{7} |>{7} )", re.MULTILINE)
@@ -87,6 +88,26 @@ def check_steps(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> S
         unused = [*_unused_suppressions(file, selection, findings)]
         findings = [finding for finding in findings if not _is_hidden(file, finding)] + unused
     return _sort(findings)
+
+
+def explained(snapshot: Snapshot, path: str, failure: RenderFailure) -> RenderFailure:
+    """Return the failure of a rendering; if a finding has a fix for what it names, with the finding's message."""
+    from promptls.rendering.make import at_syntax_error
+
+    failure = at_syntax_error(snapshot, failure)
+    path = failure.path or path
+    template = snapshot.template(path)
+    if template is None or failure.line is None:
+        return failure
+    source = template.source
+    for finding in check(snapshot, path):
+        replaced = [source.slice(edit.span) for fix in finding.fixes[:1] for edit in fix.edits]
+        is_here = source.line_column(finding.span.start).line == failure.line
+        if is_here and any(text and text in failure.message for text in replaced):
+            message = f"{finding.message[:1].upper()}{finding.message[1:]}"
+            suggestion = "" if message.endswith("?") else f". {finding.fixes[0].title}."
+            return replace(failure, message=message + suggestion)
+    return failure
 
 
 def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> tuple[Finding, ...]:

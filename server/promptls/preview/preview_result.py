@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from promptls.ide.preview_parts import part_lines
-from promptls.lint.runner import check
+from promptls.lint.runner import explained
 from promptls.models.openai_compatible import schema_form
 from promptls.preview import preview_wire
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob, plain
-from promptls.rendering.make import at_syntax_error, job_for
+from promptls.rendering.make import job_for
 from promptls.rendering.outcome import PackedMap, RenderedPart, RenderFailure, Rendering, rows_of
 from promptls.rendering.samples import (
     Sample,
@@ -65,28 +65,8 @@ def preview_result(
         "files": files,
         "viewer": viewer_json(made, made.sample),
         "rendering": rendering,
-        "failure": failure_json(_explained(snapshot, path, made.failure)) if made.failure else None,
+        "failure": failure_json(explained(snapshot, path, made.failure)) if made.failure else None,
     }
-
-
-def _explained(snapshot: Snapshot, path: str, failure: RenderFailure) -> RenderFailure:
-    """Return the failure, with the message of a finding that has a fix for what the failure names."""
-    failure = at_syntax_error(snapshot, failure)
-    path = failure.path or path
-    template = snapshot.template(path)
-    if template is None or failure.line is None:
-        return failure
-    source = template.source
-    for finding in check(snapshot, path):
-        replaced = [source.slice(edit.span) for fix in finding.fixes[:1] for edit in fix.edits]
-        is_here = source.line_column(finding.span.start).line == failure.line
-        if is_here and any(text and text in failure.message for text in replaced):
-            message = f"{finding.message[:1].upper()}{finding.message[1:]}"
-            is_question = message.endswith("?")
-            return replace(
-                failure, message=message if is_question else f"{message}. {finding.fixes[0].title}."
-            )
-    return failure
 
 
 def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering) -> preview_wire.RenderingJson:

@@ -69,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.experiments.access import limited_to
     from promptls.experiments.single_answer import ask_once, last_answer, store_answer
-    from promptls.rendering.make import at_syntax_error
+    from promptls.lint.runner import explained
     from promptls.rendering.outcome import RenderFailure
 
     chosen, path = choose_one(arguments.file)
@@ -77,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
     permission.trust_to_render(chosen, [path], this_time=arguments.trust)
     request = _request(chosen.snapshot, path, arguments)
     if isinstance(request, RenderFailure):
-        print_failure(at_syntax_error(chosen.snapshot, request), path)
+        print_failure(explained(chosen.snapshot, path, request), path)
         return 1
     access = request.access()
     with limited_to([access], arguments.allow_key):

@@ -108,7 +108,7 @@ def _render(
     snapshot: Snapshot, path: str, arguments: argparse.Namespace, template: ProgramTemplate | None = None
 ) -> int:
     """Render the file at `path`, which may be a `template` of a program, and print it."""
-    from promptls.rendering.make import at_syntax_error, job_for, limits_for
+    from promptls.rendering.make import job_for, limits_for
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.worker import render_once
 
@@ -127,7 +127,9 @@ def _render(
         job = with_choice(job, arguments)
     outcome = render_once(job, limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
-        outcome = at_syntax_error(snapshot, outcome)
+        from promptls.lint.runner import explained
+
+        outcome = explained(snapshot, path, outcome)
         if arguments.json:
             print_json({**_heading(job, sample), **outcome.to_json()})
         else:

@@ -85,7 +85,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Explore and print; return 1 if the prompt does not render, or cannot be truncated to its limit."""
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.experiments.history import measured_cache
-    from promptls.rendering.make import at_syntax_error, limits_for
+    from promptls.lint.runner import explained
+    from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
 
     picture = picture_file(arguments.plot) if arguments.plot is not None else None
@@ -96,7 +97,7 @@ def execute(arguments: argparse.Namespace) -> int:
     request = _request(snapshot, path, arguments)
     found = asyncio.run(_explore(request, limits_for(snapshot, path), quiet=arguments.json))
     if isinstance(found, RenderFailure):
-        print_failure(at_syntax_error(snapshot, found), path)
+        print_failure(explained(snapshot, path, found), path)
         return 1
     found["measured"] = measured_cache(Path(path))
     if arguments.json:
