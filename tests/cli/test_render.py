@@ -91,6 +91,16 @@ def test_messages_are_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert messages[0] == {"role": "system", "content": "Be brief."}
 
 
+def test_the_fix_of_a_finding_is_suggested_where_a_rendering_fails(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "b.yml.j2").write_text("- name: a\n  content: '{% if 2 gt 1 %}x{% endif %}'\n")
+
+    assert main(["render", str(folder / "b.yml.j2")]) == 1
+
+    assert "unexpected `gt`. Change `gt` to `>`\n" in capsys.readouterr().err
+
+
 def test_a_prompt_that_does_not_render_is_shown_with_its_place(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
