@@ -29,7 +29,7 @@ export class Client implements vscode.Disposable {
   readonly onAnswerText = this.#answerText.event;
   /** Rows of a followed run finished. */
   readonly onVerdicts = this.#verdicts.event;
-  /** Another server answers from now on. */
+  /** A server has started. */
   readonly onStarted: vscode.Event<void>;
 
   constructor(manager: ServerManager, keys: Keys) {

@@ -32,11 +32,11 @@ export interface EnvironmentTools {
   /** Receives a message for each step. */
   report: (step: string) => void;
   log: (text: string) => void;
-  /** Ends the installation; what is begun rejects with its reason. */
+  /** Cancels the installation: steps in progress reject with its reason. */
   signal: AbortSignal;
 }
 
-/** An environment that cannot be made, with a message for people: what is wrong and what to do. */
+/** An environment that cannot be created. The message, which users read, says what is wrong and what to do. */
 export class EnvironmentError extends Error {}
 
 /** Returns the interpreter of the environment that holds the carried wheel, or undefined where it is not installed. */
@@ -100,7 +100,7 @@ async function carriedWheel(folder: string): Promise<string> {
   return path.join(folder, wheel);
 }
 
-/** Its name holds a digest of the wheel and of the versions of its packages, so that no two builds share one. */
+/** Returns the environment, whose name contains a digest of wheel and lock file, so that no two builds share one. */
 async function environmentOf(wheel: string, place: EnvironmentPlace): Promise<string> {
   const digest = createHash("sha256");
   for (const file of [wheel, path.join(place.wheels, SERVER_LOCK)]) {

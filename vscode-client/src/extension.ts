@@ -104,7 +104,7 @@ export async function deactivate(): Promise<void> {
   await manager?.stop();
 }
 
-/** Brings a panel back after a reload; what it showed is kept by the extension, for its page may not have loaded. */
+/** Restores a panel after a reload. The extension stores its content, because its page may not have loaded. */
 function restored(view: string, restore: (panel: vscode.WebviewPanel) => void): vscode.Disposable {
   return vscode.window.registerWebviewPanelSerializer(view, {
     deserializeWebviewPanel: (panel) => {

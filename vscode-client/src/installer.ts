@@ -1,4 +1,4 @@
-/** What the extension installs, and when: nothing before the user has said so. */
+/** What the extension installs, and when: nothing before the user has agreed. */
 
 import {
   type EnvironmentPlace,

@@ -28,8 +28,8 @@ export function preparePanel(panel: vscode.WebviewPanel, extension: vscode.Uri, 
 }
 
 /**
- * Loads the page into a panel whose messages are listened to; it says when it is ready. It finds `first` in itself,
- * as if that had been said to it: a message comes later than the first picture of the page.
+ * Loads the page into a panel whose messages have a listener; the page sends one when it is ready. It contains `first`
+ * as its first message, because posted messages arrive after the page is first painted.
  */
 export function loadPage(
   panel: vscode.WebviewPanel,

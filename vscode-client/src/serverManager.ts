@@ -39,7 +39,7 @@ export class ServerManager implements vscode.Disposable {
 
   /** There is a new language client, which is about to start. */
   readonly onCreated = this.#created.event;
-  /** Another server answers from now on. */
+  /** A server has started. */
   readonly onStarted = this.#started.event;
 
   constructor(
@@ -92,7 +92,7 @@ export class ServerManager implements vscode.Disposable {
     await this.#enqueue();
   }
 
-  /** Installs the server, as the user has said, and starts it. */
+  /** Installs the server after the user has agreed, and starts it. */
   install(): Promise<void> {
     this.#installing ??= this.#install().finally(() => {
       this.#installing = undefined;

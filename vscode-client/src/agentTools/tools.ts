@@ -13,7 +13,7 @@ export interface Editor {
   run: <Result>(command: string, argument: object) => Promise<Result>;
   /** The URI of a file that is named by a path in the workspace. */
   uriOf: (file: string) => Promise<string>;
-  /** The path of the table of a run, or of the prompt that stands for its last run. */
+  /** The path of the table of a run, or of a prompt, whose last run is meant. */
   runOf: (name: string) => Promise<string>;
   /** A path as it is shown, relative to the workspace. */
   shown: (path: string) => string;

@@ -14,8 +14,7 @@ const PROMPTS = "**/*.{yml,yaml}.j2";
 const PAUSE_MILLISECONDS = 500;
 
 /**
- * The server gets no request before the tests are looked at or a server runs anyway, and nothing is run
- * before somebody asks for it.
+ * Sends no request before the tests are opened or a server runs, and runs nothing before the user requests it.
  */
 export class ExperimentTests implements vscode.Disposable {
   readonly #client: Client;

@@ -10,7 +10,7 @@ import type { Client } from "../client";
 import { idOf, sortTextOf, type TestData } from "./items";
 import type { KnownResults } from "./results";
 
-/** Lists prompts and experiments at once, and the rows of an experiment when somebody looks at them. */
+/** Lists prompts and experiments at once, and the rows of an experiment when it is expanded. */
 export class TestTree {
   readonly #client: Client;
   readonly #controller: vscode.TestController;

@@ -1,4 +1,4 @@
-/** What the preview's page and whoever holds it say to each other. */
+/** The messages between the page of the preview and its host. */
 
 import type { PreviewChoice, PreviewResult } from "../wire/preview";
 

@@ -21,7 +21,7 @@ export const NOTHING: Shown = {
   failure: undefined,
 };
 
-/** A rendering replaces the last; a failure leaves the last one with the same sample standing, outdated. */
+/** Replaces the rendering; after a failure, the last one with the same sample is shown as outdated. */
 export function withResult(shown: Shown, result: PreviewResult): Shown {
   if (result.rendering !== null) {
     return { result, rendering: result.rendering, outdated: false, failure: result.failure ?? undefined };
@@ -38,7 +38,7 @@ function isOfSameSample(before: PreviewResult | undefined, after: PreviewResult)
   );
 }
 
-/** The server gave no answer: as a failure of the rendering. */
+/** Returns the failure of a rendering that the server did not answer. */
 export function withoutAnswer(shown: Shown, uri: string, message: string): Shown {
   const sameFile = shown.result?.uri === uri;
   const rendering = sameFile ? shown.rendering : undefined;
@@ -52,7 +52,7 @@ export function withoutAnswer(shown: Shown, uri: string, message: string): Shown
 
 export type RoleColor = "system" | "user" | "assistant" | "tool" | "other";
 
-/** The few colors of the many names that roles have. */
+/** Returns the color of a role, which may have many names. */
 export function colorOf(role: string): RoleColor {
   const name = role.toLowerCase();
   if (["system", "developer"].includes(name)) {
@@ -71,7 +71,7 @@ export function nameOf(part: Part): string {
   return part.name === "" ? `part ${part.index + 1}` : part.name;
 }
 
-/** Names each part for as long as it is there: by its own name, and among several of one name by its place. */
+/** Returns a key for each part: its name, and its index among the parts of that name. */
 export function keysOf(parts: readonly Part[]): string[] {
   const seen = new Map<string, number>();
   return parts.map(({ name }) => {
@@ -81,7 +81,7 @@ export function keysOf(parts: readonly Part[]): string[] {
   });
 }
 
-/** How far the sliders reach: a round number with room above everything that is there. */
+/** Returns the end of the sliders: a round number with room above all values. */
 export function sliderEnd(...values: (number | null | undefined)[]): number {
   const most = Math.max(20, ...values.map((value) => value ?? 0)) * 1.2;
   const unit = 10 ** Math.floor(Math.log10(most));
@@ -92,7 +92,7 @@ export function sliderEnd(...values: (number | null | undefined)[]): number {
 const SHORT_LINES = 24;
 const SHORT_CHARACTERS = 2400;
 
-/** How much of a content is shown at first: whole lines, where they are not too long. */
+/** Returns how many characters of a content are shown at first: whole lines, if they are not too long. */
 export function shortLength(content: string): number {
   let end = 0;
   let lines = 0;

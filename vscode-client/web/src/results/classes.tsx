@@ -102,7 +102,7 @@ function Share({ value }: { value: number }) {
 
 /** Rows are the expected classes, columns the predicted ones; the diagonal is right. */
 function Confusion({ report: { names, confusion, expected, predicted, model }, columns }: Properties) {
-  // What stands for several classes, or for none, is in no cell.
+  // A name for several classes, or for none, is in no cell.
   const canShow = (name: string): boolean =>
     !name.startsWith("(") && columns.includes(expected) && columns.includes(predicted);
   const most = Math.max(1, ...confusion.flat());

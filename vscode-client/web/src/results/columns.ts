@@ -82,7 +82,7 @@ export function shortScore(cell: string): string {
       : String(Number.isInteger(number) ? number : Number(number.toPrecision(4)));
 }
 
-/** The fields of a row that its other views do not show: inputs and what was said of the call. */
+/** The fields of a row that its other views do not show: inputs and properties of the call. */
 export function inputsOf(run: Run, cells: Cells): [string, string][] {
   const own = new Set([
     "response",

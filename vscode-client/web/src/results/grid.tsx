@@ -64,7 +64,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     const next = Math.max(0, Math.min(total - 1, place));
     setActive(next);
     intoSight(next);
-    // Details that stand open follow.
+    // Open details follow.
     const row = found.row(next);
     if (current.value !== undefined && row !== undefined) {
       current.value = row.place;
@@ -102,7 +102,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     return chosen === undefined ? widthOf(name, run) : [chosen, 0];
   });
   const template = `34px ${widths.map(([least, share]) => (share === 0 ? `${least}px` : `minmax(${least}px, ${share}fr)`)).join(" ")} 40px`;
-  // Every line is as wide as the widest needs to be, so that the columns stand below one another.
+  // Every line is as wide as the widest needs to be, so that the columns are aligned.
   const width = `max(100%, ${74 + widths.reduce((sum, [least]) => sum + least, 0)}px)`;
   const rows = Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset);
   return (

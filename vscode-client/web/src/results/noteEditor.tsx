@@ -12,7 +12,7 @@ import { keepNote, notes, source } from "./store";
 export function NoteEditor({ place }: { place: number }) {
   const note = notes.value[String(place)];
   const [failure, setFailure] = useState("");
-  /** What is typed and not kept yet. */
+  /** The unsaved text. */
   const [draft, setDraft] = useState<string>();
   const text = draft ?? note?.text ?? "";
   const canWrite = source.value?.live !== undefined;

@@ -36,7 +36,7 @@ function isOfKind(kind: KnownRow["kind"], selected: RowKind): boolean {
   return selected === "all" || kind === selected || (selected === "failing" && kind !== "good");
 }
 
-/** By number where every cell is one; rows without a value stand at the end. */
+/** Sorts by number if every cell is one; rows without a value come last. */
 function sorted(rows: readonly KnownRow[], column: string, descending: boolean): KnownRow[] {
   const cells = rows.map((row) => row.cells[column] ?? "");
   const numbers = cells.map(Number);

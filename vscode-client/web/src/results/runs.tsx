@@ -48,7 +48,7 @@ export function RunsGoingOn() {
   );
 }
 
-/** What stands in the place of results where there are none. */
+/** The content of the page without results. */
 export function NotRun() {
   const { prompt, name } = notRun.value ?? { prompt: "", name: "" };
   const isGoingOn = running.value.length > 0 || preparing.value !== "";

@@ -83,7 +83,7 @@ function meaningOf({ kind, good, lowerIsBetter }: Metric) {
   return kind === "numeric" ? `mean${lower}` : null;
 }
 
-/** The ends of the line that a score stands on: those of shares, or where the values are. */
+/** Returns the ends of the scale of a score: those of shares, or of its values. */
 function rangeOf({ kind, value, low, high }: Metric): [number, number] | undefined {
   const values = [value, low, high].filter((each) => each !== null);
   if (kind === "discrete" || values.every((each) => each >= 0 && each <= 1)) {

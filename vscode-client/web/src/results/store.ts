@@ -21,7 +21,7 @@ export const selected = signal<ReadonlySet<number>>(new Set());
 /** Columns that the reader has chosen, for all runs. */
 export const chosenColumns = signal<string[] | undefined>(undefined);
 const index = signal(0);
-/** Notes that were kept since the view was made, by the run's path. */
+/** Notes saved since the view was created, by the path of their run. */
 const kept = signal<Record<string, Notes>>({});
 
 export const run = computed<Run | undefined>(() => view.value?.runs[index.value]);

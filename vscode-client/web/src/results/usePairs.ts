@@ -8,7 +8,7 @@ import { source } from "./store";
 
 /** Rows of a page. */
 export const PAIRS = 25;
-/** Pages that are kept: the reader seldom goes further back at once. */
+/** The number of cached pages: the reader seldom goes further back at once. */
 const MAX_PAGES = 80;
 
 export type PairPage = PairsAnswer["rows"];

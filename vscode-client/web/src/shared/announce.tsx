@@ -6,7 +6,7 @@ const announced = signal("");
 let timer: ReturnType<typeof setTimeout> | undefined;
 const SETTLED_MILLISECONDS = 700;
 
-/** Says a sentence; of several in a row, the last. */
+/** Announces a sentence after a pause, unless a later one replaces it. */
 export function announce(sentence: string, after = SETTLED_MILLISECONDS): void {
   clearTimeout(timer);
   timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** A word of somebody else's in one line: it turns nothing around it, and hides no character. */
+/** Foreign text in a line: its direction does not affect its neighbors, and hidden characters are shown. */
 
 import { revealed } from "./hidden";
 

@@ -1,4 +1,4 @@
-/** Characters that nobody sees but the model: shown, each by one sign of the same length. */
+/** Characters that only the model sees: each is shown as a sign of the same length. */
 
 const NAMES: ReadonlyMap<number, string> = new Map([
   [0x00ad, "soft hyphen"],

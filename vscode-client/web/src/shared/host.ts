@@ -1,4 +1,4 @@
-/** Whoever holds this page: a panel of VS Code, or the browser with `promptls preview` behind it. */
+/** The host of this page: a panel of VS Code, or a browser connected to `promptls preview`. */
 
 interface Panel {
   postMessage(message: unknown): void;
@@ -9,7 +9,7 @@ interface Panel {
 declare const acquireVsCodeApi: (() => Panel) | undefined;
 
 export interface Connection<FromPage, ToPage = never> {
-  /** What was said to the page before it was there. */
+  /** The message that the page was created with. */
   first: Exclude<ToPage, Answer> | undefined;
   /** True when an editor shows the templates beside the page. */
   inEditor: boolean;
@@ -31,7 +31,7 @@ export interface Answer {
   error?: string;
 }
 
-/** Connects the page: messages go to `received`, and `ended` is called when there is nobody any more. */
+/** Connects the page: messages go to `received`, and `ended` is called when the connection is closed. */
 export function connect<ToPage extends { type: string }, FromPage extends { type: string }>(
   received: (message: Exclude<ToPage, Answer>) => void,
   ended: () => void = () => undefined,
@@ -93,7 +93,7 @@ function panelLink(panel: Panel, receive: (message: never) => void): Link {
   };
 }
 
-const KEPT = "promptls";
+const STATE_KEY = "promptls";
 
 function socketLink(receive: (message: never) => void, ended: () => void): Link {
   const name = document.getElementById("root")?.dataset.socket ?? "";
@@ -121,9 +121,9 @@ function socketLink(receive: (message: never) => void, ended: () => void): Link 
     copy: (text) => {
       void navigator.clipboard.writeText(text);
     },
-    state: JSON.parse(sessionStorage.getItem(KEPT) ?? "null") as unknown,
+    state: JSON.parse(sessionStorage.getItem(STATE_KEY) ?? "null") as unknown,
     save: (state) => {
-      sessionStorage.setItem(KEPT, JSON.stringify(state));
+      sessionStorage.setItem(STATE_KEY, JSON.stringify(state));
     },
   };
 }
