@@ -46,7 +46,7 @@ from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
-from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
 from promptls.syntax.jinja.nodes import (
@@ -54,6 +54,7 @@ from promptls.syntax.jinja.nodes import (
     Call,
     Conditional,
     Constant,
+    Expression,
     Filter,
     Item,
     Name,
@@ -122,32 +123,12 @@ def _missing_neighbors(chunk: Chunk) -> Iterator[Finding]:
     """Yield the reads of a neighbor of an element that the first or last iteration does not have."""
     if "item" not in chunk.text and "range" not in chunk.text:
         return
-    pairs = chunk_blocks(chunk).pairs
-    for pair in pairs:
+    for pair in chunk_blocks(chunk).pairs:
         opening, end = chunk.tags[pair.opening], chunk.tags[pair.closing].span.start
         if pair.keyword != "for" or pair.middles or _GUARD.search(chunk.text, opening.span.end, end):
             continue
-        inner = [
-            Span(chunk.tags[each.opening].span.end, chunk.tags[each.closing].span.start)
-            for each in pairs
-            if each.keyword in {"if", "for"} and pair.opening < each.opening < pair.closing
-        ]
-        reads = [
-            (start, node)
-            for start, node in expressions_in(chunk)
-            if opening.span.end <= start < end and not any(span.contains(start) for span in inner)
-        ]
-        conditional = {
-            id(inside)
-            for _, node in reads
-            if isinstance(node, Conditional)
-            or (isinstance(node, Operation) and node.operators[0] in _CHOICES)
-            for inside in walk(node)
-        }
         counted = _counted(chunk, opening)
-        for start, node in reads:
-            if id(node) in conditional:
-                continue
+        for start, node in _unconditional(chunk, pair):
             match node:
                 case Attribute(
                     target=Attribute(target=Name(name="loop"), name=name, name_span=span), name=attribute
@@ -165,6 +146,28 @@ def _missing_neighbors(chunk: Chunk) -> Iterator[Finding]:
 
 
 _CHOICES: Final = frozenset({"and", "or"})
+
+
+def _unconditional(chunk: Chunk, loop: Pair) -> Iterator[tuple[int, Expression]]:
+    """Yield the expressions that each iteration of a loop evaluates, with the offset of their tag."""
+    body = Span(chunk.tags[loop.opening].span.end, chunk.tags[loop.closing].span.start)
+    inner = [
+        Span(chunk.tags[each.opening].span.end, chunk.tags[each.closing].span.start)
+        for each in chunk_blocks(chunk).pairs
+        if each.keyword in {"if", "for"} and loop.opening < each.opening < loop.closing
+    ]
+    reads = [
+        (start, node)
+        for start, node in expressions_in(chunk)
+        if body.start <= start < body.end and not any(span.contains(start) for span in inner)
+    ]
+    conditional = {
+        id(inside)
+        for _, node in reads
+        if isinstance(node, Conditional) or (isinstance(node, Operation) and node.operators[0] in _CHOICES)
+        for inside in walk(node)
+    }
+    yield from (read for read in reads if id(read[1]) not in conditional)
 
 
 def _counted(chunk: Chunk, opening: Tag) -> tuple[str, str] | None:
