@@ -44,3 +44,21 @@ def test_on_a_terminal_the_page_is_laid_out(
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert main(["explain", "unknown-role"]) == 0
     assert "\033[" in capsys.readouterr().out
+
+
+def test_the_rules_are_listed_with_severity_and_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    for rule in RULES:
+        assert any(
+            line.split()[0] == rule.name and rule.severity in line and rule.summary in line
+            for line in lines
+            if line.strip()
+        )
+
+
+def test_the_rules_are_listed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--json"]) == 0
+
+    assert [rule["name"] for rule in json.loads(capsys.readouterr().out)] == [rule.name for rule in RULES]
