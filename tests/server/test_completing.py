@@ -70,6 +70,37 @@ async def test_the_members_of_a_value_are_completed_behind_an_emoji(editor: Edit
     assert accepted(editor, uri, found, "town") == PROMPT.replace("user.name }}", "user.town }}")
 
 
+async def test_a_member_takes_the_space_away_that_is_in_front_of_its_dot(editor: Editor) -> None:
+    uri = editor.open("a.yml.j2", PROMPT.replace("{{ user.name }}", "{{ user .}}"))
+
+    found = await completed(editor, uri, "{{ user .|}}", ".")
+
+    edits = named(found, "town").additional_text_edits or ()
+    start = editor.at(uri, "{{ user| .}}")
+    assert [(each.range, each.new_text) for each in edits] == [
+        (types.Range(start, types.Position(start.line, start.character + 1)), "")
+    ]
+
+
+async def test_an_editor_may_ask_at_each_letter(editor: Editor) -> None:
+    uri = editor.open("a.yml.j2", PROMPT)
+
+    found = await completed(editor, uri, "user.na|me", "a")
+
+    assert {"name", "town"} <= {item.label for item in found.items}
+
+
+@pytest.mark.parametrize(
+    ("typed", "label"), [("instruction", "prompt object"), ("infer_cfg", "evaluation prompt")]
+)
+async def test_a_new_prompt_is_found_by_its_first_key(editor: Editor, typed: str, label: str) -> None:
+    uri = editor.open("a.yml.j2", typed)
+
+    found = await completed(editor, uri, f"{typed}|")
+
+    assert (named(found, label).filter_text or "").startswith(typed)
+
+
 async def test_a_tag_being_typed_is_completed_while_it_is_open(editor: Editor) -> None:
     uri = editor.open("b.yml.j2", PROMPT)
     editor.replace(uri, "{{ user.name }}", "🎉 {{ user.")

@@ -112,11 +112,24 @@ def file_items() -> Iterator[CompletionItem]:
     """Yield the templates for an empty file."""
     yield header_item()
     yield from part_items(behind_dash=False)
+    # They are found by their first key, too.
     yield CompletionItem(
-        "prompt object", "snippet", 20, text="instruction: ", snippet=_OBJECT, detail="Ragas"
+        "prompt object",
+        "snippet",
+        20,
+        text="instruction: ",
+        snippet=_OBJECT,
+        detail="Ragas",
+        filter_text="instruction prompt object",
     )
     yield CompletionItem(
-        "evaluation prompt", "snippet", 21, text="infer_cfg:\n", snippet=_EVALUATION, detail="OpenCompass"
+        "evaluation prompt",
+        "snippet",
+        21,
+        text="infer_cfg:\n",
+        snippet=_EVALUATION,
+        detail="OpenCompass",
+        filter_text="infer_cfg evaluation prompt",
     )
 
 

@@ -60,7 +60,9 @@ def completion(
     trigger = ""
     if params.context is not None:
         is_typed = params.context.trigger_kind == types.CompletionTriggerKind.TriggerCharacter
-        trigger = (params.context.trigger_character or "") if is_typed else ""
+        character = params.context.trigger_character or ""
+        # Neovim can be set up to ask at each letter.
+        trigger = character if is_typed and not character.isalnum() else ""
     if is_settings:
         found = complete_settings(snapshot, path, offset, trigger)
     else:
@@ -86,9 +88,12 @@ def _list_json(
         defaults["editRange"] = edit if both else edit["range"]
     if "data" in capabilities.completion_defaults:
         defaults["data"] = data
+    removed = range_json(source, found.removed, context.encoding) if found.removed else None
     items = []
     for index, item in enumerate(found.items):
         made = _item_json(context, item, index)
+        if removed:
+            made["additionalTextEdits"] = [{"range": removed, "newText": ""}]
         text = item.plain_text
         if item.snippet and capabilities.snippets:
             text = item.snippet
