@@ -17,6 +17,10 @@ vim.api.nvim_create_autocmd("LspAttach", {
       return
     end
     if client:supports_method("textDocument/completion") then
+      -- Neovim asks at some characters only, and inserts the first suggestion by default.
+      local triggers = client.server_capabilities.completionProvider.triggerCharacters
+      vim.list_extend(triggers, vim.split("abcdefghijklmnopqrstuvwxyz_", ""))
+      vim.bo[attached.buf].completeopt = "menuone,noselect,popup"
       vim.lsp.completion.enable(true, client.id, attached.buf, { autotrigger = true })
     end
     vim.lsp.inlay_hint.enable(true, { bufnr = attached.buf })

@@ -34,6 +34,12 @@ def test_inputs_are_offered_while_typing(editor: Editor) -> None:
     assert words[0] == "tone"
 
 
+@pytest.mark.parametrize("editor", ["neovim.lua"], indirect=True)
+def test_suggestions_follow_each_letter_and_insert_nothing_that_is_not_accepted(editor: Editor) -> None:
+    part = "- name: end\n  role: user\n  content: {{ tone }}\n"
+    assert editor.run("typing") == editor.text + part
+
+
 def test_an_input_is_renamed_at_all_occurrences(editor: Editor) -> None:
     text = editor.text
     assert editor.run("rename") == text.replace("tone:", "manner:").replace("{{ tone }}", "{{ manner }}")
