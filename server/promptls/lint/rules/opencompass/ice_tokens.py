@@ -77,6 +77,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from promptls.dialects.opencompass.evaluation_prompt import question_problem, template_problems
@@ -163,10 +164,8 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         return
     if evaluation.inferencer_class in CHAT_INFERENCERS:
         return  # These use the messages of a column instead of a template.
-    if any(is_typo(key_text(entry) or "", "ice_token") for entry in template.mapping.entries):
-        return  # `unknown-evaluation-key` reports it.
-    if evaluation.prompt is None and any(
-        is_typo(key_text(entry) or "", "prompt_template") for entry in evaluation.holder.entries
+    if _has_typo_of("ice_token", template.mapping) or (
+        evaluation.prompt is None and _has_typo_of("prompt_template", evaluation.holder)
     ):
         return  # `unknown-evaluation-key` reports it.
     if template is evaluation.question_template and evaluation.ice and not evaluation.is_open:
@@ -184,6 +183,10 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
             edit = _token_edit(chunk.text, template.mapping)
             fixes = () if edit is None else (Fix("Add the `ice_token`", (edit,)),)
             yield Finding(span, message, fixes, severity="warning")
+
+
+def _has_typo_of(name: str, mapping: Mapping) -> bool:
+    return any(is_typo(key_text(entry) or "", name) for entry in mapping.entries)
 
 
 def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
@@ -213,14 +216,18 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
             if body in lacking:
                 yield _token_not_in_text(chunk, token, mark, body, place)
             elif takes_examples and not body.dynamic:
-                first = next(_marks(chunk.text, body.span, mark), body.span)
-                for span in _marks(chunk.text, Span(first.end, body.span.end), mark):
-                    message = f"`{mark}` is in this text twice, and so are the examples"
-                    fix = Fix(f"Remove this `{mark}`", (Edit(span, ""),))
-                    yield Finding(span, message, (fix,), severity="warning")
+                yield from _repeated_marks(chunk.text, body.span, mark)
         elif takes_examples and body in used and isinstance(body, Mapping) and _loses_examples(body, mark):
             message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
             yield Finding(place, message, _adding_item(chunk.text, body, mark))
+
+
+def _repeated_marks(text: str, body: Span, mark: str) -> Iterator[Finding]:
+    """Yield each token in a text but the first."""
+    for span in islice(_marks(text, body, mark), 1, None):
+        message = f"`{mark}` is in this text twice, and so are the examples"
+        fix = Fix(f"Remove this `{mark}`", (Edit(span, ""),))
+        yield Finding(span, message, (fix,), severity="warning")
 
 
 def _takes_examples(evaluation: Evaluation, template: EvaluationTemplate) -> bool:
@@ -286,9 +293,8 @@ def _texts(template: EvaluationTemplate) -> Iterator[Scalar]:
 
 
 def _marks(text: str, within: Span, mark: str) -> Iterator[Span]:
-    start = text.find(mark, *within)
-    if start >= 0:
-        yield Span(start, start + len(mark))
+    for match in re.compile(re.escape(mark)).finditer(text, *within):
+        yield Span(*match.span())
 
 
 def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
