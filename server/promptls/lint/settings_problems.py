@@ -21,11 +21,12 @@ from promptls.lint.rules.experiments.models_and_metrics import (
 )
 from promptls.lint.rules.experiments.named_datasets import dataset_problem
 from promptls.lint.runner import severity_of
+from promptls.models.model_names import PROVIDERS, provider_shadowed_by, shadowing_message
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
 from promptls.text.suggest import did_you_mean, is_close, is_typo
-from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting
+from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting, place_order
 
 
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
@@ -54,12 +55,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         place = FilePlace(project.path) if project.path is not None else None
         message = f"{MAX_PROBLEMS} names in these settings lead to nothing; the others are not looked up"
         found.append(SettingsProblem(place, message))
-    return tuple(sorted(found, key=_order))
-
-
-def _order(problem: SettingsProblem) -> tuple[int, int]:
-    place = problem.place
-    return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
+    return tuple(sorted(found, key=lambda problem: place_order(problem.place)))
 
 
 def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
@@ -177,8 +173,6 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
 def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the models that have the same name as a provider's model; no rule turns this off."""
     for name in project.settings.models:
-        from promptls.models.model_names import provider_shadowed_by, shadowing_message
-
         if (provider := provider_shadowed_by(name)) is not None:
             # A name with escape sequences is not found in the text.
             whole = FilePlace(project.path) if project.path is not None else None
@@ -199,8 +193,6 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
         if problem is not None:
             yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {problem.text}")
     for name in project.settings.models:
-        from promptls.models.model_names import provider_shadowed_by
-
         if provider_shadowed_by(name) is not None:
             continue
         problem = model_problem(name, project.settings)
@@ -210,7 +202,7 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 
 def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """Yield the models of `models`, experiments and metrics, of `judge` and `default_model`."""
+    """Yield the retired models in `models`, experiments, metrics, `judge` and `default_model`."""
     settings = project.settings
     if severity_of(RULES_BY_NAME["retired-model"], settings) is None:
         return
@@ -298,8 +290,6 @@ def _nearest_place(project: ProjectFile, location: tuple[str | int, ...]) -> Fil
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the rate limits for unknown providers."""
     for name in project.settings.rate_limits:
-        from promptls.models.model_names import PROVIDERS
-
         provider = name.partition(":")[0]
         if provider not in PROVIDERS and name not in project.settings.models:
             place = place_of_setting(project, ("rate_limits", name))

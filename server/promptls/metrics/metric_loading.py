@@ -26,9 +26,9 @@ from promptls.text.suggest import did_you_mean, nearest
 def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None = None) -> Metric:
     """Return the metric `name`, one of `named` or any other; a file's path is relative to `root`.
 
-    An undecorated function becomes a numeric metric without limits; an object
-    of another library must have a method `score`. Raises `UsageError` for a file or a name that does
-    not exist, `UserError` for a file that cannot be executed.
+    An undecorated function becomes a numeric metric without limits; an object of another library must have
+    a method `score`. Raises `UsageError` for a file or a name that does not exist, `UserError` for a file
+    that cannot be executed.
     """
     if named and name in named:
         return _with_options(name, named[name], load_metric(named[name].use, root))
@@ -257,9 +257,8 @@ def bound_arguments(
 
     `response`, `prediction` and `predicted` are the model's response; `row` is the whole row; a
     column's name, optionally with the prefix `expected_`, is its value; `expected` and `reference` are the
-    column of that name or of the other name, else the column of the prompt's output key. Judge and embedder
-    are not among the arguments. From `answer`, the names
-    in `ANSWER_NAMES` are available.
+    column of that name or of the other name, else the column of the prompt's output key. Names in
+    `ANSWER_NAMES` are values of `answer`. Judge and embedder are not among the arguments.
     """
     parameters = metric_parameters(metric)
     columns = tuple(row)

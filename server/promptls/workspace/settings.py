@@ -289,7 +289,7 @@ def _validate(
         (_nearest_place(file, text, _existing_prefix(values, found.path)) if file else None, found)
         for found in invalid
     ]
-    placed.sort(key=lambda each: _order(each[0]))
+    placed.sort(key=lambda each: place_order(each[0]))
     placed, rest = placed[:MAX_PROBLEMS], placed[MAX_PROBLEMS:]
     reported = tuple(found for _, found in placed)
     misspelled = {
@@ -318,7 +318,8 @@ def _existing_prefix(values: Any, path: tuple[int | str, ...]) -> tuple[int | st
     return path
 
 
-def _order(place: FilePlace | None) -> tuple[int, int]:
+def place_order(place: FilePlace | None) -> tuple[int, int]:
+    """Return the sorting key of a place in the settings; what has no line comes first."""
     return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
 
 
