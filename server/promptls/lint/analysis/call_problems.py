@@ -102,10 +102,8 @@ def call_problems(
         for name in missing:
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
-                meant = nearest(name, unread) or ""
-                meant = (
-                    meant if nearest(meant, missing) == name else ""
-                )  # otherwise, it is a typo of a different name
+                near = nearest(name, unread) or ""
+                meant = near if nearest(near, missing) == name else ""  # else a typo of a different name
                 unread -= {meant}
                 yield CallProblem(call, "missing", name, place, when.get(name, ""), meant)
         for name, problem, place in _mismatches(template, read, passed, calls_to(snapshot, path)):

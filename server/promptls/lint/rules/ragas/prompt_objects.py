@@ -233,10 +233,9 @@ def _missing(template: Template, node: Mapping, key: str, message: str, *, top: 
     if None in names:
         return None  # Jinja prints a key
     if not top:
-        is_misspelled = any(
-            is_close(str(name), key) for name in names
-        )  # `misspelled-object-key` reports a typo
-        return None if is_misspelled else Finding(node.entries[0].key.span, message)
+        if any(is_close(str(name), key) for name in names):
+            return None  # `misspelled-object-key` reports a typo
+        return Finding(node.entries[0].key.span, message)
     keys = top_keys(template.source)
     if key in keys or any(is_close(each, key) for each in keys - {*PROMPT_KEYS, *HEADER_KEYS}):
         return None  # `misspelled-object-key` reports a typo
