@@ -14,7 +14,7 @@ from promptls.dialects.opencompass import vocabulary as opencompass
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.semantic.flow.paths import Each, Path
-from promptls.semantic.header import DeclaredInput
+from promptls.semantic.header import DeclaredInput, is_model
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.header import Header, InputKey
@@ -176,11 +176,6 @@ def model_keys_at(model: type[BaseModel], path: tuple[str, ...]) -> Mapping[str,
     """Return the keys that a model declares for the mapping at `path`; none if they are user-defined."""
     found = declared_at(model, path)
     return _model_keys(found.type) if found is not None and is_model(found.type) else NO_KEYS
-
-
-def is_model(annotation: Any) -> bool:
-    """Return whether an annotation is a pydantic model."""
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _present(annotation: Any) -> Any:

@@ -64,13 +64,13 @@ def names_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
     """Return the names of the settings that are allowed below `path`."""
     kind: Any = model
     for name in path:
-        if _is_model(kind):
+        if is_model(kind):
             field = kind.model_fields.get(str(name))
             kind = field.annotation if field else None
         else:  # a mapping from user-defined names, or a list
             kind = (get_args(kind) or (None,))[-1]
         kind = _without_none(kind)
-    return tuple(kind.model_fields) if _is_model(kind) else ()
+    return tuple(kind.model_fields) if is_model(kind) else ()
 
 
 def unknown_key_message(found: Invalid, model: type[BaseModel]) -> str:
@@ -124,7 +124,7 @@ def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterat
         path: tuple[str, ...] = (*above, each)
         if get_origin(kind) is dict:
             kind, path = _without_none(get_args(kind)[1]), (*path, _USER_NAME)
-        if _is_model(kind):
+        if is_model(kind):
             yield from ((*path, each) for each in (name, f"{name}s") if each in kind.model_fields)
             yield from _places(kind, name, path)
 
@@ -134,10 +134,11 @@ def _without_none(kind: Any) -> Any:
     if get_origin(kind) not in {Union, UnionType}:
         return kind
     others = [each for each in get_args(kind) if each is not type(None)]
-    return next((each for each in others if _is_model(each)), others[0] if len(others) == 1 else kind)
+    return next((each for each in others if is_model(each)), others[0] if len(others) == 1 else kind)
 
 
-def _is_model(kind: Any) -> bool:
+def is_model(kind: Any) -> bool:
+    """Return whether the type of a setting is a pydantic model."""
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
