@@ -60,10 +60,10 @@ def unsampled_names(file: File) -> Iterator[UnsampledName]:
     if not is_suspicious and not (schemas and may_differ(file, typed)):
         return
     uses = [use for use in resolved_uses(file.template) if use.path[0].key in schemas]
-    optional = {_keys(use.path) for use in uses if any(step.optional for step in use.path)}
-    compared = {(_keys(use.path), each.value) for use in uses for each in use.compared}
+    optional = {use.keys for use in uses if any(step.optional for step in use.path)}
+    compared = {(use.keys, each.value) for use in uses for each in use.compared}
     for use in uses:
-        if _keys(use.path) in optional:
+        if use.keys in optional:
             continue
         if use.compared:
             yield from _texts(schemas, use, compared)
@@ -108,7 +108,7 @@ def _texts(
         if not isinstance(each.value, str) or each.value in texts:
             continue
         meant = [text for text in texts if _is_misspelled(each.value, text) and _is_slip(each.value, text)]
-        if len(meant) == 1 and (_keys(use.path), meant[0]) not in compared:
+        if len(meant) == 1 and (use.keys, meant[0]) not in compared:
             inside = Span(each.span.start + 1, each.span.end - 1)
             message = f"`{path_text(use.path)}` is never `{each.value}` in the samples"
             yield UnsampledName(inside, each.value, meant[0], message, is_key=False)
@@ -128,10 +128,6 @@ def _is_slip(text: str, meant: str) -> bool:
     """Return whether texts differ otherwise than by one letter in place of another, as `normal` and `formal` do."""
     first, second = text.casefold(), meant.casefold()
     return len(first) != len(second) or sorted(first) == sorted(second)
-
-
-def _keys(path: Path) -> tuple[object, ...]:
-    return tuple(step.key for step in path)
 
 
 def _schema_at(schemas: Mapping[str, Any], path: Path) -> dict[str, Any] | None:

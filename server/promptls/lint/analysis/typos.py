@@ -192,7 +192,7 @@ def typos_of_keys(file: File) -> Iterator[Finding]:
         return
     values: dict[tuple[object, ...], dict[str, set[Span]]] = {}
     for use in resolved_uses(file.template):
-        path = tuple(step.key for step in use.path)
+        path = use.keys
         for index, key in enumerate(path):
             if index and isinstance(key, str):
                 values.setdefault(path[:index], {}).setdefault(key, set()).add(use.span)

@@ -56,7 +56,7 @@ from promptls.lint.analysis.declared_types import (
     wrong_use,
 )
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
-from promptls.semantic.flow.paths import MacroParameter, Path, Step, callee_name, is_no_input, parameter_of
+from promptls.semantic.flow.paths import MacroParameter, Step, callee_name, is_no_input, parameter_of
 from promptls.semantic.flow.shapes import flow_of, resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
@@ -143,17 +143,17 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[_Mis
     if not suspicious:
         return
     uses = [use for use in resolved_uses(file.template) if use.path[0].key in suspicious]
-    tested = {_keys(use.path) for use in uses if use.shape.kind == "any" or use.shape.tested}
-    optional = {_keys(use.path) for use in uses if any(step.optional for step in use.path)}
+    tested = {use.keys for use in uses if use.shape.kind == "any" or use.shape.tested}
+    optional = {use.keys for use in uses if any(step.optional for step in use.path)}
     for use in uses:
-        if any(_keys(use.path)[: len(other)] == other for other in tested):
+        if any(use.keys[: len(other)] == other for other in tested):
             continue
         key = typed[str(use.path[0].key)]
         named = use._replace(path=(use.path[0]._replace(key=key.name), *use.path[1:]))
         if use.compared:
             yield from (_Mismatch(key, found) for found in never_equal(key.schema, named))
         elif (wrong := wrong_use(key.schema, named)) is not None and not (
-            wrong.may_be_there and _keys(use.path) in optional
+            wrong.may_be_there and use.keys in optional
         ):
             severity: Severity | None = "hint" if wrong.may_be_there else None
             finding = Finding(use.span, wrong.message, _fixes(file, key.schema, named), severity=severity)
@@ -169,10 +169,6 @@ def _fixes(file: File, schema: Any, use: Use) -> tuple[Fix, ...]:
     end = use.span.end
     edit = Edit(Span(end - len(found[0]), end), found[1])
     return (Fix(f"Change to `{found[1]}`", (edit,), is_close(*found)),)
-
-
-def _keys(path: Path) -> tuple[object, ...]:
-    return tuple(step.key for step in path)
 
 
 def _is_suspicious(key: DeclaredInput, used: Shape) -> bool:

@@ -261,7 +261,7 @@ def contradicting_uses(file: File) -> Iterator[Finding]:
     known: dict[tuple[object, ...], list[CertainUse]] = {}
     reported = set()
     for each in certain_uses(file.template):
-        path_keys = tuple(step.key for step in each.use.path)
+        path_keys = each.use.keys
         if (
             path_keys[0] not in suspicious
             or path_keys in reported
