@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.semantic.flow.paths import Each, Path, View, path_of, with_optional_end, without_views
+from promptls.semantic.flow.paths import Path, path_of, with_optional_end, without_views
 from promptls.semantic.types.shape import SCALARS, Shape, ShapeKind, alternatives_of, union_of
 from promptls.syntax.jinja.nodes import Expression, Operation, Test
 from promptls.text.positions import Span
@@ -169,7 +169,7 @@ class Use(NamedTuple):
     where: Conditions = ()
 
     @property
-    def keys(self) -> tuple[str | Each | View, ...]:
+    def keys(self) -> tuple[object, ...]:
         """The keys of the path."""
         return tuple(step.key for step in self.path)
 
