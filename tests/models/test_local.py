@@ -125,11 +125,11 @@ async def test_a_score_is_independent_of_earlier_scores(model: LocalModel) -> No
     unlikely = await model.score_prompt("The capital of France is banana.")
     assert likely.tokens == len(likely.log_probabilities) + 1
     assert all(score < 0 for score in likely.log_probabilities)
-    assert likely.perplexity < unlikely.perplexity
+    assert likely.loss < unlikely.loss
     await model.score_prompt("Something else.")
     again = await model.score_prompt("The capital of France is Paris.")
     assert again.log_probabilities == pytest.approx(likely.log_probabilities, abs=0.05)
-    assert (await model.score_prompt("")).perplexity == 0
+    assert (await model.score_prompt("")).loss == 0
 
 
 async def test_only_the_tokens_after_the_context_are_scored(model: LocalModel) -> None:

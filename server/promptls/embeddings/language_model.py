@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -74,9 +75,9 @@ def load(file: str) -> Any:
 
 
 class ScoredTokens(NamedTuple):
-    """The log-probabilities of the last tokens of a prompt; all tokens, and those before the scored ones."""
+    """The log-probabilities of the tokens of a prompt after the first `before`, and how many it has."""
 
-    log_probabilities: list[float]
+    log_probabilities: Sequence[float]
     tokens: int
     before: int
 

@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import IO, Any, Final
 
-from promptls.models.model import Completion, Messages, ModelError, PromptScore
+from promptls.embeddings.language_model import ScoredTokens
+from promptls.models.model import Completion, Messages, ModelError
 from promptls.models.weights import weights_file
 from promptls.security.processes import start_module
 
@@ -72,11 +73,11 @@ class LocalModel:
         answer, seconds = await self._answered(request, on_text)
         return self._completion(answer, seconds)
 
-    async def score_prompt(self, prompt: str, context: str = "") -> PromptScore:
+    async def score_prompt(self, prompt: str, context: str = "") -> ScoredTokens:
         """Return the score of the prompt after `context`; raises `ModelError`."""
         answer, _ = await self._answered({"prompt": prompt, "context": context})
         self._check(answer)
-        return PromptScore(answer["log_probabilities"], answer["tokens"], answer["before"])
+        return ScoredTokens(answer["log_probabilities"], answer["tokens"], answer["before"])
 
     async def _answered(
         self, request: dict[str, Any], on_text: Callable[[str], None] | None = None

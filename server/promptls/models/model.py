@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from typing_extensions import NotRequired, TypedDict
 
+from promptls.embeddings.language_model import ScoredTokens
 from promptls.text.errors import UserError
 
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
@@ -123,23 +124,6 @@ class Completion:
 def count_of(value: Any) -> int | None:
     """Return the number of tokens that a provider reports; None if it is not an integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-@dataclass(frozen=True, slots=True)
-class PromptScore:
-    """The log-probabilities of the tokens of a prompt after the first `before`, and the number of all tokens.
-
-    The first token of a prompt has no log-probability.
-    """
-
-    log_probabilities: Sequence[float]
-    tokens: int
-    before: int = 0
-
-    @property
-    def perplexity(self) -> float:
-        """The mean negative log-probability as OpenCompass computes it; 0 if no token is scored."""
-        return -sum(self.log_probabilities) / max(self.tokens - self.before, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +275,7 @@ async def likeliest_label(model: Model, name: str, messages: Messages) -> Comple
 async def _measure(model: Any, name: str, message: Mapping[str, Any]) -> tuple[float, int]:
     """Return how well a label does, larger is better, and the number of tokens read."""
     context = message.get("context", "")
-    found: PromptScore = await model.score_prompt(message["content"], context)
+    found: ScoredTokens = await model.score_prompt(message["content"], context)
     measure = message.get("measure")
     if measure == "next token" and (found.before, len(found.log_probabilities)) != (found.tokens - 1, 1):
         raise ModelError(
@@ -301,9 +285,9 @@ async def _measure(model: Any, name: str, message: Mapping[str, Any]) -> tuple[f
     if measure is not None:
         return sum(found.log_probabilities), found.tokens
     if (baseline := message.get("baseline")) is None:
-        return -found.perplexity, found.tokens
-    without: PromptScore = await model.score_prompt(*baseline)
-    return without.perplexity - found.perplexity, found.tokens + without.tokens
+        return -found.loss, found.tokens
+    without: ScoredTokens = await model.score_prompt(*baseline)
+    return without.loss - found.loss, found.tokens + without.tokens
 
 
 def _describe(messages: Messages, scores: Sequence[float]) -> str:

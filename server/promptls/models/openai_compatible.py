@@ -14,12 +14,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from promptls.embeddings.language_model import ScoredTokens
 from promptls.models.model import (
     Completion,
     EmbeddingResult,
     Messages,
     ModelError,
-    PromptScore,
     check_key,
     count_of,
 )
@@ -321,14 +321,14 @@ class OpenAiCompatible:
             )
         return EmbeddingResult(vectors, tokens, seconds, cost)
 
-    async def score_prompt(self, prompt: str, context: str = "") -> PromptScore:
+    async def score_prompt(self, prompt: str, context: str = "") -> ScoredTokens:
         """Return the score of the prompt after `context`, from the server's `completions` endpoint.
 
         Raises `ModelError` if the server has no log-probabilities of prompts.
         """
         before = len(await self._token_scores(context)) + 1 if context else 0
         scores = await self._token_scores(prompt)
-        return PromptScore(scores[max(before - 1, 0) :], len(scores) + 1, before)
+        return ScoredTokens(scores[max(before - 1, 0) :], len(scores) + 1, before)
 
     async def _token_scores(self, prompt: str) -> list[float]:
         """Return the log-probabilities of the tokens of a prompt except the first."""
