@@ -243,9 +243,8 @@ def inconsistent_example_outputs(file: File) -> Iterator[Finding]:
         return
     is_json = str(data.get("output_type", "")).lower() == "json"
     schema = data.get("output_schema")
-    has_schema = (
-        isinstance(schema, dict) and "properties" in schema
-    )  # `invalid-example-output` checks the keys
+    # `invalid-example-output` checks the keys if there are `properties`.
+    has_schema = isinstance(schema, dict) and "properties" in schema
     first, first_number = None, 0
     for example in file.template.declarations.examples:
         form = _output_form(example, output, is_json)
