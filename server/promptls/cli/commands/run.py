@@ -190,10 +190,8 @@ def _print_json_of_each(values: list[dict[str, Any]]) -> None:
     print_json(values[0] if len(values) == 1 else values)
 
 
-def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
-    from promptls.cli.chosen_files import existing
-    from promptls.experiments.run_protocol import RunRequest
-
+def _check_arguments(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for arguments that contradict one another, or lack a file."""
     named = arguments.resume or arguments.retry_errors or arguments.complete
     if not arguments.files and not named:
         raise UsageError("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
@@ -211,6 +209,13 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             f"the run `{named}` already says its prompt, its models and its rows",
             remedy="leave them out; budgets, `--concurrency` and `--timeout` may change",
         )
+
+
+def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
+    from promptls.cli.chosen_files import existing
+    from promptls.experiments.run_protocol import RunRequest
+
+    _check_arguments(arguments)
     for file in arguments.files:
         existing(file)
     return [
