@@ -153,6 +153,11 @@ def undefined_variable(file: File) -> Iterator[Finding]:
     yield from _in_own_sources(file)
     yield from _misspelled_parameters(file)
     yield from _singular_lists(file)
+    yield from _unprovided(file)
+
+
+def _unprovided(file: File) -> Iterator[Finding]:
+    """Yield the typos of inputs of the templates that include the file."""
     for found in unprovided_references(file):
         if found.meant is not None:
             edit = Edit(found.reference.span, found.meant)
