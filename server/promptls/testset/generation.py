@@ -176,16 +176,16 @@ async def prepare_generation(request: GenerationRequest) -> AsyncIterator[Prepar
         cache = AnswerCache(results_folder(output, project), since=since)
     try:
         plan = GenerationPlan(
-            request,
-            output,
-            graph,
-            is_loaded,
-            reference,
-            _asking(request, reference, project.settings),
-            cache,
-            distribution,
-            drawn,
-            (*notes, *(drawn.notes if drawn else ())),
+            request=request,
+            output=output,
+            graph=graph,
+            graph_is_loaded=is_loaded,
+            reference=reference,
+            asking=_asking(request, reference, project.settings),
+            cache=cache,
+            distribution=distribution,
+            drawn=drawn,
+            notes=(*notes, *(drawn.notes if drawn else ())),
         )
         yield PreparedGeneration(plan, _plan(plan, project.settings))
     finally:
