@@ -348,14 +348,14 @@ def _summary(values: Mapping[str, Any], manifest: Path) -> RunSummary:
 def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
     """Return the score of a metric from its values in a manifest or a tally."""
     return MetricSummary(
-        values["name"],
-        values["kind"],
-        values["value"],
-        score_text(values),
-        values["scored"],
-        values["unscored"],
-        values["counts"],
-        values["allowed_values"],
+        name=values["name"],
+        kind=values["kind"],
+        value=values["value"],
+        text=score_text(values),
+        scored=values["scored"],
+        unscored=values["unscored"],
+        counts=values["counts"],
+        allowed_values=values["allowed_values"],
         lower_is_better=values.get("lower_is_better", False),
     )
 

@@ -90,15 +90,15 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
     if settings.provider == "vscode" and not is_editor_model(settings.model):
         raise _unnamed(name)
     return ModelReference(
-        name,
-        settings.provider,
-        _locate(settings.provider, settings.model, base),
-        settings.base_url,
-        settings.api_key_env,
-        dict(settings.parameters),
-        settings.input_price,
-        settings.output_price,
-        settings.cached_input_price,
+        name=name,
+        provider=settings.provider,
+        model=_locate(settings.provider, settings.model, base),
+        base_url=settings.base_url,
+        api_key_env=settings.api_key_env,
+        parameters=dict(settings.parameters),
+        input_price=settings.input_price,
+        output_price=settings.output_price,
+        cached_input_price=settings.cached_input_price,
         from_project=True,
     )
 

@@ -285,22 +285,22 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                 found = sources.input_of(value, tag)
                 if found is None:
                     continue
-                text = chunk.text[tag.span.start + value.span.start : tag.span.start + value.span.end]
+                span = value.span.shifted(tag.span.start)
+                text = chunk.slice(span)
                 if text not in seen:
                     seen.add(text)
                     name, keys = found
-                    span = value.span.shifted(tag.span.start)
                     yield PrintedInput(
-                        name,
-                        text,
-                        span,
-                        expression,
-                        content.value.span,
-                        content.value.style,
-                        content.key,
-                        indent,
-                        keys,
-                        adds_breaks,
+                        name=name,
+                        text=text,
+                        span=span,
+                        expression=expression,
+                        content=content.value.span,
+                        style=content.value.style,
+                        key=content.key,
+                        indent=indent,
+                        keys=keys,
+                        adds_breaks=adds_breaks,
                     )
 
 

@@ -196,11 +196,17 @@ def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[Templa
             entries = None if data is None else _data_entries(data, node, scope)
             if template and entries is not None:
                 span, line = _name_place(node, places)
-                keys, values = frozenset(each.key for each in entries), _values(entries)
-                is_failing, allows = node in _failing_calls(tree), _allows_tokens(node)
-                fields = any(each.place is None for each in entries)
                 yield TemplateCall(
-                    path, span, line, template, keys, values, is_jinja, is_failing, allows, fields
+                    file=path,
+                    span=span,
+                    line=line,
+                    template=template,
+                    keys=frozenset(each.key for each in entries),
+                    given=_values(entries),
+                    is_jinja=is_jinja,
+                    is_failing=node in _failing_calls(tree),
+                    allows_tokens=_allows_tokens(node),
+                    has_fields=any(each.place is None for each in entries),
                 )
 
 

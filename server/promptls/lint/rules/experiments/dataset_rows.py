@@ -177,14 +177,14 @@ def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]
             line = lines[row.number]
             message = f"{row.message}, in the last run of `{run.experiment}` in `{run.prompt.name}`"
             yield RowFinding(
-                dataset,
-                row.number,
-                line,
-                lines.get(row.number + 1, _TO_THE_END),
-                message,
-                run,
-                row_lines(run.results).get(row.place, 0),
-                row.cells.get("response") or "",
+                dataset=dataset,
+                number=row.number,
+                line=line,
+                end=lines.get(row.number + 1, _TO_THE_END),
+                message=message,
+                run=run,
+                result_line=row_lines(run.results).get(row.place, 0),
+                response=row.cells.get("response") or "",
             )
 
 
