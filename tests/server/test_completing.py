@@ -70,18 +70,6 @@ async def test_the_members_of_a_value_are_completed_behind_an_emoji(editor: Edit
     assert accepted(editor, uri, found, "town") == PROMPT.replace("user.name }}", "user.town }}")
 
 
-async def test_a_member_takes_the_space_away_that_is_in_front_of_its_dot(editor: Editor) -> None:
-    uri = editor.open("a.yml.j2", PROMPT.replace("{{ user.name }}", "{{ user .}}"))
-
-    found = await completed(editor, uri, "{{ user .|}}", ".")
-
-    edits = named(found, "town").additional_text_edits or ()
-    start = editor.at(uri, "{{ user| .}}")
-    assert [(each.range, each.new_text) for each in edits] == [
-        (types.Range(start, types.Position(start.line, start.character + 1)), "")
-    ]
-
-
 async def test_an_editor_may_ask_at_each_letter(editor: Editor) -> None:
     uri = editor.open("a.yml.j2", PROMPT)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from promptls.ide.completion import CompletionItem, CompletionList
-from promptls.text.positions import Span
 
 _CHOICE = re.compile(r"\$\{\d+\|([^,|]*)[^|]*\|\}")
 _NAMED = re.compile(r"\$\{\d+:((?:[^}\\]|\\.)*)\}")
@@ -20,9 +19,7 @@ def accepted(text: str, found: CompletionList, item: CompletionItem, *, with_sni
         line = text[line_start : found.insert.start]
         indent = line[: len(line) - len(line.lstrip(" "))]
         new = filled(new).replace("\n", f"\n{indent}")
-    removed = found.removed or Span(found.replace.start, found.replace.start)
-    before = text[: removed.start] + text[removed.end : found.replace.start]
-    return before + new + text[found.replace.end :]
+    return text[: found.replace.start] + new + text[found.replace.end :]
 
 
 def filled(snippet: str) -> str:

@@ -93,8 +93,6 @@ _TRIGGERED_BY: Final = {
 }
 """The trigger characters inside a tag."""
 _QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
-_SPACE_BEFORE_DOT: Final = re.compile(r"(?<=\S)[ \t]+(?=\.$)")
-"""The space in front of the dot that follows a completed name, which was padded."""
 _NOT_AFTER_SPACE: Final = frozenset({"operator", "words"})
 
 
@@ -111,11 +109,7 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
     request = replace(request, typed=typed)
     after = at.tag.text[expected.word.end :].lstrip(" \t")
     items = _add_spaces(_continued(_SOURCES[expected.what](request, expected, at), after), expected, at)
-    found = made(items, insert, word, expected.what, (expected.keyword, expected.template))
-    space = _SPACE_BEFORE_DOT.search(at.tag.text, 0, expected.word.start)
-    if found is None or expected.what != "attribute" or space is None:
-        return found
-    return replace(found, removed=Span(*space.span()).shifted(at.start))
+    return made(items, insert, word, expected.what, (expected.keyword, expected.template))
 
 
 def _add_spaces(

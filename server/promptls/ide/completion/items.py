@@ -79,7 +79,7 @@ class CompletionList:
 
     `insert` is the part of the word before the cursor, which every item replaces, and `replace` the whole
     word. `source` and `path` identify the documentation of an item when it is resolved. `is_incomplete` means
-    that further typing may yield other items. `removed` is space in front of `insert` that an item removes.
+    that further typing may yield other items.
     """
 
     items: tuple[CompletionItem, ...]
@@ -88,7 +88,6 @@ class CompletionList:
     source: str
     path: tuple[str, ...] = ()
     is_incomplete: bool = False
-    removed: Span | None = None
 
 
 def table_items(values: Mapping[str, str], rank: int = 10) -> Iterator[CompletionItem]:

@@ -88,12 +88,9 @@ def _list_json(
         defaults["editRange"] = edit if both else edit["range"]
     if "data" in capabilities.completion_defaults:
         defaults["data"] = data
-    removed = range_json(source, found.removed, context.encoding) if found.removed else None
     items = []
     for index, item in enumerate(found.items):
         made = _item_json(context, item, index)
-        if removed:
-            made["additionalTextEdits"] = [{"range": removed, "newText": ""}]
         text = item.plain_text
         if item.snippet and capabilities.snippets:
             text = item.snippet
