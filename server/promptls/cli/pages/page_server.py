@@ -40,6 +40,11 @@ _MAX_BYTES: Final = 32 << 20
 """The maximum message size of a page, which sends back the texts whose tokens it shows."""
 
 
+log = logging.getLogger(__name__)
+
+Talker = TypeVar("Talker", bound="PageConversation")
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page: the name of its script, its title, and the handler of its connections.
@@ -238,11 +243,6 @@ def serve_until_interrupted(serving: Coroutine[Any, Any, None], ended: str) -> i
         asyncio.run(serving)
     print(f"\n{ended}", file=sys.stderr)
     return 0
-
-
-log = logging.getLogger(__name__)
-
-Talker = TypeVar("Talker", bound="PageConversation")
 
 
 class PageConversation(ABC):
