@@ -94,6 +94,19 @@ def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     workbench.screenshot("laid-out")
 
 
+def test_a_completed_call_shows_its_parameters(workbench: Workbench, notes: Path) -> None:
+    suggested = workbench.page.locator(".suggest-widget .monaco-list-row.focused")
+    keyboard = workbench.page.keyboard
+
+    workbench.go_to(9)
+    keyboard.press("End")
+    keyboard.press("Enter")
+    keyboard.type("{{ text | repl", delay=50)
+    expect(suggested).to_contain_text("replace")
+    keyboard.press("Tab")
+    expect(workbench.page.locator(".parameter-hints-widget.visible")).to_contain_text("old")
+
+
 def test_inputs_and_functions_have_colors_of_their_own(workbench: Workbench, notes: Path) -> None:
     def color(word: str) -> str:
         token = workbench.page.locator(".view-line span span", has_text=re.compile(rf"^{word}$")).last

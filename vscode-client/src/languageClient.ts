@@ -50,7 +50,7 @@ export function createClient(
       outputChannel: channels.log,
       traceOutputChannel: channels.trace,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: ownSettings(settings),
+      middleware: { ...ownSettings(settings), provideCompletionItem: withParameters },
       errorHandler: {
         // By default the client stops for good when it writes to a server that has just died: `closed` decides.
         error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -139,3 +139,16 @@ function ownSettings(names: readonly string[]): Middleware {
     },
   };
 }
+
+/** Shows the parameters of a completed call, as after a typed parenthesis. */
+const withParameters: NonNullable<Middleware["provideCompletionItem"]> = async (
+  ...[document, position, context, token, next]
+) => {
+  const found = await next(document, position, context, token);
+  for (const item of Array.isArray(found) ? found : (found?.items ?? [])) {
+    if (item.insertText instanceof vscode.SnippetString && item.insertText.value.includes("($1)")) {
+      item.command = { title: "Show Parameters", command: "editor.action.triggerParameterHints" };
+    }
+  }
+  return found;
+};
