@@ -26,6 +26,7 @@ from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
 from support.unfinished import unfinished_run
+from support.waiting import wait_until
 
 ray: Any = pytest.importorskip("ray")
 
@@ -188,11 +189,20 @@ async def asked(cluster: RayCluster, model: str) -> str:
     return (await opened_model.complete(messages, parameters={"max_tokens": 3}, json_schema=None)).text
 
 
+def is_dead(actor: Any) -> bool:
+    try:
+        ray.get(actor.__ray_ready__.remote())
+    except ray.exceptions.RayActorError:
+        return True
+    return False
+
+
 async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: str) -> None:
     cluster = await opened(address, "echo")
     try:
         lost, _ = cluster._workers
         ray.kill(lost.actor)
+        wait_until(lambda: is_dead(lost.actor))
         with pytest.raises(ModelError, match="was lost") as failure:
             await asked(cluster, "echo")
         assert failure.value.retryable
