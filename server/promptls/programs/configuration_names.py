@@ -180,7 +180,7 @@ def absent_classes(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
 def _absent_class(
     tree: ConfigurationTree, alias: ast.alias, module: str, texts: list[str], files: Files
 ) -> Iterator[Finding]:
-    """Yield an imported name that none of the `texts` of its module has; typos only if there are none."""
+    """Yield an imported name that is in no text of its module; without `texts`, only typos."""
     span, message = tree.span(alias), f"`{module}` has no `{alias.name}`"
     if not texts:
         # A fork may have other classes, so that only a typo of one of these is reported.

@@ -88,7 +88,7 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
 _has_swallowing_comment: Final = summary(
     lambda chunk: any(tag.kind == "comment" and "{#" in tag.text[2:] for tag in chunk.tags), any
 )
-"""Whether a comment contains the beginning of another one, so that its own end may be missing."""
+"""Whether a comment contains the beginning of another comment, so that its own end may be missing."""
 
 
 def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:

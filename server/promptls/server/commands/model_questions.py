@@ -63,10 +63,11 @@ async def ask(
         if follow is not None:
             context.notify(ANSWER_TEXT, {"follow": follow, "text": text})
 
-    asking = asyncio.ensure_future(answer_of(request, notify, context.confirmed, editor_of(context)))
     if context.capabilities.panels:
-        return {**await asking}
+        return {**await answer_of(request, notify, context.confirmed, editor_of(context))}
     async with progress(context, token, f"Asking {request.model}", percentage=None) as shown:
+        # Created here, so that it does not go on if the request is cancelled before.
+        asking = asyncio.ensure_future(answer_of(request, notify, context.confirmed, editor_of(context)))
         shown.when_cancelled(asking.cancel)
         try:
             result: dict[str, Any] = {**await asking}

@@ -182,7 +182,7 @@ def _last_lines(chunk: Chunk, part: Part, content: Span) -> list[Span]:
 
 
 def _second_role(chunk: Chunk, part: Part, content: Span) -> Span | None:
-    """Return the role at the end of a content of a part that has another one."""
+    """Return the role at the end of a content of a part that has another role."""
     *before, last = chunk.slice(content).rstrip().splitlines()
     match = _KEY.match(last.strip())
     if match is None or match["key"] != "role" or len(before) <= 1 or _FIELD.match(before[-1].lstrip()):
