@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.experiments.store import OPEN_SECONDS, RUN_SECONDS, Store, store_exists
+from promptls.models.keys import url_without_secrets
 from promptls.models.model import Completion, Messages, ModelReference
-from promptls.models.openai_compatible import without_secrets
 from promptls.models.providers import TABLE
 from promptls.models.testing import digest_of
 from promptls.text.errors import UserError
@@ -216,7 +216,7 @@ def key_prefix(
     named = [
         reference.provider,
         reference.model,
-        without_secrets(reference.base_url) if reference.base_url else None,
+        url_without_secrets(reference.base_url) if reference.base_url else None,
         _state_of(reference),
         dict(parameters),
         schema,

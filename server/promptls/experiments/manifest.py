@@ -12,19 +12,20 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import promptls
-from promptls.experiments.plan import Plan
-from promptls.models.keys import SECRET_NAME
-from promptls.models.model import ModelReference
-from promptls.models.openai_compatible import without_secrets as url_without_secrets
+from promptls.models.keys import SECRET_NAME, url_without_secrets
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
 from promptls.security.written_files import replace_file
 from promptls.text.errors import FilePlace, UserError, parse_json
 from promptls.tokens.tokenizer_files import encoding_title
 from promptls.workspace.settings import ProjectFile, find_project
+
+if TYPE_CHECKING:
+    from promptls.experiments.plan import Plan
+    from promptls.models.model import ModelReference
 
 MAX_MANIFEST_BYTES = 200_000_000
 """The maximum size of a manifest; larger files are not read."""

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from promptls.models.model import ModelError, ModelReference
 from promptls.models.providers import TABLE, Provider
@@ -28,6 +28,15 @@ from promptls.text.errors import FilePlace, UsageError
 SECRET_NAME: Final = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 _BITS = 6
+
+
+def url_without_secrets(url: str) -> str:
+    """Return `url` without user name, password and query, any of which may be secret."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2].partition("?")[0]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def forms_of(secret: str) -> Iterator[str]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from promptls.embeddings.language_model import ScoredTokens
+from promptls.models.keys import url_without_secrets
 from promptls.models.model import (
     Completion,
     EmbeddingResult,
@@ -243,7 +244,7 @@ class OpenAiCompatible:
         """Use the model at an address; `key_remedy` is the remedy for a rejected key."""
         self.name = model
         self._base_url = base_url.rstrip("/")
-        self._shown_url = without_secrets(self._base_url)
+        self._shown_url = url_without_secrets(self._base_url)
         self._dialect = dialect_of(provider, _host(self._shown_url))
         self._key = key
         self._key_remedy = key_remedy
@@ -547,15 +548,6 @@ def _host(url: str) -> str | None:
         return urlsplit(url).hostname
     except ValueError:
         return None
-
-
-def without_secrets(url: str) -> str:
-    """Return `url` without user name, password and query, any of which may be secret."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url.rpartition("@")[2].partition("?")[0]
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 _SCORE_REQUESTS: Final[tuple[dict[str, Any], ...]] = ({"logprobs": 1, "echo": True}, {"prompt_logprobs": 0})

@@ -166,8 +166,6 @@ class ModelState:
 
 def state_of(reference: ModelReference) -> ModelState:
     """Return the state of the model without sending a request."""
-    from promptls.models.openai_compatible import without_secrets
-
     problem: UserError | None = None
     try:
         check_model(reference)
@@ -189,7 +187,7 @@ def state_of(reference: ModelReference) -> ModelState:
         name=reference.name,
         provider=reference.provider,
         model=reference.model,
-        base_url=None if address is None else without_secrets(address),
+        base_url=None if address is None else keys.url_without_secrets(address),
         key=_key_variable(reference),
         ready=problem is None,
         problem=None if problem is None else problem.message,
