@@ -22,7 +22,7 @@ def check_hover(fixture: str, *expected: str, render: bool = True) -> str:
     found = hover(snapshot, path, marked.cursor, latest)
 
     assert found is not None
-    assert found.span.contains(marked.cursor)
+    assert found.span.touches(marked.cursor)
     for words in expected:
         assert words in found.markdown, found.markdown
     return found.markdown

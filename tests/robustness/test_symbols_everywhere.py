@@ -59,7 +59,7 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
         for offset in chance.choices(range(len(text) + 1), k=8):
             symbol = symbol_at(snapshot, PATH, offset)
             if symbol is not None:
-                assert symbol.span.contains(offset)
+                assert symbol.span.touches(offset)
                 here = places_here(snapshot, symbol)
                 assert symbol.span in [each.span for each in here]
                 assert all(inside(each.span, text) for each in here)

@@ -253,7 +253,7 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
     With `is_last`, the blank lines at the end are left too, because they are rendered where another file
     includes this one.
     """
-    pending = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
+    pending = [tag.span for tag in reversed(chunk.tags) if gap.covers(tag.span.start)]
     text_end = gap.end
     if is_last:
         text_end = gap.start + len(chunk.slice(gap).rstrip())
@@ -374,7 +374,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
         before = bisect_left(text_starts, place.end)
         if before and place.start < texts[before - 1].end:
             return False
-        return not any(span.start <= place.start < span.end for span in reused)
+        return not any(span.covers(place.start) for span in reused)
 
     known = {edit.span: edit for edit in key_edits(chunk, yaml.roots) if is_frame(edit.span)}
     gaps = _gaps(chunk, mappings)

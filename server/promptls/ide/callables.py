@@ -160,7 +160,7 @@ def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] |
             continue
         if between.strip():
             above = ""
-        if tag.kind == "statement" and tag.span.contains(binding.span.start - located.start):
+        if tag.kind == "statement" and tag.span.touches(binding.span.start - located.start):
             documentation = "" if above.startswith("promptls:") else above
             return tag, tag_tree(tag).statement, documentation
         above = ""

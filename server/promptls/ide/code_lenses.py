@@ -315,7 +315,7 @@ def _on_example(
 
     template = snapshot.template(path)
     for number, example in enumerate(template.declarations.examples if template else (), start=1):
-        if example.span.contains(offset):
+        if example.span.touches(offset):
             for each in runs:
                 arguments = {"experiment": each.name, "rows": one_example(number)}
                 yield RunAction("example", Action(f"Run {each.name} on this example", RUN, arguments))

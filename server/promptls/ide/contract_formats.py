@@ -477,8 +477,8 @@ def contract_actions(snapshot: Snapshot, path: str, offset: int) -> tuple[Action
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return ()
     declared = template.declarations.value_span("input_keys")
-    if not (declared and declared.contains(offset)) and not any(
-        reference.is_input and reference.span.contains(offset)
+    if not (declared and declared.touches(offset)) and not any(
+        reference.is_input and reference.span.touches(offset)
         for reference in template.names.references_in(offset)
     ):
         return ()

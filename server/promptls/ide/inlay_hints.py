@@ -43,7 +43,7 @@ def inlay_hints(
     if template is None:
         return ()
     assessments = tuple(
-        hint for hint in _assessment_hints(snapshot, path, template) if within.contains(hint.offset)
+        hint for hint in _assessment_hints(snapshot, path, template) if within.touches(hint.offset)
     )
     if latest is None or not snapshot.project(path).settings.inlay_hints.tokens:
         return assessments
@@ -56,7 +56,7 @@ def inlay_hints(
         )
     else:
         return assessments
-    return (*(hint for hint in found if within.contains(hint.offset)), *assessments)
+    return (*(hint for hint in found if within.touches(hint.offset)), *assessments)
 
 
 def _assessment_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:

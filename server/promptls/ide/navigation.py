@@ -95,7 +95,7 @@ def _named(
 
 def link_at(snapshot: Snapshot, path: str, offset: int) -> DocumentLink | None:
     """Return the link at `offset`; None if there is none."""
-    return next((link for link in document_links(snapshot, path) if link.span.contains(offset)), None)
+    return next((link for link in document_links(snapshot, path) if link.span.touches(offset)), None)
 
 
 class Target(NamedTuple):
@@ -410,7 +410,7 @@ def outgoing(snapshot: Snapshot, item: CallItem) -> tuple[Calls, ...]:
     found: dict[CallItem, list[Span]] = {}
     without = [block.span for block in _macros(template)] if item.kind == "file" else []
     for span, called in sorted(_calls(snapshot, item.path, template, item.span), key=itemgetter(0)):
-        if called is not None and not any(each.start <= span.start < each.end for each in without):
+        if called is not None and not any(each.covers(span.start) for each in without):
             found.setdefault(called, []).append(span)
     return tuple(Calls(called, tuple(spans)) for called, spans in found.items())
 
@@ -426,7 +426,7 @@ def _calls(
             break
         end = located.start + located.chunk.length
         while reference is not None and reference.span.start < end:
-            if within.start <= reference.span.start < within.end:
+            if within.covers(reference.span.start):
                 target = snapshot.resolve(path, reference)
                 yield name_span(reference), file_item(snapshot, target) if target is not None else None
             reference = next(references, None)
@@ -441,7 +441,7 @@ def _calls(
             if mention.kind == "attribute"
         ]
         for place in places:
-            if within.start <= place.span.start < within.end:
+            if within.covers(place.span.start):
                 macro = macro_meant(snapshot, path, place)
                 yield place.span, macro_item(snapshot, macro) if macro is not None else None
 

@@ -194,7 +194,7 @@ def selections(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
     grown: list[Span] = []
     for span in sorted(set(_around(template, offset)), key=lambda span: (span.end - span.start, span)):
         inside = not grown or (span.start <= grown[-1].start and grown[-1].end <= span.end)
-        if inside and not span.is_empty() and span.contains(offset):
+        if inside and not span.is_empty() and span.touches(offset):
             grown.append(span)
     return tuple(grown) or (Span(0, len(template.source)),)
 
@@ -206,13 +206,13 @@ def _around(template: Template, offset: int) -> Iterator[Span]:
     yield Span(0, len(source))
     yield from (span.shifted(located.start) for span in _chunk_spans(located.chunk, inside))
     header = template.header
-    if header is not None and header.span.contains(offset):
+    if header is not None and header.span.touches(offset):
         yield header.span
         if header.tree is not None:
             text = source.located(header.span.start).chunk.text
-            yield from _nodes(header.tree, text, lambda span: span.contains(offset))
+            yield from _nodes(header.tree, text, lambda span: span.touches(offset))
     for block in blocks_around(source, offset):
-        if block.is_closed and block.span.contains(offset):
+        if block.is_closed and block.span.touches(offset):
             yield from _block(block)
 
 
@@ -228,10 +228,10 @@ def _chunk_spans(chunk: Chunk, offset: int) -> Iterator[Span]:
     if word is not None:
         yield word
     for tag in chunk.tags:
-        if tag.span.contains(offset):
+        if tag.span.touches(offset):
             yield from (span.shifted(tag.span.start) for span in _tag(tag))
     for block in blocks_inside(chunk):
-        if block.span.contains(offset):
+        if block.span.touches(offset):
             yield from _block(block)
     for part in chunk_items(chunk).parts:
         end = max(part.span.end, written_end(chunk, part.entries))
@@ -239,7 +239,7 @@ def _chunk_spans(chunk: Chunk, offset: int) -> Iterator[Span]:
         for entry in part.entries:
             yield with_ends_of_blocks(chunk, Span(entry.key.span.start, written_end(chunk, (entry,))))
     for root in chunk_yaml(chunk).roots:
-        for span in _nodes(root, chunk.text, lambda span: with_ends_of_blocks(chunk, span).contains(offset)):
+        for span in _nodes(root, chunk.text, lambda span: with_ends_of_blocks(chunk, span).touches(offset)):
             yield with_ends_of_blocks(chunk, span)
 
 
@@ -351,7 +351,7 @@ def linked_places(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...
     block = block_at(template.source, offset)
     if block is not None:
         places = _keywords(block)
-        return places if any(span.contains(offset) for span in places) else ()
+        return places if any(span.touches(offset) for span in places) else ()
     return _names(template, offset)
 
 
@@ -369,7 +369,7 @@ def _names(template: Template, offset: int) -> tuple[Span, ...]:
         (
             mention.span.shifted(located.start)
             for mention in chunk_mentions(located.chunk)
-            if mention.kind == "block" and mention.span.contains(offset - located.start)
+            if mention.kind == "block" and mention.span.touches(offset - located.start)
         ),
         None,
     )

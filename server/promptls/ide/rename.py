@@ -176,7 +176,7 @@ def _no_symbol_reason(template: Template, offset: int) -> str:
     """Return the reason why nothing can be renamed at a place without a symbol."""
     located = template.source.located(offset)
     inside = offset - located.start
-    in_tag = any(tag.span.contains(inside) for tag in located.chunk.tags)
+    in_tag = any(tag.span.touches(inside) for tag in located.chunk.tags)
     place = word_at(located.chunk.text, inside) if in_tag else None
     if place is not None:
         word = located.chunk.slice(place)

@@ -65,7 +65,7 @@ class WrittenTemplate:
 
     def offset(self, place: int) -> int | None:
         """Return the offset in the template for an offset in the program; None if it is elsewhere."""
-        found = (index for index, span in enumerate(self.characters) if span.start <= place < span.end)
+        found = (index for index, span in enumerate(self.characters) if span.covers(place))
         return next(found, None)
 
 

@@ -159,7 +159,7 @@ def is_file_like(chunk: Chunk, part: Part) -> bool:
         return False
     if _CERTIFICATE in value.text:
         return True
-    tags = [tag for tag in chunk.tags if tag.kind == "output" and value.span.contains(tag.span.start)]
+    tags = [tag for tag in chunk.tags if tag.kind == "output" and value.span.covers(tag.span.start)]
     if len(tags) != 1 or _literal(chunk, part).strip("\"' \r\n|>-"):
         return False
     return any(
@@ -191,7 +191,7 @@ def _literal(chunk: Chunk, part: Part) -> str:
     pieces = []
     position = value.span.start
     for tag in chunk.tags:
-        if value.span.start <= tag.span.start < value.span.end:
+        if value.span.covers(tag.span.start):
             pieces.append(chunk.text[position : tag.span.start])
             position = tag.span.end
     return "\n".join([*pieces, chunk.text[position : value.span.end]])

@@ -468,7 +468,7 @@ class Source:
         for tag in chunk.tags:
             if tag.unclosed:
                 return None
-            if tag.span.start < end < tag.span.end or tag.span.start <= begin < tag.span.end:
+            if tag.span.start < end < tag.span.end or tag.span.covers(begin):
                 changed = tag_after_edit(tag, Span(begin, end), text)
                 if changed is None:
                     return None

@@ -23,8 +23,12 @@ class Span(NamedTuple):
         """Return the same range in a text that begins `by` characters earlier."""
         return Span(self.start + by, self.end + by)
 
-    def contains(self, offset: int) -> bool:
-        """Return whether `offset` is in the span or directly after its last character."""
+    def covers(self, offset: int) -> bool:
+        """Return whether the character at `offset` is in the span."""
+        return self.start <= offset < self.end
+
+    def touches(self, offset: int) -> bool:
+        """Return whether a cursor at `offset` is in the span, or directly before or after it."""
         return self.start <= offset <= self.end
 
     def is_empty(self) -> bool:

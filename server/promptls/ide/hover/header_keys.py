@@ -70,13 +70,13 @@ def _key_at(node: Node, offset: int, above: tuple[str, ...]) -> tuple[tuple[str,
     """Return the innermost key at `offset`, with the path to it."""
     if isinstance(node, Sequence):
         below = (*above, ITEM)
-        inside = (_key_at(item, offset, below) for item in node.items if item.span.contains(offset))
+        inside = (_key_at(item, offset, below) for item in node.items if item.span.touches(offset))
         return next((found for found in inside if found), None)
     for entry in node.entries if isinstance(node, Mapping) else ():
         keys = (*above, key_text(entry) or "")
-        if entry.key.span.contains(offset):
+        if entry.key.span.touches(offset):
             return keys, entry
-        if entry.value.span.contains(offset) and (found := _key_at(entry.value, offset, keys)):
+        if entry.value.span.touches(offset) and (found := _key_at(entry.value, offset, keys)):
             return found
     return None
 
@@ -88,10 +88,10 @@ def _hover_value(tree: Mapping, offset: int) -> Hover | None:
     while not isinstance(node, Scalar):
         below: Node | None = None
         if isinstance(node, Sequence):
-            below = next((item for item in node.items if item.span.contains(offset)), None)
+            below = next((item for item in node.items if item.span.touches(offset)), None)
             keys = (*keys, ITEM)
         else:
-            entry = next((entry for entry in node.entries if entry.value.span.contains(offset)), None)
+            entry = next((entry for entry in node.entries if entry.value.span.touches(offset)), None)
             if entry is not None:
                 below, keys = entry.value, (*keys, key_text(entry) or "")
         if below is None:

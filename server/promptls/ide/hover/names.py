@@ -121,7 +121,7 @@ def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -
     for tag in located.chunk.tags:
         if tag.span.start > inside:
             return None
-        if tag.kind in {"output", "statement"} and tag.span.contains(inside):
+        if tag.kind in {"output", "statement"} and tag.span.touches(inside):
             return _in_tag(snapshot, path, tag, located.start + tag.span.start, offset)
     return None
 
@@ -136,14 +136,14 @@ def described_text(described: callables.Described) -> str:
 def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) -> Hover | None:
     statement = tag_tree(tag).statement
     place = offset - start
-    if statement.keyword != "output" and statement.keyword_span.contains(place):
+    if statement.keyword != "output" and statement.keyword_span.touches(place):
         text = _tag_text(statement.keyword)
         return Hover(statement.keyword_span.shifted(start), text) if text else None
     for imported in statement.imported:
-        if imported.span.contains(place) or imported.alias_span.contains(place):
+        if imported.span.touches(place) or imported.alias_span.touches(place):
             name = statement.template
             described = _imported(snapshot, path, statement.keyword, name, imported.name)
-            span = imported.span if imported.span.contains(place) else imported.alias_span
+            span = imported.span if imported.span.touches(place) else imported.alias_span
             return Hover(span.shifted(start), described_text(described)) if described else None
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
@@ -173,15 +173,15 @@ def _imported(
 def _of_node(
     snapshot: Snapshot, path: str, node: nodes.Expression, place: int, offset: int
 ) -> tuple[Span, str] | None:
-    if isinstance(node, nodes.Filter) and node.name_span.contains(place) and node.name in builtins.FILTERS:
+    if isinstance(node, nodes.Filter) and node.name_span.touches(place) and node.name in builtins.FILTERS:
         return node.name_span, _signed(
             "|", builtins.filter_signature(node.name), builtins.filter_documentation(node.name)
         )
-    if isinstance(node, nodes.Test) and node.name_span.contains(place) and node.name in builtins.TESTS:
+    if isinstance(node, nodes.Test) and node.name_span.touches(place) and node.name in builtins.TESTS:
         return node.name_span, _signed(
             "is", builtins.test_signature(node.name), builtins.test_documentation(node.name)
         )
-    if isinstance(node, nodes.Attribute) and node.name_span.contains(place) and node.name:
+    if isinstance(node, nodes.Attribute) and node.name_span.touches(place) and node.name:
         text = _attribute_text(snapshot, path, node, offset)
         return (node.name_span, text) if text else None
     if isinstance(node, nodes.Call):
@@ -199,7 +199,7 @@ def _argument(
         start = argument.span.start
         span = Span(start, start + len(argument.name))
         described = (
-            callables.called_at(snapshot, path, offset, node.function) if span.contains(place) else None
+            callables.called_at(snapshot, path, offset, node.function) if span.touches(place) else None
         )
         parameters = described.signature.parameters if described is not None else ()
         named = next((each for each in parameters if each.name == argument.name), None)
@@ -247,7 +247,7 @@ def hover_variable(
 ) -> Hover | None:
     """Return the hover text of the variable that is read, bound or declared at `offset`."""
     for reference in template.names.references_in(offset):
-        if reference.span.contains(offset):
+        if reference.span.touches(offset):
             binding = reference.binding
             return _hover(
                 snapshot, path, reference.name, reference.span, binding, latest, certain=reference.certain
@@ -255,10 +255,10 @@ def hover_variable(
     located = template.source.located(offset)
     for local in chunk_bindings(located.chunk):
         binding = local._replace(span=local.span.shifted(located.start))
-        if binding.span.contains(offset):
+        if binding.span.touches(offset):
             return _hover(snapshot, path, binding.name, binding.span, binding, latest, certain=True)
     for declared in template.declarations.inputs or ():
-        if declared.span.contains(offset):
+        if declared.span.touches(offset):
             return _hover(snapshot, path, declared.name, declared.span, None, latest, certain=True)
     return None
 
@@ -435,7 +435,7 @@ def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) 
 def hover_column(path: str, template: Template, offset: int, latest: FileRendering | None) -> Hover | None:
     """Return the hover text of the column at `offset`, which the reader names or a text prints."""
     places = list(column_places(template, path, None))
-    here = next((each for each in places if each.span.contains(offset)), None)
+    here = next((each for each in places if each.span.touches(offset)), None)
     if here is None:
         return None
     name = template.source.slice(here.span)

@@ -48,21 +48,21 @@ def hover_part(
     located = template.source.located(offset)
     for part in chunk_items(located.chunk).parts:
         placed = PlacedPart(located.start, part)
-        if not placed.span.contains(offset):
+        if not placed.span.touches(offset):
             continue
         for entry in placed.part.entries:
             key = key_text(entry)
             key_span, value_span = (node.span.shifted(placed.start) for node in (entry.key, entry.value))
-            if key_span.contains(offset):
+            if key_span.touches(offset):
                 texts = [_fact(PART_KEYS, key)]
                 if key in _WITH_TOKENS:
                     texts.append(_tokens(snapshot, path, template, placed, latest))
                 return _hover(key_span, texts)
-            if key == "name" and value_span.contains(offset):
+            if key == "name" and value_span.touches(offset):
                 return _hover(value_span, [_tokens(snapshot, path, template, placed, latest) or _NOT_COUNTED])
-            if key == "role" and value_span.contains(offset):
+            if key == "role" and value_span.touches(offset):
                 return _hover(value_span, [ROLES.get(template.source.slice(value_span).strip("\"'"), "")])
-            if key == "sections" and value_span.contains(offset):
+            if key == "sections" and value_span.touches(offset):
                 return _section_key(placed, entry, offset)
     return None
 
@@ -82,7 +82,7 @@ def _section_key(placed: PlacedPart, entry: Entry, offset: int) -> Hover | None:
     for item in items:
         for each in item.entries if isinstance(item, MappingNode) else ():
             span = each.key.span.shifted(placed.start)
-            if span.contains(offset):
+            if span.touches(offset):
                 return _hover(span, [_fact(SECTION_KEYS, key_text(each))])
     return None
 
@@ -133,7 +133,7 @@ def hover_include(
 ) -> Hover | None:
     """Return the hover text of an include: the path of the file, its parts, and their tokens."""
     for reference in template.references:
-        if not reference.span.contains(offset):
+        if not reference.span.touches(offset):
             continue
         target = snapshot.resolve(path, reference)
         if target is None:
@@ -215,7 +215,7 @@ def hover_example(
 ) -> Hover | None:
     """Return the hover text of the example at `offset`; `assessments` are those of leave-one-out runs."""
     for number, example in enumerate(template.declarations.examples, start=1):
-        if example.span.contains(offset):
+        if example.span.touches(offset):
             texts = [f"example {number}", *_count_text(example, number, latest)]
             for each in runs():
                 texts += _last_result(template, number, example, each)
@@ -245,7 +245,7 @@ def _last_result(template: Template, number: int, example: Example, runs: Experi
 
 def hover_few_shot(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
     """Return the hover text of the few-shot example at `offset`; None if nothing is known."""
-    found = [each for each in known_assessments(snapshot, path) if each.example.span.contains(offset)]
+    found = [each for each in known_assessments(snapshot, path) if each.example.span.touches(offset)]
     if not found:
         return None
     example = found[0].example
@@ -259,7 +259,7 @@ def assessment_texts(snapshot: Snapshot, path: str, offset: int) -> list[str]:
         f"left out of {code(each.experiment)}{', stale' if each.stale else ''}: "
         f"{markdown_prose(each.message)}"
         for each in known_assessments(snapshot, path)
-        if each.example.span.contains(offset)
+        if each.example.span.touches(offset)
     ]
 
 

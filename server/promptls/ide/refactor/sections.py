@@ -97,15 +97,15 @@ def _reason(place: RefactorSelection, chunk: Chunk, region: Span, start: int) ->
     events = [event for event in chunk_events(chunk) if event.span.start < region.end]
     inside = region.shifted(start)
     if any(event.action == "read" and event.name == "loop" for event in events) and any(
-        reference.binding is None or not inside.start <= reference.binding.span.start < inside.end
+        reference.binding is None or not inside.covers(reference.binding.span.start)
         for reference in place.template.names.references_of("loop")
-        if inside.start <= reference.span.start < inside.end
+        if inside.covers(reference.span.start)
     ):
         return "the part reads `loop`, which an included file does not see"
     outside = {
         reference.name
         for reference in place.template.names.references
-        if not inside.start <= reference.span.start < inside.end
+        if not inside.covers(reference.span.start)
     }
     for event in events:
         if event.action == "bind" and event.name in outside:
@@ -123,12 +123,12 @@ def inline_section(place: RefactorSelection) -> Offer | None:
     """Return the replacement of the include at the selection with the text of the included file."""
     found = place.template.source.located(place.span.start)
     offset = place.span.start - found.start
-    tag = next((tag for tag in found.chunk.tags if tag.span.start <= offset <= tag.span.end), None)
+    tag = next((tag for tag in found.chunk.tags if tag.span.touches(offset)), None)
     reference = next(
         (
             reference
             for reference in place.template.references
-            if tag and tag.span.shifted(found.start).contains(reference.span.start)
+            if tag and tag.span.shifted(found.start).touches(reference.span.start)
         ),
         None,
     )
@@ -380,14 +380,14 @@ def declare_input(place: RefactorSelection) -> Offer | None:
         (
             event.name
             for event in chunk_events(found.chunk)
-            if event.action == "read" and event.span.contains(here) and event.detail != "call"
+            if event.action == "read" and event.span.touches(here) and event.detail != "call"
         ),
         None,
     )
     if name is None or name in {*GLOBALS, *INJECTED} or name not in template.names.input_names:
         return None
     if not any(
-        reference.is_input and reference.span.contains(place.span.start)
+        reference.is_input and reference.span.touches(place.span.start)
         for reference in template.names.references_of(name)
     ):
         return None

@@ -162,7 +162,7 @@ def _depth(chunk: Chunk, inside: Span, depth: int) -> int:
     Negative if they close blocks opened before them.
     """
     for tag in block_tags(chunk):
-        if inside.start <= tag.span.start < inside.end:
+        if inside.covers(tag.span.start):
             depth += {"open": 1, "close": -1}.get(tag.action, 0)
             if depth < 0 or (tag.action == "middle" and depth == 0):
                 return -1
@@ -236,7 +236,7 @@ def _parameters(place: refactoring.RefactorSelection, chunk: Chunk, inside: Span
 
 
 def _events(chunk: Chunk, inside: Span) -> list[NameEvent]:
-    return [event for event in chunk_events(chunk) if inside.start <= event.span.start < inside.end]
+    return [event for event in chunk_events(chunk) if inside.covers(event.span.start)]
 
 
 def _cut(chunk: Chunk, inside: Span) -> str:
@@ -250,7 +250,7 @@ def _cut(chunk: Chunk, inside: Span) -> str:
 
 def _trimmed(chunk: Chunk, inside: Span) -> str:
     """Return a description of the tags that trim across an edge of the selection."""
-    within = [tag for tag in chunk.tags if inside.start <= tag.span.start < inside.end]
+    within = [tag for tag in chunk.tags if inside.covers(tag.span.start)]
     if any(
         (tag.trims_before and is_blank(chunk.text, inside.start, tag.span.start))
         or (tag.trims_after and is_blank(chunk.text, tag.span.end, inside.end))

@@ -168,14 +168,14 @@ def option_at(snapshot: Snapshot, path: str, offset: int) -> ColumnOption | None
         return None
     if is_settings_file(path):
         for metric, each in _options_in_settings(template.source.text, path):
-            if each.span.contains(offset):
+            if each.span.touches(offset):
                 return ColumnOption(metric, each.text, each.span)
         return None
     for metric, chosen in (template.declarations.settings.metrics or {}).items():
         for parameter, name in chosen.columns.items():
             span = template.declarations.value_span("metrics", metric, "columns", parameter)
             bare = bare_span(template, span, name) if span is not None else None
-            if bare is not None and bare.contains(offset):
+            if bare is not None and bare.touches(offset):
                 return ColumnOption(metric, name, bare)
     return None
 

@@ -75,9 +75,9 @@ def named_values(template: Template) -> Iterator[NamedValue]:
 def named_value_at(template: Template, offset: int) -> NamedValue | None:
     """Return the value at `offset` that names something."""
     tree = template.declarations.tree
-    if tree is None or not tree.span.contains(offset):
+    if tree is None or not tree.span.touches(offset):
         return None
-    return next((each for each in named_values(template) if each.span.contains(offset)), None)
+    return next((each for each in named_values(template) if each.span.touches(offset)), None)
 
 
 def file_beside(path: str, name: str) -> str:
@@ -210,9 +210,9 @@ NAMED_KINDS: Final = frozenset({"metric", "named metric", "model"})
 def declared_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     """Return the metric or model named at `offset` of a header or settings file."""
     for name in declared_names(snapshot, path):
-        if name.span.contains(offset):
+        if name.span.touches(offset):
             found = _referenced_symbol(snapshot, path, name)
-            return found if found is not None and found.span.contains(offset) else None
+            return found if found is not None and found.span.touches(offset) else None
     return None
 
 
@@ -352,7 +352,7 @@ def reference_at(template: Template, offset: int) -> TemplateReference | None:
     """Return the reference to another template at `offset`; its span is relative to the file's start."""
     located = template.source.located(offset)
     for reference in template_references(located.chunk):
-        if reference.span.contains(offset - located.start):
+        if reference.span.touches(offset - located.start):
             return reference._replace(span=reference.span.shifted(located.start))
     return None
 

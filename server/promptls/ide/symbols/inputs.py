@@ -179,7 +179,7 @@ def key_at(suffix: str, text: str, offset: int) -> WrittenKey | None:
     else:
         root = compose(text, Span, lambda _span: False).root
         keys = _yaml_keys(text, root) if root is not None else iter(())
-    return next((key for key in keys if key.span.contains(offset)), None)
+    return next((key for key in keys if key.span.touches(offset)), None)
 
 
 def _yaml_keys(text: str, node: Node) -> Iterator[WrittenKey]:
@@ -305,12 +305,12 @@ def declared_places(template: Template, path: str, name: str) -> Iterator[Occurr
 def declared_at(template: Template, path: str, offset: int) -> Occurrence | None:
     """Return the occurrence of an input's name in the YAML at `offset`."""
     places: Iterator[Occurrence] = iter(())
-    if template.declarations.tree is not None and template.declarations.tree.span.contains(offset):
+    if template.declarations.tree is not None and template.declarations.tree.span.touches(offset):
         places = _in_declarations(template, path, None)
     located = template.source.located(offset)
     places = chain(places, column_places(template, path, None))
     for occurrence in (*places, *_in_parts(template, path, located, None)):
-        if occurrence.span.contains(offset):
+        if occurrence.span.touches(offset):
             return occurrence
     return None
 

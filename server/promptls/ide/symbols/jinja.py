@@ -286,7 +286,7 @@ def _named(part: Part) -> Iterator[tuple[SymbolKind, Node | None]]:
 def part_name_at(template: Template, offset: int) -> Named | None:
     """Return the name of a part or section at `offset`."""
     named = names_of_parts(template, template.source.located(offset))
-    return next((each for each in named if each.span.contains(offset)), None)
+    return next((each for each in named if each.span.touches(offset)), None)
 
 
 def part_places(template: Template, path: str, kind: SymbolKind, name: str) -> Iterator[Occurrence]:

@@ -84,7 +84,7 @@ def _passed(snapshot: Snapshot, path: str, text: str, word: Span, name: str) -> 
 def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     """Return the column that an experiment reads from its row."""
     found = snapshot.written.get(path)
-    column = next((each for each in found.columns if each.span.contains(offset)), None) if found else None
+    column = next((each for each in found.columns if each.span.touches(offset)), None) if found else None
     if found is None or column is None:
         return None
     for stem in sorted(found.loaded):
@@ -120,7 +120,7 @@ def _file(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     if path not in snapshot.calls and path not in snapshot.written:
         return None
     for named in files_named_in(snapshot, path):
-        if named.span.contains(offset):
+        if named.span.touches(offset):
             return Symbol("file", named.name, path, named.span, named.target)
     return None
 
@@ -204,7 +204,7 @@ def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 
 def _named_in_header(snapshot: Snapshot, template: Template, path: str, offset: int) -> Symbol | None:
     tree = template.declarations.tree
-    is_inside = tree is not None and tree.span.contains(offset)
+    is_inside = tree is not None and tree.span.touches(offset)
     return _named_in_settings(snapshot, path, offset) if is_inside else None
 
 

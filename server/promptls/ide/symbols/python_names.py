@@ -78,7 +78,7 @@ def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str
     else:
         homes = [home for module in _modules(text) for home in _homes(snapshot, module, path)]
     for home in homes:
-        if any(span.contains(offset) for span, _ in uses_in(snapshot, path, home, name).certain):
+        if any(span.touches(offset) for span, _ in uses_in(snapshot, path, home, name).certain):
             return home
     return None
 

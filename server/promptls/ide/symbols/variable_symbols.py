@@ -296,11 +296,11 @@ def key_symbol_at(template: Template, path: str, offset: int) -> Symbol | None:
             else None
         )
     declared = template.declarations
-    if declared.tree is None or not declared.tree.span.contains(offset):
+    if declared.tree is None or not declared.tree.span.touches(offset):
         return None
     for key_path in _declared_key_paths(template, offset):
         for each in declared_key_places(template, path, key_path):
-            if each.span.contains(offset):
+            if each.span.touches(offset):
                 return Symbol("key", template.source.slice(each.span), path, each.span, path, None, key_path)
     return None
 
@@ -394,10 +394,10 @@ def _declared_key_paths(template: Template, offset: int) -> Iterator[KeyPath]:
     inputs = declared.tree.value("input_keys") if declared.tree is not None else None
     for entry in inputs.entries if isinstance(inputs, Mapping) else ():
         name = key_text(entry)
-        if name is not None and entry.value.span.contains(offset):
+        if name is not None and entry.value.span.touches(offset):
             yield from _schema_key_paths(entry.value, offset, (name,))
     for example in declared.examples:
-        if example.span.contains(offset):
+        if example.span.touches(offset):
             yield from _value_key_paths(Mapping(example.span, example.entries), offset, ())
 
 
@@ -409,32 +409,32 @@ def _schema_key_paths(schema: Node, offset: int, key_path: KeyPath) -> Iterator[
         name = key_text(entry)
         if name is None:
             continue
-        if entry.key.span.contains(offset):
+        if entry.key.span.touches(offset):
             yield (*key_path, name)
-        elif entry.value.span.contains(offset):
+        elif entry.value.span.touches(offset):
             yield from _schema_key_paths(entry.value, offset, (*key_path, name))
     required = schema.value("required")
     for item in required.items if isinstance(required, Sequence) else ():
         name = scalar_text(item)
-        if name is not None and item.span.contains(offset):
+        if name is not None and item.span.touches(offset):
             yield (*key_path, name)
     for key, step in (("items", Each.ELEMENT), ("additionalProperties", Each.VALUE)):
         below = schema.value(key)
-        if below is not None and below.span.contains(offset):
+        if below is not None and below.span.touches(offset):
             yield from _schema_key_paths(below, offset, (*key_path, step))
 
 
 def _value_key_paths(node: Node, offset: int, key_path: KeyPath) -> Iterator[KeyPath]:
     if isinstance(node, Sequence):
         for item in node.items:
-            if item.span.contains(offset):
+            if item.span.touches(offset):
                 yield from _value_key_paths(item, offset, (*key_path, Each.ELEMENT))
     for entry in node.entries if isinstance(node, Mapping) else ():
         name = key_text(entry)
         if name is None:
             continue
-        if entry.key.span.contains(offset):
+        if entry.key.span.touches(offset):
             if key_path:
                 yield (*key_path, name)
-        elif entry.value.span.contains(offset):
+        elif entry.value.span.touches(offset):
             yield from _value_key_paths(entry.value, offset, (*key_path, name))

@@ -261,7 +261,7 @@ def _is_certain(template: Template, name: str, span: Span) -> bool:
     reference = next((each for each in template.names.references_of(name) if each.span == span), None)
     located = template.source.located(span.start)
     place = span.start - located.start
-    is_in_block = any(block.span.contains(place) for block in blocks_inside(located.chunk))
+    is_in_block = any(block.span.covers(place) for block in blocks_inside(located.chunk))
     is_free = reference is not None and reference.binding is None
     return is_free and not is_in_block and not blocks_around(template.source, span.start)
 

@@ -38,7 +38,7 @@ _SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with",
 
 def may_be_filled(chunk: Chunk, following: Span) -> bool:
     """Return whether a tag after a key could print its value: an output tag, or one followed by text."""
-    tags = [tag for tag in chunk.tags if following.start <= tag.span.start < following.end]
+    tags = [tag for tag in chunk.tags if following.covers(tag.span.start)]
     if any(may_print(tag) for tag in tags if tag.kind != "comment"):
         return True
     starts = [tag.span.end for tag in tags]
@@ -225,7 +225,7 @@ class Printed(NamedTuple):
 def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
     """Yield the literals that the value of a key can be, if Jinja is in or around it."""
     span = place_of_value(chunk, key, value)
-    tags = [tag for tag in chunk.tags if span.start <= tag.span.start < span.end]
+    tags = [tag for tag in chunk.tags if span.covers(tag.span.start)]
     if not tags:
         return
     if len(tags) == 1 and tags[0].kind == "output":
@@ -433,7 +433,7 @@ def _message(printed: Printed) -> str:
 def _bare(chunk: Chunk, value: Scalar) -> Iterator[Fix]:
     """Yield the fix that removes the quotes around a tag."""
     text = chunk.slice(value.span)
-    tags = [tag for tag in chunk.tags if value.span.start <= tag.span.start < value.span.end]
+    tags = [tag for tag in chunk.tags if value.span.covers(tag.span.start)]
     is_single = len(tags) == 1 and tags[0].kind == "output"
     if value.style in {"'", '"'} and is_single and text[1:-1].strip() == tags[0].text:
         yield Fix("Remove the quotes", (Edit(value.span, tags[0].text),), preferred=True)

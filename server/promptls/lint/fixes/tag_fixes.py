@@ -72,8 +72,7 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
         return ()
     place = tag.span.shifted(located.start)
     if any(
-        each.kind == "misplaced-branch" and place.contains(each.span.start)
-        for each in template.syntax_problems
+        each.kind == "misplaced-branch" and place.covers(each.span.start) for each in template.syntax_problems
     ):
         return ()  # what belongs in this place is unknown
     # A tag that closes nothing may close what an earlier broken tag opens, or what is in an unclosed comment.
@@ -301,7 +300,7 @@ def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -
         if after is not None:
             return source.line_span(max(line_index for line_index in lines if line_index < after)).end
     for content in chunk_contents(located.chunk):
-        if content.value.span.start <= tag.span.start < content.value.span.end:
+        if content.value.span.covers(tag.span.start):
             inside = source.slice(Span(located.start, located.start + content.value.span.end))
             return max(located.start + len(inside.rstrip()), located.start + tag.span.end)
     return end

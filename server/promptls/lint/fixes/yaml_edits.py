@@ -113,8 +113,7 @@ def without_entry(chunk: Chunk, span: Span, entries: tuple[Entry, ...], entry: E
     removed = _removed(chunk.text, span, entries, entry)
     value = entry.value.span
     if removed is None or any(
-        removed.start <= tag.span.start < removed.end and not value.start <= tag.span.start < value.end
-        for tag in chunk.tags_at(removed)
+        removed.covers(tag.span.start) and not value.covers(tag.span.start) for tag in chunk.tags_at(removed)
     ):
         return None
     return Edit(removed, "")

@@ -233,7 +233,7 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
             continue
         for keys, place in ((tag.keys, located.start + tag.start), (tag.keys_inside, offset)):
             for key in keys:
-                if key.span.contains(inside):
+                if key.span.touches(inside):
                     key_path = key_path_of(resolved_at(template, key.path, place))
                     key_path = key_path if key_path[-1:] == (key.name,) else ()
                     return KeyRead(key_path, key.span.shifted(located.start), key.name)

@@ -62,7 +62,7 @@ def mention_at(source: Source, offset: int) -> Mention | None:
     """Return the mention that contains `offset` or ends there."""
     located = source.located(offset)
     for mention in chunk_mentions(located.chunk):
-        if mention.span.contains(offset - located.start):
+        if mention.span.touches(offset - located.start):
             return mention.shifted(located.start)
     return None
 

@@ -84,7 +84,7 @@ def tag_start(template: Template, span: Span) -> int:
     return next(
         located.start + tag.span.start
         for tag in located.chunk.tags_at(Span(max(inside - 1, 0), inside + 1))
-        if tag.kind == "statement" and tag.span.contains(inside)
+        if tag.kind == "statement" and tag.span.touches(inside)
     )
 
 

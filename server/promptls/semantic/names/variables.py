@@ -332,7 +332,7 @@ def name_at(template: Template, offset: int) -> NamePlace | None:
     located = template.source.located(offset)
     found = None
     for place in chunk_names(located.chunk):
-        if place.span.contains(offset - located.start):
+        if place.span.touches(offset - located.start):
             found = place
             if offset - located.start < place.span.end:
                 break

@@ -148,18 +148,18 @@ def blocks_across(source: Source) -> tuple[FileBlock, ...]:
 
 def blocks_around(source: Source, offset: int) -> tuple[FileBlock, ...]:
     """Return the blocks of `blocks_across` that contain `offset` or end there, in order."""
-    return tuple(block for block in blocks_across(source) if block.span.contains(offset))
+    return tuple(block for block in blocks_across(source) if block.span.touches(offset))
 
 
 def block_at(source: Source, offset: int) -> FileBlock | None:
     """Return the block with a tag whose keyword is at `offset`."""
     located = source.located(offset)
     inside = offset - located.start
-    if not any(tag.span.contains(inside) for tag in block_tags(located.chunk)):
+    if not any(tag.span.touches(inside) for tag in block_tags(located.chunk)):
         return None
     near = (block.shifted(located.start) for block in blocks_inside(located.chunk))
     for block in (*near, *blocks_around(source, offset)):
-        if any(span.contains(offset) for span in block.keywords):
+        if any(span.touches(offset) for span in block.keywords):
             return block
     return None
 

@@ -194,7 +194,7 @@ def tag_problems(chunk: Chunk) -> tuple[SyntaxProblem, ...]:
 
 def has_tag_problem(chunk: Chunk, span: Span) -> bool:
     """Return whether a tag of the chunk has an error that begins in a span."""
-    return any(span.start <= problem.span.start < span.end for problem in tag_problems(chunk))
+    return any(span.covers(problem.span.start) for problem in tag_problems(chunk))
 
 
 def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:

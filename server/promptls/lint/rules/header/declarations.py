@@ -325,7 +325,7 @@ def undeclared_input(file: File) -> Iterator[Finding]:
     """
     declared = file.template.declarations.value_span("input_keys")
     problems = file.template.declarations.problems
-    if declared is not None and any(declared.contains(each.span.start) for each in problems):
+    if declared is not None and any(declared.touches(each.span.start) for each in problems):
         return
     texts = {found.span for found in unquoted_text.check(file)}
     texts |= {each.reference.span for each in typos_of_loop_variables(file)}

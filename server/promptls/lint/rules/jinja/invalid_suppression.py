@@ -81,7 +81,7 @@ def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
     for content in chunk_contents(chunk):
         for match in _IN_TEXT.finditer(chunk.text, content.value.span.start, content.value.span.end):
             start = match.start()
-            if match.start(1) in known or any(tag.span.contains(start) for tag in chunk.tags):
+            if match.start(1) in known or any(tag.span.covers(start) for tag in chunk.tags):
                 continue
             span = Span(start, start + len(match.group().rstrip()))
             fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{# {match.group(1).rstrip()} #}}"),))

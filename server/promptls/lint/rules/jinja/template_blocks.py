@@ -164,7 +164,7 @@ def _of_super(file: File) -> Iterator[Finding]:
             ):
                 continue
             span: Span = node.function.span.shifted(located.start + start)
-            around = [each for each in blocks if each.body.start <= span.start < each.body.end]
+            around = [each for each in blocks if each.body.covers(span.start)]
             if around and not around[-1].depth and is_dropped:
                 continue  # the block is never printed, which is reported elsewhere
             if around and around[-1].name and around[-1].name not in known:
@@ -197,7 +197,7 @@ def dropped_by_extends(file: File) -> Iterator[Finding]:
     message = "the template extends another template, so a part outside of its blocks is never printed"
     for placed in template.parts:
         start = placed.span.start
-        is_inside = any(block.body.start <= start < block.body.end for block in blocks)
+        is_inside = any(block.body.covers(start) for block in blocks)
         if start > extends.span.end and not is_inside and placed.part.entries:
             yield Finding(placed.part.entries[0].key.span.shifted(placed.start), message)
 

@@ -218,7 +218,7 @@ def _typo_of_function(file: File, name: str) -> str | None:
     imported = {
         binding.name
         for binding in names.bindings_of("import")
-        if not any(span.start <= binding.span.start < span.end for span in lacking)
+        if not any(span.covers(binding.span.start) for span in lacking)
     }
     bound = names.bound_names("macro") | imported
     uncalled = bound - names.read_names

@@ -159,7 +159,7 @@ def _unconditional(chunk: Chunk, loop: Pair) -> Iterator[tuple[int, Expression]]
     reads = [
         (start, node)
         for start, node in expressions_in(chunk)
-        if body.start <= start < body.end and not any(span.contains(start) for span in inner)
+        if body.covers(start) and not any(span.covers(start) for span in inner)
     ]
     conditional = {
         id(inside)

@@ -147,7 +147,7 @@ def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
     ]
     removal = removed_tag(located, offset)
     if len(spans) > 1:
-        index = next(n for n, span in enumerate(spans) if span.start <= binding.span.start < span.end)
+        index = next(n for n, span in enumerate(spans) if span.covers(binding.span.start))
         first = Span(spans[0].start, spans[1].start)
         removal = Edit(Span(spans[index - 1].end, spans[index].end) if index else first, "")
     if removal:
@@ -198,7 +198,7 @@ def _callers(file: File, bindings: Mapping[str, Binding]) -> dict[str, set[str]]
             spans[name] = own.shifted(located.start)
     return {
         name: {
-            next((owner for owner, around in spans.items() if around.contains(each.span.start)), "")
+            next((owner for owner, around in spans.items() if around.covers(each.span.start)), "")
             for each in file.template.names.references_of(name)
         }
         | ({""} if may_be_read_in_broken_text(file, name, span) else set())

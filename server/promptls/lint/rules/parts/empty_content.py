@@ -133,7 +133,7 @@ def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
     """Yield the fix that removes the part's lines, unless it would remove a tag."""
     lines = whole_lines(chunk, Span(max(part.span.start - 2, 0), part.span.end))
     is_item = chunk.text[lines.start : lines.start + 1] == "-"
-    if is_item and not any(lines.start <= tag.span.start < lines.end for tag in chunk.tags):
+    if is_item and not any(lines.covers(tag.span.start) for tag in chunk.tags):
         yield Fix("Remove this part", (Edit(lines, ""),))
 
 

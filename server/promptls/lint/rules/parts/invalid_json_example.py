@@ -265,7 +265,7 @@ def _unclosed(text: str, code: list[Span], fenced: list[Span]) -> Iterator[Findi
 
 
 def _is_in(spans: list[Span], offset: int) -> bool:
-    return any(span.start <= offset < span.end for span in spans)
+    return any(span.covers(offset) for span in spans)
 
 
 def _object_end(text: str, start: int) -> int | None:

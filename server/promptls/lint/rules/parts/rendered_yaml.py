@@ -314,7 +314,7 @@ def _is_known(file: File, template: Template, span: Span) -> bool:
     around = Span(located.start, located.start + located.chunk.length)
     in_template = replace(file, template=template)
     return any(
-        around.contains(found.span.start)
+        around.touches(found.span.start)
         and (rule in _ALSO_HINTS or (found.severity or rule.severity) in {"error", "warning"})
         for rule in _STATIC
         for found in rule.check(in_template)

@@ -89,8 +89,8 @@ def _marked(chunk: Chunk) -> Iterator[Marked]:
     contents = [content.value.span for content in chunk_contents(chunk)]
     for span in markers_outside_tags(chunk, 0, len(chunk.text)):
         marker = chunk.slice(span)
-        body = next((each for each in owned if each.span.start <= span.start < each.span.end), None)
-        if any(content.start <= span.start < content.end for content in contents):
+        body = next((each for each in owned if each.span.covers(span.start)), None)
+        if any(content.covers(span.start) for content in contents):
             continue  # markers in contents are reported by `_written`
         yield Marked(marker, span, kind="text") if body is None else body._replace(marker=marker, span=span)
 

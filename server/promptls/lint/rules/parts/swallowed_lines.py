@@ -332,7 +332,7 @@ def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar, bool]]:
 
 def _is_text(chunk: Chunk, span: Span, text: str) -> bool:
     """Return whether a comment looks like text rather than a comment."""
-    if any(tag.kind == "output" and span.start <= tag.span.start < span.end for tag in chunk.tags):
+    if any(tag.kind == "output" and span.covers(tag.span.start) for tag in chunk.tags):
         return True
     return bool(_WORDS.match(text))
 

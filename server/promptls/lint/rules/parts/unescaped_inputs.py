@@ -117,7 +117,7 @@ def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
     """Yield the inputs printed into plain values, each with its chunk and the chunk's start."""
     for located in file.chunks.placed():
         for value in printed_inputs(located.chunk):
-            if value.style == "" and value.content.start <= value.span.start < value.content.end:
+            if value.style == "" and value.content.covers(value.span.start):
                 yield located.start, located.chunk, value
 
 

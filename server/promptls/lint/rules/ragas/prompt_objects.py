@@ -435,7 +435,7 @@ def _touches_tag(chunk: Chunk, field: tuple[int, int], by: int) -> bool:
     """Return whether a tag is adjacent to a field."""
     start, end = field[0] + by, field[1] + by
     return any(
-        tag.span.end == start or tag.span.start == end or tag.span.start <= start < tag.span.end
+        tag.span.end == start or tag.span.start == end or tag.span.covers(start)
         for tag in chunk.tags
         if tag.kind != "raw"
     )

@@ -264,7 +264,7 @@ def _glued_includes(file: File) -> Iterator[Finding]:
     source = file.template.source
     for first, second in pairwise(file.template.references):
         before, tag = _tag_before(file, second.span.start), _tag_at(file, second.span.start)
-        if before is None or tag is None or not before.span.contains(first.span.start):
+        if before is None or tag is None or not before.span.covers(first.span.start):
             continue
         between = source.slice(Span(before.span.end, tag.start))
         if between.strip() or not all(_INCLUDE.match(source.slice(each)) for each in (before.span, tag)):
